@@ -1,7 +1,7 @@
 """How far `confidence` can be believed: levels by question set, and the model's probabilities against what was held.
 
 The questions are asked of the library of all papers without an LLM. The probabilities are of questions whose paper a
-fit has not seen: for each paper the model of answering/confidence.py is fitted to the questions on the others.
+fit has not seen: for each paper the model of ask/confidence.py is fitted to the questions on the others.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from benchmarks.libraries import papers_home
 from benchmarks.refusal_metrics import auc
 from benchmarks.report import Report, Table
 from benchmarks.running import Options
-from ragscience.answering.answer_blocks import as_text
-from ragscience.answering.confidence import probability
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.confidence import probability
+from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import holds_all
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
-from ragscience.records import Answer
 
 __all__ = ["Asked", "ask_all", "fit", "report", "run", "unseen"]
 
@@ -75,10 +75,10 @@ def run(options: Options) -> Report:
 
 def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
     """Each question of a file, asked as `query.py ask --plain` does."""
-    from ragscience.answering.confidence import look_for, signs
+    from ragscience.ask.confidence import look_for, signs
+    from ragscience.core.settings import load_settings
     from ragscience.engine import AskRequest, Engine, SearchRequest
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.settings import load_settings
 
     settings = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive")
     asked = []

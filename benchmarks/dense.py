@@ -44,7 +44,7 @@ def run(options: Options) -> Report:
 def _at(size: int, rounds: int) -> tuple[dict[str, list[float]], float]:
     import faiss
 
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     queries = next(replace(large_library(QUERIES), seed=ASKED_SEED).batches()).vectors
     with Library.open(Home(large_home(size, tokens=0))) as library:

@@ -18,7 +18,7 @@ from benchmarks.running import Options, by_turns, module, run_process
 
 if TYPE_CHECKING:
     from ragscience.graph.graph_records import Extracted
-    from ragscience.store import Library
+    from ragscience.library.store import Library
 
 TITLE = "Knowledge graph"
 ENTITIES, RELATIONS = 100_000, 500_000
@@ -113,7 +113,7 @@ def name(number: int) -> str:
 
 def graph_home() -> Path:
     """A home whose passages give the graph, made once."""
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     home = cache_folder("graph-100k")
     done = home / ".done"
@@ -128,8 +128,8 @@ def graph_home() -> Path:
 
 
 def _add_paper(library: Library, number: int) -> None:
-    from ragscience.records import Chunk, Document, EmbedderIdentity, Page
-    from ragscience.store import NewPaper
+    from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
+    from ragscience.library.store import NewPaper
 
     library.set_identity(EmbedderIdentity("embedded", "synthetic", "0", DIMENSION), "synthetic")
     passages = [f"Passage {at} of paper {number}." for at in range(PER_PAPER)]
@@ -184,7 +184,7 @@ def _found(chunk: int, said: list[list[int]]) -> Extracted:
 
 def load(home: Path) -> Any:
     from ragscience.graph.entity_merging import load_graph
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     with Library.open(Home(home)) as library:
         graph = load_graph(library)
@@ -196,7 +196,7 @@ def load(home: Path) -> Any:
 
 def export(home: Path) -> None:
     from ragscience.graph.graph_exchange import export_jsonl
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     with Library.open(Home(home)) as library:
         export_jsonl(library, home / "export")

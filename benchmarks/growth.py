@@ -29,9 +29,9 @@ from ragscience.models.minilm import IDENTITY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ragscience.core.records import EmbedderIdentity
+    from ragscience.core.settings import Settings
     from ragscience.models.model_protocols import Embedder
-    from ragscience.records import EmbedderIdentity
-    from ragscience.settings import Settings
 
 TITLE = "Growth"
 SIZE = 1_000
@@ -172,10 +172,10 @@ class HashedModels(ModelPool):
 
 def grow(size: int) -> dict[str, object]:
     """The processor seconds of each hundred papers, from the second on: the first pays for the imports."""
+    from ragscience.core.settings import load_settings
     from ragscience.engine import PaperStored
     from ragscience.engine.ingest_runs import IngestRun
-    from ragscience.settings import load_settings
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     home = Home(fresh_folder("growth-home"))
     settings = load_settings(home=home.root, offline=True, embedder="embedded", reading_workers=1)

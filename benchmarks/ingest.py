@@ -81,7 +81,7 @@ def _second_runs(home: Path) -> dict[str, Callable[[], Run]]:
 
 def embed(home: Path) -> float:
     """Seconds to embed all passages of the library in one session, model loading included; nothing is kept."""
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     started = time.perf_counter()
     model = minilm()

@@ -18,8 +18,8 @@ def run(options: Options) -> Report:
     """Warm queries at 50,000 passages by turns, the largest difference of scores, and opening at 100,000."""
     from rank_bm25 import BM25Okapi
 
-    from ragscience.store import Home, Library
-    from ragscience.text.tokenizing import tokenize
+    from ragscience.core.tokenizing import tokenize
+    from ragscience.library.store import Home, Library
 
     asked = questions()[:QUESTIONS]
     with Library.open(Home(large_home(CHUNKS, tokens=0))) as library:
@@ -78,7 +78,7 @@ def run(options: Options) -> Report:
 
 
 def _openings(rounds: int) -> list[float]:
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     home, (asked, *_) = Home(large_home(OPENED, tokens=0)), questions()
 

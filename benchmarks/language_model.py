@@ -30,7 +30,9 @@ from benchmarks.corpora import cache_folder, data_folder
 from benchmarks.libraries import papers_home
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
-from ragscience.answering.prompts import Prompts
+from ragscience.ask.prompts import Prompts
+from ragscience.core.records import PASSAGES
+from ragscience.core.settings import Settings, deciding_values, load_settings
 from ragscience.engine import Engine
 from ragscience.engine.eval_runs import EvalRequest, evaluate, mode_named
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
@@ -38,8 +40,6 @@ from ragscience.evaluation.eval_report import shown, shown_difference, shown_p
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import paired
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
-from ragscience.records import PASSAGES
-from ragscience.settings import Settings, deciding_values, load_settings
 
 TITLE = "What a language model adds"
 SEED = 20_260_101

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from benchmarks.corpora import cache_folder, dev_questions, judged_set
 from benchmarks.large_library import PER_PAPER, Batch, LargeLibrary
 from benchmarks.libraries import judged_home, papers_home
+from ragscience.core.records import EmbedderIdentity
 from ragscience.engine.open_store import open_at
-from ragscience.paper_names import PaperNames
-from ragscience.records import EmbedderIdentity
-from ragscience.store import Home, Library, text_hash
-from ragscience.store.element_rows import pack_sketch
-from ragscience.store.row_checksums import mark_papers, row_checksum, seal, seal_meta, sum_papers
-from ragscience.token_codes import CODE_BYTES
+from ragscience.library.element_rows import pack_sketch
+from ragscience.library.row_checksums import mark_papers, row_checksum, seal, seal_meta, sum_papers
+from ragscience.library.store import Home, Library, text_hash
+from ragscience.models.token_codes import CODE_BYTES
+from ragscience.search.paper_names import PaperNames
 
 __all__ = [
     "MadeBy",
@@ -206,8 +206,8 @@ def _rows(batch: Batch, tokens: int) -> _Rows:
 
 def write_embedded(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int = 0) -> None:
     """Make the library in an empty home, without its indexes; the first `tokens` passages get token vectors."""
-    from ragscience.store.content_checks import mark_unkept
-    from ragscience.store.token_vectors import Tokens
+    from ragscience.library.content_checks import mark_unkept
+    from ragscience.library.token_vectors import Tokens
 
     with Library.open_for_writing(home) as library:
         library.set_identity(made_by.embedder, made_by.chunker)
@@ -248,7 +248,7 @@ def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[object, ...
 
 def write_lance(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int = 0) -> None:
     """Make the library in a folder of an empty home, without its indexes, as `write_embedded` does."""
-    from ragscience.lance_store.lance_database import LanceDatabase
+    from ragscience.library.lance_database import LanceDatabase
 
     database = LanceDatabase(home, library_uri(home.root, "lance"), writing=True)
     try:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from benchmarks.corpora import JudgedSet, cache_folder, papers_folder
 from benchmarks.report import REPOSITORY
 from benchmarks.running import door, module, run_process
-from ragscience.settings import load_settings
+from ragscience.core.settings import load_settings
 
 if TYPE_CHECKING:
+    from ragscience.core.errors import FileProblem
+    from ragscience.core.records import Chunk, Document
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.errors import FileProblem
     from ragscience.models.minilm import MiniLM
-    from ragscience.records import Chunk, Document
 
 __all__ = [
     "baseline_store",
@@ -39,8 +39,8 @@ FORM = (
     "models/minilm.py",
     "models/projection.npy",
     "models/wordpieces.py",
-    "store/library_schema.py",
-    "store/token_vectors.py",
+    "library/library_schema.py",
+    "library/token_vectors.py",
     "token_centroids.npy",
     "token_codes.py",
 )
@@ -83,9 +83,9 @@ def plain_home() -> Path:
 
 def plain_document(path: Path) -> Document:
     """PyMuPDF's text of a PDF's pages, cleaned, and nothing else."""
+    from ragscience.core.records import Document, Page
     from ragscience.reading.pymupdf_errors import load_pymupdf
     from ragscience.reading.text_cleaning import clean_text
-    from ragscience.records import Document, Page
 
     pymupdf = load_pymupdf()
     text, pages = "", []
@@ -99,10 +99,10 @@ def plain_document(path: Path) -> Document:
 
 
 def _fill_plainly(home: Path) -> None:
-    from ragscience.chunking import chunk_document
     from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
-    from ragscience.ingestion import find_pdfs, make_plan
-    from ragscience.store import Home, Library
+    from ragscience.library.ingestion import find_pdfs, make_plan
+    from ragscience.library.store import Home, Library
+    from ragscience.reading.chunking import chunk_document
 
     settings, model = load_settings(home=home), minilm()
 
@@ -159,9 +159,9 @@ def judged_home(judged: JudgedSet) -> Path:
 def _fill(home: Path, texts: list[str]) -> None:
     import numpy as np
 
+    from ragscience.core.records import Chunk, Document, Page
+    from ragscience.library.store import Home, Library, NewPaper, text_hash
     from ragscience.models.embedding_batches import embed_batch
-    from ragscience.records import Chunk, Document, Page
-    from ragscience.store import Home, Library, NewPaper, text_hash
 
     model = minilm()
     vectors, tokens = [], {}

@@ -27,14 +27,14 @@ from benchmarks.corpora import dev_questions
 from benchmarks.libraries import papers_home
 from benchmarks.pdfium_words import PageWords, letters_of, page_words
 from benchmarks.report import REPOSITORY, Report, Table
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Citation, StoredChunk
+from ragscience.core.sentences import split_sentences
 from ragscience.engine.quote_location import placed_citation
-from ragscience.records import Citation, StoredChunk
-from ragscience.text.page_spans import page_parts
-from ragscience.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from benchmarks.running import Options
-    from ragscience.store import Library
+    from ragscience.library.store import Library
 
 TITLE = "Marks"
 SEED = 20261123

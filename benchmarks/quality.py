@@ -107,7 +107,7 @@ def _searches(home: Path, store: Path) -> Iterator[tuple[str, Search]]:
 
 
 def _through(opened: Any) -> Search:
-    from ragscience.records import Filters
+    from ragscience.core.records import Filters
 
     def search(question: str) -> list[Place]:
         hits = opened.search(question, Filters()).hits
@@ -149,8 +149,8 @@ def _evidence_tables(questions: list[dict[str, Any]], figures: dict[str, Any]) -
 
 
 def _standalone(item: dict[str, Any]) -> str:
-    from ragscience.answering.query_rewriting import standalone
-    from ragscience.records import Turn
+    from ragscience.ask.query_rewriting import standalone
+    from ragscience.core.records import Turn
 
     return standalone(item["question"], [Turn(turn["question"], turn["answer"]) for turn in item.get("history") or []])
 

@@ -21,7 +21,7 @@ from benchmarks.libraries import papers_home, plain_home, session
 from benchmarks.quality import DEPTH, Place, _evidence, _standalone, _through, _with_interval
 from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns
-from ragscience.records import Document
+from ragscience.core.records import Document
 
 TITLE = "Reading"
 MOST_ROUNDS = 3

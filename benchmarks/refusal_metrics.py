@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.records import Filters, Found
+from ragscience.core.records import Filters, Found
 
 __all__ = ["Judged", "Probe", "Rates", "auc", "everything_but", "judge", "rates"]
 

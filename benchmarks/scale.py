@@ -98,7 +98,7 @@ def _row(name: str, figures: Mapping[str, Any]) -> list[str]:
 
 def read(home: Path, store: str, asked: Sequence[str], count: int = QUESTIONS) -> dict[str, float]:
     """Opening, the first search, and `count` warm ones, then a quarter as many with each of three filters."""
-    from ragscience.records import Filters
+    from ragscience.core.records import Filters
 
     filters = {
         "all": Filters(),
@@ -178,7 +178,7 @@ def _until(engine: Engine, wanted: bool, act: Callable[[], T]) -> tuple[float, T
 def opened(home: Path, store: str) -> Iterator[Engine]:
     """The engine of a large home, as `query.py` opens it."""
     from ragscience import Engine
-    from ragscience.settings import load_settings
+    from ragscience.core.settings import load_settings
 
     settings = load_settings(home=home, offline=True, embedder="embedded", library=library_uri(home, store))
     with Engine.open(home, settings, stays=True) as engine:

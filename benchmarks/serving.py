@@ -331,7 +331,7 @@ def _kills(home: Path, kills: int) -> dict[str, int]:
             except RuntimeError:
                 lost += 1
     from ragscience import Engine
-    from ragscience.settings import load_settings
+    from ragscience.core.settings import load_settings
 
     with Engine.open(home, load_settings(home=home, offline=True)) as engine:
         errors = sum(finding.severity == "error" for finding in engine.doctor().findings)

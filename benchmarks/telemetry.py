@@ -106,10 +106,10 @@ def _with_spans(one: QuestionRun) -> None:
     """Let the engine send spans, too: to the SDK, with its batches, and into memory."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from ragscience.telemetry.log_line import LogFile
-    from ragscience.telemetry.otel_spans import SpanSender
-    from ragscience.telemetry.prometheus_metrics import MetricsFile
-    from ragscience.telemetry.sinks import Telemetry
+    from ragscience.upkeep.log_line import LogFile
+    from ragscience.upkeep.otel_spans import SpanSender
+    from ragscience.upkeep.prometheus_metrics import MetricsFile
+    from ragscience.upkeep.sinks import Telemetry
 
     log, metrics = Path(one.settings.log_file), Path(one.settings.metrics_file)
     spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
@@ -119,8 +119,8 @@ def _with_spans(one: QuestionRun) -> None:
 def _alone(one: QuestionRun) -> dict[str, float]:
     """Median milliseconds of what telemetry does for one search: the stages' timing, the files, the spans."""
     from ragscience import SearchRequest
-    from ragscience.stage_timing import Timings, timed
-    from ragscience.telemetry import of_search
+    from ragscience.core.stage_timing import Timings, timed
+    from ragscience.upkeep.telemetry import of_search
 
     found = one.engine.search(SearchRequest(QUESTIONS[0]))
     log, metrics, spans = one.engine.telemetry._sinks

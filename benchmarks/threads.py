@@ -29,7 +29,7 @@ ONE, MANY = "1 thread", f"{THREADS} threads"
 def run(options: Options) -> Report:
     """Searches over the papers with late interaction, warm, the sides by turns; every result is compared."""
     from ragscience import Engine
-    from ragscience.settings import load_settings
+    from ragscience.core.settings import load_settings
 
     home = papers_home()
     settings = load_settings(home=home, offline=True, rerank="late-interaction")

@@ -15,8 +15,8 @@ from benchmarks.libraries import papers_home, session
 from benchmarks.refusal_metrics import Probe, judge, rates
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
-from ragscience.answering.answerability import answerability
-from ragscience.answering.query_rewriting import standalone
+from ragscience.ask.answerability import answerability
+from ragscience.ask.query_rewriting import standalone
 from ragscience.evaluation.answer_metrics import Estimate
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
@@ -78,9 +78,9 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
 
 
 def _evaluated(home: Path, questions: Sequence[KnownQuestion], *, wanted: int | None, **settings: object) -> Evaluation:
+    from ragscience.core.settings import load_settings
     from ragscience.engine import Engine
     from ragscience.engine.eval_runs import EvalRequest
-    from ragscience.settings import load_settings
 
     chosen = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive", **settings)
     with Engine.open(home, chosen) as engine:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ragscience.core.errors import RagScienceError
+    from ragscience.core.records import Answer, Filters, Found, Paper
     from ragscience.engine import AskRequest, Engine, SearchRequest
-    from ragscience.errors import RagScienceError
-    from ragscience.records import Answer, Filters, Found, Paper
 
 __all__ = [
     "Answer",
@@ -37,11 +37,11 @@ def __getattr__(name: str) -> Any:
 
         return getattr(engine, name)
     if name in ("Answer", "Filters", "Found", "Paper"):
-        from ragscience import records
+        from ragscience.core import records
 
         return getattr(records, name)
     if name == "RagScienceError":
-        from ragscience.errors import RagScienceError
+        from ragscience.core.errors import RagScienceError
 
         return RagScienceError
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,16 +9,16 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ragscience.terminal.interrupt import exit_at_interrupt
-from ragscience.terminal.status_line import STATUS
+from ragscience.cli.interrupt import exit_at_interrupt
+from ragscience.cli.status_line import STATUS
 
 __all__ = ["command_line", "main"]
 
 
 def command_line() -> Any:
     """The Typer app with all commands."""
-    from ragscience.terminal import ingest_cli, query_cli
-    from ragscience.terminal.command_groups import make_app, with_version
+    from ragscience.cli import ingest_cli, query_cli
+    from ragscience.cli.command_groups import make_app, with_version
 
     app = with_version(make_app(query_cli.HELP, default="ask", bare="chat"))
     app.add_typer(ingest_cli.app, name="ingest")
@@ -36,7 +36,7 @@ def main() -> None:
     """Run the command line; ends the process with an exit code of docs/cli.md."""
     exit_at_interrupt()
     STATUS.begin(sys.argv[1:])
-    from ragscience.terminal.cli import run_installed
+    from ragscience.cli.cli import run_installed
 
     run_installed(command_line())
 

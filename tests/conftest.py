@@ -228,7 +228,7 @@ def asked(library):
 
 def copied(home, target):
     """A home in another place, whose library knows its papers there."""
-    from ragscience.store import Home, Library
+    from ragscience.library.store import Home, Library
 
     shutil.copytree(home, target, dirs_exist_ok=True)
     (target / "vectorstore" / "told.json").unlink(missing_ok=True)  # nothing was told of the new place yet

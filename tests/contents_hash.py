@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.serialization import to_json
+from ragscience.core.serialization import to_json
 
 if TYPE_CHECKING:
-    from ragscience.records import Paper
-    from ragscience.store.store_protocol import Store
+    from ragscience.core.records import Paper
+    from ragscience.library.store_protocol import Store
 
 
 def contents_hash(library: Store) -> str:

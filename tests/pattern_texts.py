@@ -27,7 +27,7 @@ class Pattern:
     """A regular expression of the source, compiled, and how it is used."""
 
     where: str
-    """Module and name, or function: "ragscience.text.sentences:_STOP"."""
+    """Module and name, or function: "ragscience.core.sentences:_STOP"."""
     compiled: re.Pattern[Any]
     uses: frozenset[str]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from ragscience.core.records import Document
 from ragscience.reading.worker_pool import ReadingPool
-from ragscience.records import Document
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("RAG_TEST_DATA") or ROOT.parent / "shared" / "data")

@@ -10,8 +10,8 @@ from benchmarks.libraries import plain_document
 from benchmarks.quality import Place, _evidence
 from benchmarks.reading import compared, listed_headings, metadata_scores, milliseconds_a_page
 from benchmarks.running import by_turns, clock, medians
+from ragscience.core.records import Document, Metadata, Page
 from ragscience.evaluation.question_file import read_known_questions
-from ragscience.records import Document, Metadata, Page
 from tests.pdf_factory import make_pdf
 
 

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from ragscience.chunking import chunk_document, chunker_identity
-from ragscience.records import Document, Element, Page
+from ragscience.core.records import Document, Element, Page
+from ragscience.reading.chunking import chunk_document, chunker_identity
 from tests.shared_data import needs_shared_data, shared_papers
 
 SEPARATORS = ["\n\n", "\n", ". ", " ", ""]

@@ -7,10 +7,10 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from config import Settings, load_settings
+from ragscience.core.errors import UsageError
+from ragscience.core.settings import decides, deciding_settings, deciding_values, load_with_sources
 from ragscience.engine import AskRequest
 from ragscience.engine.agent_run import _run_id
-from ragscience.errors import UsageError
-from ragscience.settings import decides, deciding_settings, deciding_values, load_with_sources
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.contents_hash import contents_hash
 from tests.store.making import add, numbered_paper, unit_rows
 

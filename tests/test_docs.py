@@ -155,7 +155,7 @@ def test_pages_out_of_step_are_named(make_docs, tmp_path):
 
 def test_every_command_setting_and_exit_code_has_its_place(make_docs):
     from config import Settings
-    from ragscience.errors import EXIT_CODES
+    from ragscience.core.errors import EXIT_CODES
 
     pages = make_docs.pages()
     for name in ("ingest.py add", "ingest.py sync", "query.py ask", "query.py models pull"):
@@ -167,7 +167,7 @@ def test_every_command_setting_and_exit_code_has_its_place(make_docs):
 def test_the_schemas_are_schemas():
     from jsonschema import Draft202012Validator
 
-    from ragscience.json_schemas import schemas
+    from ragscience.engine.json_schemas import schemas
 
     assert {"ask", "search"} <= set(schemas())
     for schema in schemas().values():

@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragscience.doctor import Finding, Given, examine, worst
-from ragscience.doctor.findings import few, guarded
-from ragscience.doctor.machine_checks import disk_room
-from ragscience.doctor.service_checks import models, network, torch_model
-from ragscience.errors import LibraryDamaged, ModelProblem, RagScienceError
+from ragscience.core.errors import LibraryDamaged, ModelProblem, RagScienceError
+from ragscience.library.row_checksums import seal
+from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.served_llm import ChatOptions
-from ragscience.store import Home, Library, NewPaper
-from ragscience.store.row_checksums import seal
+from ragscience.upkeep.doctor import Finding, Given, examine, worst
+from ragscience.upkeep.findings import few, guarded
+from ragscience.upkeep.machine_checks import disk_room
+from ragscience.upkeep.service_checks import models, network, torch_model
 from tests.conftest import NOBODY
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 from tests.store.making import CHUNKER, EMBEDDER, paper_of, unit_rows

@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from ragscience.duplicates import duplicates, duplicates_of, keep_newest
-from ragscience.records import Chunk, Document, Metadata, Page
-from ragscience.store import Home, Library, NewPaper
+from ragscience.core.records import Chunk, Document, Metadata, Page
+from ragscience.library.duplicates import duplicates, duplicates_of, keep_newest
+from ragscience.library.store import Home, Library, NewPaper
 from tests.store.making import CHUNKER, EMBEDDER, unit_rows
 
 

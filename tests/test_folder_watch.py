@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.folder_watch import GONE_FACTOR, UNFINISHED_FACTOR, Folder, FolderState, Work, looks_whole, ticks
+from ragscience.library.folder_watch import (
+    GONE_FACTOR,
+    UNFINISHED_FACTOR,
+    Folder,
+    FolderState,
+    Work,
+    looks_whole,
+    ticks,
+)
 from tests.pdf_factory import make_pdf
 
 A, B = Path("/papers/a.pdf"), Path("/papers/b.pdf")

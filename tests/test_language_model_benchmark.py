@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.language_model import UNANSWERABLE, WAYS, answered, sample, tables
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.evaluation.question_file import KnownQuestion
 from tests.openai_server import OpenAIServer, Raw
 

@@ -9,7 +9,7 @@ from benchmarks import scale
 from benchmarks.large_homes import MadeBy, write_embedded, write_lance
 from benchmarks.large_library import PER_PAPER, LargeLibrary, neighbour_cosines
 from ragscience.engine.open_store import open_at
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 
 PASSAGES = 2000
 WRITERS = {"embedded": write_embedded, "lance": write_lance}

@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.marks import Outcome, checked
 from benchmarks.pdfium_words import PageWords, Word, letters_of, page_words
+from ragscience.core.records import Citation
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.records import Citation
 from tests.pdf_factory import make_pdf
 
 LINES = [

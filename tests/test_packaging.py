@@ -6,8 +6,8 @@ from importlib import import_module
 import pytest
 
 import ragscience
-from ragscience.terminal import ingest_cli, query_cli
-from ragscience.terminal.cli import as_called
+from ragscience.cli import ingest_cli, query_cli
+from ragscience.cli.cli import as_called
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from ragscience.checking.citations import _Forms
+from ragscience.ask import list_kinds, summary_cues
+from ragscience.ask.citations import _Forms
+from ragscience.ask.phrase_search import Phrase
 from ragscience.engine import quote_location
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import llm_extraction, relation_patterns
-from ragscience.routes import list_kinds, summary_cues
-from ragscience.routes.phrase_search import Phrase
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import PACKAGE, Pattern, Unknown, all_patterns, hostile_texts, use
@@ -32,7 +32,7 @@ def citations() -> list[re.Pattern[Any]]:
 
 
 MADE = {
-    "ragscience.checking.citations:__init__": citations,
+    "ragscience.ask.citations:__init__": citations,
     "ragscience.engine.quote_location:_pattern": lambda: [quote_location._pattern("some words of a quote")],
     "ragscience.evaluation.answer_metrics:_whole": lambda: [answer_metrics._whole("3.5 days")],
     "ragscience.graph.llm_extraction:_pattern": lambda: [
@@ -40,15 +40,15 @@ MADE = {
     ],
     "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.relation_patterns:_patterns": lambda: [each.between for each in relation_patterns.PATTERNS],
-    "ragscience.routes.list_items:__init__": lambda: [
+    "ragscience.ask.list_items:__init__": lambda: [
         re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
         for kind in list_kinds.KINDS
         for words in (kind.nouns, kind.uses)
         if words
     ],
-    "ragscience.routes.list_items:_is_used": lambda: [re.compile(r"[a-z,] Embase\b")],
-    "ragscience.routes.summary_cues:_cues": lambda: [aspect.cues for aspect in summary_cues.ASPECTS],
-    "ragscience.routes.phrase_search:__init__": lambda: [
+    "ragscience.ask.list_items:_is_used": lambda: [re.compile(r"[a-z,] Embase\b")],
+    "ragscience.ask.summary_cues:_cues": lambda: [aspect.cues for aspect in summary_cues.ASPECTS],
+    "ragscience.ask.phrase_search:__init__": lambda: [
         Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")
     ],
     "ragscience.agent.corrective:expansions": lambda: [re.compile(r"(?<!\w)BLEU"), re.compile(r"(?<!\w)BLEUs?(?!\w)")],
@@ -59,27 +59,27 @@ QUESTION = (1_000, "reads a question, of the person or rewritten, which has 600 
 SENTENCE = (700, "reads one sentence of a paper, which is cut at 600 characters")
 TYPED = (200, "reads what a person types")
 READ_SHORT = {
-    "ragscience.question_parts.question_splitting:": QUESTION,
+    "ragscience.ask.question_splitting:": QUESTION,
     "ragscience.agent.tool_planning:": QUESTION,
-    "ragscience.answering.query_rewriting:": QUESTION,
-    "ragscience.routes.element_route:": QUESTION,
-    "ragscience.routes.summary_route:": QUESTION,
-    "ragscience.routes.asked_papers:": QUESTION,
-    "ragscience.routes.list_route:": QUESTION,
-    "ragscience.routes.list_items:": SENTENCE,
-    "ragscience.checking.citations:_PATH": (100, "reads a name of at most 83 characters"),
-    "ragscience.text.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
+    "ragscience.ask.query_rewriting:": QUESTION,
+    "ragscience.ask.element_route:": QUESTION,
+    "ragscience.ask.summary_route:": QUESTION,
+    "ragscience.ask.asked_papers:": QUESTION,
+    "ragscience.ask.list_route:": QUESTION,
+    "ragscience.ask.list_items:": SENTENCE,
+    "ragscience.ask.citations:_PATH": (100, "reads a name of at most 83 characters"),
+    "ragscience.core.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
     "ragscience.graph.relation_patterns:": SENTENCE,
-    "ragscience.routes.help_route:": QUESTION,
-    "ragscience.routes.library_route:": QUESTION,
-    "ragscience.routes.mention_questions:": QUESTION,
-    "ragscience.routes.mention_sentences:": SENTENCE,
-    "ragscience.routes.mentions_route:": QUESTION,
-    "ragscience.routes.papers_meant:": QUESTION,
-    "ragscience.routes.paper_conditions:": QUESTION,
-    "ragscience.routes.papers_route:": QUESTION,
-    "ragscience.routes.question_words:": QUESTION,
-    "ragscience.terminal.fetch_view:": TYPED,
+    "ragscience.ask.help_route:": QUESTION,
+    "ragscience.ask.library_route:": QUESTION,
+    "ragscience.ask.mention_questions:": QUESTION,
+    "ragscience.ask.mention_sentences:": SENTENCE,
+    "ragscience.ask.mentions_route:": QUESTION,
+    "ragscience.ask.papers_meant:": QUESTION,
+    "ragscience.ask.paper_conditions:": QUESTION,
+    "ragscience.ask.papers_route:": QUESTION,
+    "ragscience.ask.question_words:": QUESTION,
+    "ragscience.cli.fetch_view:": TYPED,
 }
 """By the beginning of a place: how many characters its texts have, and why."""
 
@@ -114,12 +114,12 @@ def test_no_pattern_takes_more_than_linear_time(patterns):
 
 def test_every_pattern_is_found(patterns):
     found = {pattern.where for pattern in patterns}
-    assert {"ragscience.text.sentences:_STOP", "ragscience.sources.arxiv:_doi", *MADE} <= found
+    assert {"ragscience.core.sentences:_STOP", "ragscience.sources.arxiv:_doi", *MADE} <= found
     assert all(any(where.startswith(place) for where in found) for place in READ_SHORT)
 
 
 def test_a_pattern_that_is_made_at_run_time_needs_an_example():
-    missing = "ragscience.checking.citations:__init__"
+    missing = "ragscience.ask.citations:__init__"
     with pytest.raises(Unknown, match=missing):
         all_patterns({where: made for where, made in MADE.items() if where != missing}, PACKAGE / "checking")
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.refusal_metrics import Judged, Probe, auc, everything_but, judge, rates
-from ragscience.records import Filters, Found
-from ragscience.store import Home, Library
+from ragscience.core.records import Filters, Found
+from ragscience.library.store import Home, Library
 from tests.store.making import add, numbered_paper, paper_of, unit_rows
 
 FILES = ("rag.pdf", "xrag.pdf", "[draft] resnet*.pdf")

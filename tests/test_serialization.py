@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
-from ragscience.records.answer_records import VERSION_1_NAMES
-from ragscience.serialization import from_json, json_schemas, renamed, storable, to_json
+from ragscience.core.answer_records import VERSION_1_NAMES
+from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
+from ragscience.core.serialization import from_json, json_schemas, renamed, storable, to_json
 from tests.history.making import answer
 
 # The low surrogates are what Python makes of bytes in a file name that are not UTF-8.

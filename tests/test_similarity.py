@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.metadata import metadata_of
-from ragscience.records import Metadata
-from ragscience.similarity import (
+from ragscience.core.records import Metadata
+from ragscience.library.similarity import (
     SHINGLE_WORDS,
     SKETCH_SIZE,
     _sharing_text,
@@ -18,6 +17,7 @@ from ragscience.similarity import (
     near_duplicates,
     overlap_of,
 )
+from ragscience.reading.metadata import metadata_of
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 NOBODY = Metadata()

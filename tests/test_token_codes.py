@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience import token_codes
-from ragscience.errors import ModelProblem
-from ragscience.token_codes import CENTROIDS, CODE_BYTES, DIMENSION, MEAN_COSINE, cosines, encode
+from ragscience.core.errors import ModelProblem
+from ragscience.models import token_codes
+from ragscience.models.token_codes import CENTROIDS, CODE_BYTES, DIMENSION, MEAN_COSINE, cosines, encode
 
 
 def unit_rows(seed, count):

@@ -1,4 +1,4 @@
-"""Fits the coefficients of ragscience/answering/answerability.py, and says what they are worth.
+"""Fits the coefficients of ragscience/ask/answerability.py, and says what they are worth.
 
 python tools/fit_answerability.py HOME QUESTIONS.jsonl
 
@@ -30,9 +30,9 @@ def main(home: str, questions: str) -> None:
     from benchmarks.calibration import fit
     from benchmarks.refusal_metrics import judge
     from ragscience import Engine, SearchRequest
-    from ragscience.answering.answerability import SIGNALS_OF
+    from ragscience.ask.answerability import SIGNALS_OF
+    from ragscience.core.settings import load_settings
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.settings import load_settings
 
     settings = load_settings(home=Path(home), embedder="embedded", rerank="late-interaction", offline=True)
     with Engine.open(home, settings) as engine:
@@ -89,8 +89,8 @@ def _interval(ends: tuple[float, float]) -> str:
 
 def _probe(item: dict[str, Any]) -> Probe:
     from benchmarks.refusal_metrics import Probe
-    from ragscience.answering.query_rewriting import standalone
-    from ragscience.records import Turn
+    from ragscience.ask.query_rewriting import standalone
+    from ragscience.core.records import Turn
 
     history = [Turn(turn["question"], turn["answer"]) for turn in item.get("history") or ()]
     places = [*item.get("evidence", ()), *item.get("alternatives", ())] if item["answerable"] else []

@@ -1,4 +1,4 @@
-"""Fits the weights of ragscience/answering/confidence.py, and says what they are worth.
+"""Fits the weights of ragscience/ask/confidence.py, and says what they are worth.
 
 python tools/fit_confidence.py HOME QUESTIONS.jsonl …
 

@@ -39,7 +39,7 @@ def judgements() -> dict[str, tuple[str, str]]:
 def asked(home: Path, items: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Any]]:
     """Each question with its answer by the program as it is."""
     from ragscience import AskRequest, Engine
-    from ragscience.settings import load_settings
+    from ragscience.core.settings import load_settings
 
     settings = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive", history=False)
     with Engine.open(home, settings) as engine:

@@ -51,8 +51,8 @@ def cli_page() -> str:
     """docs/cli.md: each command of both doors as it is, and the exit codes."""
     import typer.main
 
-    from ragscience.errors import EXIT_CODES
-    from ragscience.terminal import ingest_cli, query_cli
+    from ragscience.cli import ingest_cli, query_cli
+    from ragscience.core.errors import EXIT_CODES
 
     parts = [
         MADE,
@@ -100,8 +100,8 @@ def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
 
 def command_section(words: str, command: Any) -> list[str]:
     """Usage, what it does, arguments and options of one command, and examples."""
-    from ragscience.terminal.command_guide import EXAMPLES
-    from ragscience.terminal.help_page import argument_name, meaning, option_name
+    from ragscience.cli.command_guide import EXAMPLES
+    from ragscience.cli.help_page import argument_name, meaning, option_name
 
     shown = [parameter for parameter in command.params if not parameter.hidden]
     arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
@@ -120,7 +120,7 @@ def command_section(words: str, command: Any) -> list[str]:
 
 def config_page() -> str:
     """docs/config.md: every setting with its default, bounds, purpose, what it decides and where it can be set."""
-    from ragscience.settings import Settings, decides, is_guarded
+    from ragscience.core.settings import Settings, decides, is_guarded
 
     def in_file(name: str) -> str:
         return "no" if name in ("home", "llm_key") else "once allowed" if is_guarded(name) else "yes"
@@ -208,8 +208,8 @@ def written(name: str, default: object) -> str:
 
 def json_page() -> str:
     """docs/json.md: how --json is used, and an example of what each command prints."""
-    from ragscience.json_output import SCHEMA_VERSION
-    from ragscience.json_schemas import OUTPUTS
+    from ragscience.engine.json_output import SCHEMA_VERSION
+    from ragscience.engine.json_schemas import OUTPUTS
 
     head = (ROOT / "tools" / "json_head.md").read_text(encoding="utf-8")
     parts = [MADE, head.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
@@ -236,7 +236,7 @@ def compact(value: Any, depth: int = 0, name: str = "") -> str:
 
 def json_fields_page() -> str:
     """docs/json-fields.md: the fields of every object that --json prints, by the object's name."""
-    from ragscience.json_schemas import schemas
+    from ragscience.engine.json_schemas import schemas
 
     parts = [MADE, "# The fields of --json\n", "Examples are in [json.md](json.md).\n"]
     for name, schema in sorted(schemas()["search"]["$defs"].items()):
@@ -296,7 +296,7 @@ def json_type(schema: Mapping[str, Any]) -> str:
 
 def json_schema_file() -> str:
     """docs/json-schema.json: the schema of each command under `commands`, with the definitions that they share."""
-    from ragscience.json_schemas import schemas
+    from ragscience.engine.json_schemas import schemas
 
     made = schemas()
     commands = {name: {key: value for key, value in one.items() if key != "$defs"} for name, one in made.items()}
@@ -311,7 +311,7 @@ def json_schema_file() -> str:
 
 def telemetry_page() -> str:
     """docs/telemetry.md: the log line, the spans and the metrics of one question."""
-    from ragscience.telemetry import STAGES
+    from ragscience.upkeep.telemetry import STAGES
     from tools.telemetry_page import example_page
 
     rows = [(f"`{stage.name}_ms`", f"`{stage.inside}_ms`" if stage.inside else "", stage.about) for stage in STAGES]

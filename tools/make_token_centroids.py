@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from config import load_settings  # noqa: E402  # after the path is set
 from ragscience.models.maxsim import projected_tokens  # noqa: E402
 from ragscience.models.minilm import MiniLM  # noqa: E402
-from ragscience.token_codes import CENTROIDS, CODE_BYTES, parts_of  # noqa: E402
+from ragscience.models.token_codes import CENTROIDS, CODE_BYTES, parts_of  # noqa: E402
 from tools.make_projection import prose_texts, vocabulary_texts  # noqa: E402
 
 

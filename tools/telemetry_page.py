@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragscience.records import Answer, Citation, Found, Sentence, Stage
-from ragscience.telemetry import QuestionEvent, of_answer
-from ragscience.telemetry.log_line import log_line
-from ragscience.telemetry.otel_spans import Span, span_tree
-from ragscience.telemetry.prometheus_metrics import FAMILIES, PAUSE_SECONDS, metrics_text
+from ragscience.core.records import Answer, Citation, Found, Sentence, Stage
+from ragscience.upkeep.log_line import log_line
+from ragscience.upkeep.otel_spans import Span, span_tree
+from ragscience.upkeep.prometheus_metrics import FAMILIES, PAUSE_SECONDS, metrics_text
+from ragscience.upkeep.telemetry import QuestionEvent, of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ragscience.agent.agent_state import Limits, Passages
-from ragscience.answering.answer_context import AnswerContext, AnswerRequest
-from ragscience.records import Found, Hit, Paper, Step
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest
+from ragscience.core.records import Found, Hit, Paper, Step
 
 __all__ = ["AgentContext", "Search", "ToolNote", "ToolUse", "ToolsUsed"]
 

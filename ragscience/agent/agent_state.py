@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
-from ragscience.records import Answer, Found, Hit, Stage, StoredChunk
-from ragscience.serialization import from_json, to_json
+from ragscience.core.records import Answer, Found, Hit, Stage, StoredChunk
+from ragscience.core.serialization import from_json, to_json
 
 __all__ = [
     "MOST_QUERIES",

@@ -1,4 +1,4 @@
-"""A draft, made by answering/answers.py from the passages found so far, and its grade by rules."""
+"""A draft, made by ask/answers.py from the passages found so far, and its grade by rules."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answer_context import AnswerRequest
-from ragscience.answering.answers import REFUSAL, answer
-from ragscience.answering.prompts import Prompts
-from ragscience.records import UNCITED, Answer, Found, Stage
-from ragscience.retrieval.search_signals import asked_terms
-from ragscience.text.prompt_sanitizer import sanitize
-from ragscience.text.tokenizing import tokenize
+from ragscience.ask.answer_context import AnswerRequest
+from ragscience.ask.answers import REFUSAL, answer
+from ragscience.ask.prompts import Prompts
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import UNCITED, Answer, Found, Stage
+from ragscience.core.tokenizing import tokenize
+from ragscience.search.search_signals import asked_terms
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_context import AgentContext
@@ -126,7 +126,7 @@ def reflect(question: str, parts: Sequence[str], draft: Answer) -> Reflection:
 
     Support is the mean over the draft's claims and quotes: 1 for a quote and where the cited page holds a claim, 0.5
     where it does so weakly. Coverage is the share of the question's terms that the passages hold between them.
-    Answerability is the calibrated one (answering/answerability.py). `parts` are the sub-queries that the question was
+    Answerability is the calibrated one (ask/answerability.py). `parts` are the sub-queries that the question was
     split into.
     """
     texts = [set(tokenize(hit.chunk.searched)) for hit in draft.found.hits]

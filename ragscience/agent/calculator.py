@@ -15,7 +15,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
 
 __all__ = ["calculate", "evaluate"]
 

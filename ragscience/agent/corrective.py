@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragscience.answering.answerability import answerability
-from ragscience.answering.prompts import fenced_text, passage_text
-from ragscience.errors import ModelProblem
+from ragscience.ask.answerability import answerability
+from ragscience.ask.prompts import fenced_text, passage_text
+from ragscience.core.errors import ModelProblem
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import Found, Hit
+from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
-from ragscience.records import Found, Hit
-from ragscience.text.prompt_sanitizer import sanitize
-from ragscience.text.tokenizing import joined_lines, terms
 
 __all__ = [
     "AMBIGUOUS",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.agent.answer_drafts import Reflection
-from ragscience.answering.prompts import conversation, fenced_text, passage_text
+from ragscience.ask.prompts import conversation, fenced_text, passage_text
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import Answer, Paper, Turn
 from ragscience.models.structured_output import Structured, ask_structured
-from ragscience.records import Answer, Paper, Turn
-from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import ChatModel

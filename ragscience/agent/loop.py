@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import AgentState
 from ragscience.agent.nodes import Nodes
-from ragscience.records import Answer
+from ragscience.core.records import Answer
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver

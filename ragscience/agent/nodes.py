@@ -24,13 +24,13 @@ from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_for_queries
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.agent.token_budget import BoundedLLM, Spending
-from ragscience.answering.generation import CancellableLLM
-from ragscience.answering.query_rewriting import standalone
-from ragscience.errors import RagScienceError
+from ragscience.ask.generation import CancellableLLM
+from ragscience.ask.query_rewriting import standalone
+from ragscience.ask.sub_queries import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer, Found, Stage, Step
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
-from ragscience.question_parts.sub_queries import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
-from ragscience.records import Answer, Found, Stage, Step
 
 __all__ = ["Nodes"]
 

@@ -9,11 +9,11 @@ from typing import Any
 from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import MOST_QUERIES, answer_of, found_of
 from ragscience.agent.token_budget import Spending
-from ragscience.answering.answerability import answerability
-from ragscience.errors import RagScienceError
-from ragscience.question_parts.sub_queries import SubQuery, home_papers
-from ragscience.records import Answer, Found, Hit, Part, StoredChunk
-from ragscience.stage_timing import Timings, timed
+from ragscience.ask.answerability import answerability
+from ragscience.ask.sub_queries import SubQuery, home_papers
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer, Found, Hit, Part, StoredChunk
+from ragscience.core.stage_timing import Timings, timed
 
 __all__ = ["RunSearches", "merged", "merged_found"]
 

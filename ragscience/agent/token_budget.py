@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragscience.agent.agent_state import Limits
-from ragscience.answering.generation import WrappedLLM
-from ragscience.errors import ModelProblem
+from ragscience.ask.generation import WrappedLLM
+from ragscience.core.errors import ModelProblem
 from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = ["BoundedLLM", "Spending"]

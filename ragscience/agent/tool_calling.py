@@ -16,11 +16,11 @@ from ragscience.agent.agent_context import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.tool_planning import planned_calls
 from ragscience.agent.tool_results import ToolCall, ToolResult
 from ragscience.agent.tools import Toolbox, schemas
-from ragscience.errors import Cancelled, ModelProblem
+from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import Hit, Paper
 from ragscience.models.model_protocols import Counter
 from ragscience.models.reply_limits import Silence, SilentReply, cancellable
-from ragscience.records import Hit, Paper
-from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage

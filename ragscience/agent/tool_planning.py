@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from ragscience.agent.calculator import calculate
 from ragscience.agent.tool_results import ToolCall
-from ragscience.errors import UsageError
-from ragscience.question_parts.paper_mentions import named_papers
-from ragscience.records import Paper
+from ragscience.ask.paper_mentions import named_papers
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Paper
 
 __all__ = ["MOST_PLANNED", "expressions", "planned_calls"]
 

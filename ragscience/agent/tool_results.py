@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ragscience.answering.prompts import PASSAGE, fenced_text, passage_text, prompt_name
-from ragscience.errors import NothingFound
-from ragscience.records import Element, Hit, Paper, StoredChunk
-from ragscience.text.counts import counted
-from ragscience.text.page_spans import page_label
-from ragscience.text.prompt_sanitizer import sanitize
+from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
+from ragscience.core.counts import counted
+from ragscience.core.errors import NothingFound
+from ragscience.core.page_spans import page_label
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import Element, Hit, Paper, StoredChunk
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["MOST_HITS", "ToolCall", "ToolResult", "looked_up", "page_text", "paper_list", "section_of", "shown"]
 

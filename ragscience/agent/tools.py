@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
 from ragscience.agent.tool_results import ToolResult, looked_up, page_text, paper_list, section_of, shown
-from ragscience.bibliography import as_bibtex, entries_of
-from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.question_parts.paper_mentions import named_papers
-from ragscience.records import Filters, Found, Paper
-from ragscience.store.paper_patterns import match_papers
-from ragscience.text.prompt_sanitizer import sanitize, sendable
+from ragscience.ask.paper_mentions import named_papers
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.prompt_sanitizer import sanitize, sendable
+from ragscience.core.records import Filters, Found, Paper
+from ragscience.library.paper_patterns import match_papers
+from ragscience.sources.bibliography import as_bibtex, entries_of
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = [
     "AGENT",

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from ragscience.errors import LibraryUnavailable, NothingFound, UsageError
-from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
+from ragscience.library.atomic_files import disk_errors, write_atomically
 
 __all__ = ["OWNER", "ROLES", "AccessTokens", "Person", "Role", "Token", "check_person", "hash_of", "may", "new_token"]
 
@@ -98,8 +98,8 @@ class AccessTokens:
     @classmethod
     def of_home(cls, folder: Path) -> Self:
         """Those of the home in that folder. Raises UsageError for a folder that is not there."""
-        from ragscience.settings import check_home
-        from ragscience.store import Home
+        from ragscience.core.settings import check_home
+        from ragscience.library.store import Home
 
         check_home(folder)
         return cls(Home(folder).serve_tokens)

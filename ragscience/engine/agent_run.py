@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile
+from ragscience.core.settings import deciding_values
 from ragscience.engine.question_profiles import QuestionProfiles
-from ragscience.records import Answer, Filters, Found, Hit, Paper, Profile
-from ragscience.settings import deciding_values
-from ragscience.store.paper_patterns import match_papers
+from ragscience.library.paper_patterns import match_papers
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_context import AgentContext, ToolUse
@@ -63,7 +63,7 @@ def agent_profile(run: QuestionRun) -> Profile:
 def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     from ragscience.agent.agent_context import AgentContext
     from ragscience.agent.agent_state import Limits
-    from ragscience.answering.answer_context import AnswerRequest
+    from ragscience.ask.answer_context import AnswerRequest
 
     library, settings, filters = run.library, run.settings, request.filters
     profile = agent_profile(run)

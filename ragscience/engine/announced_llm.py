@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragscience.answering.generation import WrappedLLM
-from ragscience.answering.replies import ThoughtFilter
+from ragscience.ask.generation import WrappedLLM
+from ragscience.ask.replies import ThoughtFilter
 from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = ["AnnouncedLLM"]

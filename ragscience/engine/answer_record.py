@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragscience import __version__
-from ragscience.audit import AuditLog, Circumstances, Request, place_of, record_of
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer, Paper, StoredChunk
+from ragscience.core.settings import deciding_values
 from ragscience.engine.question_profiles import DECIDING_WHERE_SET
-from ragscience.errors import RagScienceError
-from ragscience.records import Answer, Paper, StoredChunk
-from ragscience.settings import deciding_values
-from ragscience.store.atomic_files import disk_errors
+from ragscience.library.atomic_files import disk_errors
+from ragscience.library.audit import AuditLog, Circumstances, Request, place_of, record_of
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["audit", "record_for"]
 

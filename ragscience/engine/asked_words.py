@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ragscience.text.tokenizing import is_unspaced, tokenize
+from ragscience.core.tokenizing import is_unspaced, tokenize
 
 __all__ = ["asked_terms", "asked_words", "excerpt", "is_unspaced"]
 
@@ -19,7 +19,7 @@ def asked_terms(question: str) -> frozenset[str]:
 
     Of a script without spaces: its pairs of characters.
     """
-    from ragscience.retrieval.search_signals import asked_terms as content_terms
+    from ragscience.search.search_signals import asked_terms as content_terms
 
     return frozenset(term for term in content_terms(question) if len(term) > 1)
 

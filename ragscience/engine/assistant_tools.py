@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.tool_results import ToolResult
 from ragscience.agent.tools import ASSISTANT, TOOLS, Toolbox, checked_arguments, parameters_schema
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.page_spans import page_label
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import Filters, Found, Paper, StoredChunk
 from ragscience.engine.quote_location import find_quote
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.source_list import sources_of
-from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.records import Filters, Found, Paper, StoredChunk
-from ragscience.text.page_spans import page_label
-from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -216,6 +216,6 @@ def _cut(text: str, chars: int) -> str:
 
 
 def _as_json(value: Mapping[str, Any]) -> ToolReply:
-    from ragscience.serialization import to_json
+    from ragscience.core.serialization import to_json
 
     return ToolReply(to_json(value), value)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ragscience.core.settings import changed_settings
 from ragscience.engine.requests import NO_LLM, SearchRequest
-from ragscience.settings import changed_settings
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

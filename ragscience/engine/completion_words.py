@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from ragscience.store.home import Home
+from ragscience.library.home import Home
 
 __all__ = ["conversation_names", "paper_names"]
 

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.errors import RagScienceError, UsageError
-from ragscience.history import History, KeptAnswer
-from ragscience.history.conversation_names import check_name
-from ragscience.records import Answer, Citation, StoredChunk, Turn
-from ragscience.store.atomic_files import disk_errors
-from ragscience.text.counts import counted
+from ragscience.core.counts import counted
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.records import Answer, Citation, StoredChunk, Turn
+from ragscience.library.atomic_files import disk_errors
+from ragscience.library.conversation_names import check_name
+from ragscience.library.history import History, KeptAnswer
 
 if TYPE_CHECKING:
-    from ragscience.settings import Settings
-    from ragscience.store import Home
+    from ragscience.core.settings import Settings
+    from ragscience.library.store import Home
 
 __all__ = ["Dialogue"]
 

@@ -8,20 +8,20 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ragscience.doctor import Finding, Given, Severity, examine, guarded, worst
-from ragscience.doctor.findings import DoctorOutput
+from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
 from ragscience.engine.open_store import EMBEDDED, open_store
 from ragscience.engine.paper_files import paper_files
-from ragscience.errors import RagScienceError
+from ragscience.upkeep.doctor import Finding, Given, Severity, examine, guarded, worst
+from ragscience.upkeep.findings import DoctorOutput
 
 if TYPE_CHECKING:
+    from ragscience.core.records import EmbedderIdentity
+    from ragscience.core.settings import Settings
     from ragscience.engine.model_pool import ModelPool
+    from ragscience.library.store import Home
     from ragscience.models.model_choice import Choice
-    from ragscience.records import EmbedderIdentity
-    from ragscience.settings import Settings
-    from ragscience.store import Home
 
 __all__ = ["DoctorOutput", "DoctorReport", "Finding", "doctor"]
 
@@ -88,7 +88,7 @@ def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
 
 
 def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[Finding]:
-    from ragscience.doctor.service_checks import models, torch_model
+    from ragscience.upkeep.service_checks import models, torch_model
 
     late = made_by is None or made_by.provider == "embedded"
     choices: dict[str, Callable[[], Choice[Any]]] = {
@@ -115,7 +115,7 @@ def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
 
 
 def _network(settings: Settings, pool: ModelPool) -> Iterator[Finding]:
-    from ragscience.doctor.service_checks import network
+    from ragscience.upkeep.service_checks import network
 
     if settings.offline:
         yield Finding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")

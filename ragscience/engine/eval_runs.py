@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.records import Answer, Filters, Paper, title_of
+from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, OnEvent, Searched, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
-from ragscience.errors import NothingFound, UsageError
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_report import (
     EXPLAINED,
@@ -30,14 +32,12 @@ from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
 from ragscience.evaluation.failed_questions import FAILURES, failed_questions, pages_of
 from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, drafts, worded
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
-from ragscience.records import Answer, Filters, Paper, title_of
-from ragscience.retrieval import PROFILE_NAMES
-from ragscience.settings import changed_settings
+from ragscience.search.retrieval import PROFILE_NAMES
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
+    from ragscience.library.store import Store
     from ragscience.models.served_llm import ServedLLM
-    from ragscience.store import Store
 
 __all__ = [
     "ASK",

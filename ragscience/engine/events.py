@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragscience.records import Step
+from ragscience.core.records import Step
 
 __all__ = [
     "Checking",

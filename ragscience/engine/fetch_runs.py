@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience import __version__
+from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Metadata
 from ragscience.engine.events import Downloading, OnEvent
 from ragscience.engine.ingest_events import (
     ArgumentFailed,
@@ -25,21 +27,19 @@ from ragscience.engine.ingest_events import (
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_files import refuse_papers_in
-from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.ingestion import file_state, find_pdfs
-from ragscience.records import Metadata
+from ragscience.library.ingestion import file_state, find_pdfs
+from ragscience.library.store import Store
 from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
 from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
-from ragscience.store import Store
 
 if TYPE_CHECKING:
     from threading import Event as Flag
 
+    from ragscience.core.settings import Settings
     from ragscience.engine.model_pool import ModelPool
-    from ragscience.settings import Settings
-    from ragscience.store import Home
+    from ragscience.library.store import Home
 
 __all__ = ["Choose", "FetchRun"]
 

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragscience.errors import UsageError
-from ragscience.records import Filters
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Filters
 
 __all__ = ["KINDS", "described", "filters_of", "joined", "refiltered", "year_range"]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ragscience.core.records import Paper
 from ragscience.engine.library_map import map_state
 from ragscience.graph.graph_records import Entity, matched
 from ragscience.graph.map_data import Evidence
-from ragscience.records import Paper
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

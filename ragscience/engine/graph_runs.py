@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragscience.core.errors import ModelProblem, NothingFound, UsageError
+from ragscience.core.records import Paper, PathStep
 from ragscience.engine.events import Event, ModelChosen, OnEvent
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import find_paper
-from ragscience.errors import ModelProblem, NothingFound, UsageError
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
-from ragscience.records import Paper, PathStep
-from ragscience.store import Store
+from ragscience.library.store import Store
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

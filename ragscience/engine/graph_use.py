@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Filters, Found, FoundPath, Profile
 from ragscience.graph.graph_search import GraphSearch
 from ragscience.graph.traversal import steps_of
-from ragscience.records import Filters, Found, FoundPath, Profile
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["NO_GRAPH", "graph_search_of", "papers_of", "with_paths"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ragscience.duplicates import Duplicate
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.records import Paper
 from ragscience.engine.events import Event
-from ragscience.errors import FileProblem, RagScienceError
-from ragscience.ingestion import Failure
-from ragscience.records import Paper
+from ragscience.library.duplicates import Duplicate
+from ragscience.library.ingestion import Failure
 from ragscience.sources.arxiv import Candidate
-from ragscience.text.addresses import shown_address
 
 __all__ = [
     "ArgumentFailed",

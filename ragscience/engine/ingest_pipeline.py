@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.duplicates import Duplicate, duplicates_of
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Chunk, Document, Paper
 from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
-from ragscience.errors import FileProblem
-from ragscience.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
+from ragscience.library.duplicates import Duplicate, duplicates_of
+from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
 from ragscience.models.embedding_batches import embed_batch
-from ragscience.paper_names import PaperNames
-from ragscience.records import Chunk, Document, Paper
+from ragscience.search.paper_names import PaperNames
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from ragscience.engine.events import OnEvent
     from ragscience.engine.ingest_progress import RunProgress
+    from ragscience.library.paper_task import EmbeddedPaper
+    from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
-    from ragscience.paper_workers.paper_task import EmbeddedPaper
-    from ragscience.store import Store
 
 __all__ = ["Ingestion", "Pipeline"]
 
@@ -111,7 +111,7 @@ class Pipeline:
         if not self._ingestion.where.is_as(state):
             message = f"{state.path.name} was changed while it was read."
             raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
-        from ragscience.store import NewPaper, merged
+        from ragscience.library.store import NewPaper, merged
 
         library = self._library
         self._on_event(PaperRead(state.path))
@@ -146,7 +146,7 @@ class Pipeline:
         """The vectors of the texts: from the library, else as a worker has them `ready`, else made now."""
         import numpy as np
 
-        from ragscience.store import text_hash
+        from ragscience.library.store import text_hash
 
         library, ingestion = self._library, self._ingestion
         hashes = [text_hash(text) for text in texts]

@@ -10,7 +10,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.duplicates import Duplicate
+from ragscience.core.counts import counted
+from ragscience.core.errors import FileProblem, LibraryUnavailable, ModelProblem
+from ragscience.core.records import Chunk, Document, Paper
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import (
     DuplicateFound,
@@ -24,27 +26,25 @@ from ragscience.engine.ingest_events import (
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
 from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
 from ragscience.engine.paper_files import paper_files, require_some_left
-from ragscience.errors import FileProblem, LibraryUnavailable, ModelProblem
-from ragscience.ingestion import (
+from ragscience.library.duplicates import Duplicate
+from ragscience.library.ingestion import (
     FoundFiles,
     Plan,
     apply_renames,
     make_plan,
     vanished,
 )
-from ragscience.records import Chunk, Document, Paper
-from ragscience.text.counts import counted
 
 if TYPE_CHECKING:
     from threading import Event as Flag
 
+    from ragscience.core.settings import Settings
     from ragscience.engine.ingest_progress import RunProgress
     from ragscience.engine.model_pool import ModelPool
+    from ragscience.library.paper_task import EmbeddedPaper
+    from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder
-    from ragscience.paper_workers.paper_task import EmbeddedPaper
     from ragscience.reading.worker_pool import ReadingPool
-    from ragscience.settings import Settings
-    from ragscience.store import Store
 
 __all__ = ["IngestRun", "ocr_language", "open_readers"]
 
@@ -179,7 +179,7 @@ class IngestRun:
         return self._result(plan, self._run(plan, embedder))
 
     def _run(self, plan: Plan, embedder: Embedder) -> Pipeline:
-        from ragscience.chunking import chunk_document, load_splitter
+        from ragscience.reading.chunking import chunk_document, load_splitter
 
         settings = self._settings
 
@@ -300,8 +300,8 @@ class IngestRun:
         return f"{reader_identity(settings.layout)}, OCR {self._ocr_language or 'off'}, {limits}"
 
     def _chunker(self) -> str:
-        from ragscience.chunking import chunker_identity
         from ragscience.reading import reader_identity
+        from ragscience.reading.chunking import chunker_identity
 
         settings = self._settings
         cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.duplicates import Duplicate, duplicates, keep_newest
+from ragscience.core.errors import FileProblem
 from ragscience.engine.ingest_events import (
     OtherFormatsSkipped,
     PaperCopied,
@@ -17,16 +17,16 @@ from ragscience.engine.ingest_events import (
     RemovalForgotten,
 )
 from ragscience.engine.paper_lookup import find_papers, papers_matching
-from ragscience.errors import FileProblem
-from ragscience.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
-from ragscience.store.paper_patterns import fits_file
-from ragscience.store.row_records import short_names
-from ragscience.store.skipped_files import SkippedFile, SkippedFiles
+from ragscience.library.duplicates import Duplicate, duplicates, keep_newest
+from ragscience.library.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
+from ragscience.library.paper_patterns import fits_file
+from ragscience.library.row_records import short_names
+from ragscience.library.skipped_files import SkippedFile, SkippedFiles
 
 if TYPE_CHECKING:
+    from ragscience.core.records import Paper
     from ragscience.engine.events import OnEvent
-    from ragscience.records import Paper
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers", "skipped_files"]
 

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core.counts import counted
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Chunk, Document, Filters, Page, Paper
 from ragscience.engine.events import OnEvent
 from ragscience.engine.ingest_events import PaperStored, PlanMade, Preparing
 from ragscience.engine.open_store import open_at
-from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.records import Chunk, Document, Filters, Page, Paper
-from ragscience.store import Home, NewPaper, Store, text_hash
-from ragscience.text.counts import counted
+from ragscience.library.store import Home, NewPaper, Store, text_hash
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,25 +13,25 @@ from threading import Event as Flag
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer, Filters, Found, Paper, Profile
+from ragscience.core.stage_timing import Timings, timed
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Checking, Event, ModelChosen, OnEvent, Warned
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import check_filters, filters_by_name, papers_matching
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
-from ragscience.errors import RagScienceError
+from ragscience.library.atomic_files import disk_errors
+from ragscience.library.store import Home, Store
 from ragscience.models.bert_session import available_cores
-from ragscience.records import Answer, Filters, Found, Paper, Profile
-from ragscience.stage_timing import Timings, timed
-from ragscience.store import Home, Store
-from ragscience.store.atomic_files import disk_errors
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.answering.circuit_breaker import Circuit
-    from ragscience.duplicates import Duplicate
+    from ragscience.ask.circuit_breaker import Circuit
+    from ragscience.core.settings import Settings
     from ragscience.engine.doctor_run import DoctorReport
     from ragscience.engine.eval_runs import EvalRequest
     from ragscience.engine.fetch_runs import Choose
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from ragscience.engine.told_choices import ToldChoices
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
-    from ragscience.ingestion import LocalFiles
+    from ragscience.library.duplicates import Duplicate
+    from ragscience.library.ingestion import LocalFiles
     from ragscience.models.model_choice import ModelRow
     from ragscience.models.model_protocols import Embedder
-    from ragscience.settings import Settings
-    from ragscience.telemetry import Telemetry
+    from ragscience.upkeep.telemetry import Telemetry
 
 __all__ = ["Engine"]
 
@@ -104,7 +104,7 @@ class Engine:
         Raises UsageError for a folder that is not there, for settings that cannot be, or where the log or the metrics
         of the settings could not be written.
         """
-        from ragscience.settings import check_home, load_settings
+        from ragscience.core.settings import check_home, load_settings
 
         folder = Path(home).expanduser()
         if create:
@@ -148,9 +148,9 @@ class Engine:
         Raises UsageError for a request that cannot be, NothingFound where a filter fits no paper, Cancelled once
         `cancel` is set.
         """
-        from ragscience.answering.query_rewriting import standalone
+        from ragscience.ask.query_rewriting import standalone
         from ragscience.engine.split_search import search_in_parts
-        from ragscience.telemetry import of_search
+        from ragscience.upkeep.telemetry import of_search
 
         request = replace(request, filters=filters_by_name(self.library, request.filters))
         run = QuestionRun(self, request, on_event=on_event, cancel=cancel)
@@ -187,7 +187,7 @@ class Engine:
         the agent and warnings as they come. Raises as `search`.
         """
         from ragscience.engine.answer_record import audit
-        from ragscience.telemetry import of_answer
+        from ragscience.upkeep.telemetry import of_answer
 
         dialogue = dialogue or self.dialogue()
         filters = filters_by_name(self.library, request.filters)
@@ -222,7 +222,7 @@ class Engine:
 
     def _recorded(self, how: str, question: str, act: Callable[[], T]) -> T:
         """What `act` gives; where it fails, the telemetry has a record of the failure."""
-        from ragscience.telemetry import of_failure
+        from ragscience.upkeep.telemetry import of_failure
 
         began, started = time.time(), time.perf_counter()
         try:
@@ -326,7 +326,7 @@ class Engine:
 
     def duplicates(self) -> list[Duplicate]:
         """The pairs of papers that are the same one, in other bytes or in an older version."""
-        from ragscience.duplicates import duplicates
+        from ragscience.library.duplicates import duplicates
 
         return self._said_of_damage(duplicates(self.library, self._on_check))
 
@@ -520,7 +520,7 @@ class Engine:
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""
         from ragscience.engine.question_profiles import QuestionProfiles
-        from ragscience.retrieval import PROFILE_NAMES
+        from ragscience.search.retrieval import PROFILE_NAMES
 
         profiles = QuestionProfiles(self.settings)
         return tuple(profiles.called(name, profiles.wanted) for name in PROFILE_NAMES)
@@ -565,7 +565,7 @@ class Engine:
         return self._made_once("circuit", self._circuit_breaker)
 
     def _circuit_breaker(self) -> Circuit:
-        from ragscience.answering.circuit_breaker import Circuit
+        from ragscience.ask.circuit_breaker import Circuit
 
         settings = self.settings
         return Circuit(failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic)
@@ -576,7 +576,7 @@ class Engine:
         return self._made_once("telemetry", self._open_telemetry)
 
     def _open_telemetry(self) -> Telemetry:
-        from ragscience.telemetry import open_telemetry
+        from ragscience.upkeep.telemetry import open_telemetry
 
         settings = self.settings
         return open_telemetry(

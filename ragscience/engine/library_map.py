@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.errors import NothingFound
-from ragscience.json_output import SCHEMA_VERSION
-from ragscience.records import Paper, title_of
-from ragscience.serialization import to_json
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Paper, title_of
+from ragscience.core.serialization import to_json
+from ragscience.engine.json_output import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

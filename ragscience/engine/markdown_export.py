@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import UNCITED, Answer, Citation, Sentence
 from ragscience.engine.printable import plain
 from ragscience.engine.source_list import Source, sources_of
-from ragscience.errors import RagScienceError
-from ragscience.history import KeptAnswer
-from ragscience.records import UNCITED, Answer, Citation, Sentence
-from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.history import KeptAnswer
 
 __all__ = ["as_markdown", "write_out"]
 

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragscience.core.tokenizing import tokenize
 from ragscience.engine.asked_words import asked_terms
-from ragscience.text.tokenizing import tokenize
 
 __all__ = ["CellTable", "asked_columns", "asked_rows", "read_table", "shown_rows"]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
+from ragscience.core.counts import counted
+from ragscience.core.errors import FileProblem, RagScienceError, UsageError
+from ragscience.core.records import Answer, Citation
 from ragscience.engine.kept_reader import KeptReader
 from ragscience.engine.printable import plain
-from ragscience.errors import FileProblem, RagScienceError, UsageError
+from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.row_records import short_names
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
-from ragscience.records import Answer, Citation
-from ragscience.store.atomic_files import disk_errors, write_atomically
-from ragscience.store.row_records import short_names
-from ragscience.text.counts import counted
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
 from ragscience.engine.made_once import MadeOnce, Warn
 from ragscience.engine.model_servers import ModelServers
-from ragscience.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.models.model_choice import (
     Choice,
     ModelRow,
@@ -23,18 +23,18 @@ from ragscience.models.model_choice import (
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.query_embedder import QueryEmbedder
 from ragscience.models.served_llm import ChatOptions
-from ragscience.retrieval import token_matches
+from ragscience.search.token_matches import token_matches
 
 if TYPE_CHECKING:
-    from ragscience.answering.extractive import Matcher
+    from ragscience.ask.extractive import Matcher
+    from ragscience.core.records import EmbedderIdentity, Profile
+    from ragscience.core.settings import Settings
+    from ragscience.library.store import Home, Store
     from ragscience.models.json_server import ServerStatus
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
     from ragscience.models.served_llm import ServedLLM
-    from ragscience.records import EmbedderIdentity, Profile
-    from ragscience.settings import Settings
-    from ragscience.store import Home, Store
 
 __all__ = ["ModelPool"]
 
@@ -229,7 +229,7 @@ class ModelPool:
         """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
         from ragscience.models.llm_reranker import LLMReranker
         from ragscience.models.score_cache import ScoreCache
-        from ragscience.retrieval.profiles import LLM_DEPTH
+        from ragscience.search.profiles import LLM_DEPTH
 
         budget = settings.rerank_budget_ms / 1000
         path = self._home.vectorstore / "llm_scores.sqlite"

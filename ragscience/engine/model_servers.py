@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ragscience.core.settings import ENV_PREFIX, server_key
 from ragscience.engine.made_once import MadeOnce, Warn
 from ragscience.models.ollama_api import Ollama
-from ragscience.settings import ENV_PREFIX, server_key
 
 if TYPE_CHECKING:
+    from ragscience.core.settings import Settings
     from ragscience.models.openai_api import OpenAIServer
-    from ragscience.settings import Settings
 
 __all__ = ["ModelServers"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragscience.engine.ingest_events import Preparing
-from ragscience.store import Home, Library, Store
+from ragscience.library.store import Home, Library, Store
 
 if TYPE_CHECKING:
+    from ragscience.core.settings import Settings
     from ragscience.engine.events import OnEvent
-    from ragscience.settings import Settings
 
 __all__ = ["EMBEDDED", "open_at", "open_store"]
 
@@ -41,6 +41,6 @@ def open_at(
                 on_event(Preparing("packing token vectors", done, total))
 
         return Library.open_for_writing(home, on_packed=packed)
-    from ragscience.lance_store import LanceLibrary
+    from ragscience.library.lance_store import LanceLibrary
 
     return LanceLibrary.open(home, uri, writing=writing, keeps_ledger=not is_copy)

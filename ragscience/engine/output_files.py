@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
 
 __all__ = ["BIBTEX", "CSL", "JSON", "JSON_LINES", "MARKDOWN", "check_form"]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from threading import BoundedSemaphore, Lock, Timer
 from typing import TYPE_CHECKING
 
-from ragscience.errors import FileProblem, LibraryBusy, NothingFound
-from ragscience.ingestion import LOCAL, LocalFiles
-from ragscience.store.atomic_files import disk_errors
+from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound
+from ragscience.library.atomic_files import disk_errors
+from ragscience.library.ingestion import LOCAL, LocalFiles
 
 if TYPE_CHECKING:
+    from ragscience.core.records import PageShape, Paper
+    from ragscience.core.settings import Settings
     from ragscience.engine.kept_reader import KeptReader
-    from ragscience.records import PageShape, Paper
-    from ragscience.settings import Settings
 
 __all__ = ["PagePictures", "file_of"]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ragscience.errors import LibraryDamaged, NothingFound
-from ragscience.records import Box
-from ragscience.text.page_spans import page_parts
+from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Box
 
 if TYPE_CHECKING:
-    from ragscience.records import Page, Paper, StoredChunk
-    from ragscience.store import Store
+    from ragscience.core.records import Page, Paper, StoredChunk
+    from ragscience.library.store import Store
 
 __all__ = ["PagePart", "passage_numbered", "passage_parts", "word_places"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragscience.errors import SourceError, UsageError
-from ragscience.ingestion import LOCAL, LocalFiles
+from ragscience.core.errors import SourceError, UsageError
+from ragscience.library.ingestion import LOCAL, LocalFiles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ragscience.records import Paper
-    from ragscience.settings import Settings
-    from ragscience.store import Home
+    from ragscience.core.records import Paper
+    from ragscience.core.settings import Settings
+    from ragscience.library.store import Home
 
 __all__ = ["paper_files", "refuse_papers_in", "require_some_left"]
 
@@ -21,9 +21,9 @@ def paper_files(home: Home, settings: Settings) -> LocalFiles:
     """What reads the files of this home's papers; nothing is asked of a server yet."""
     if not settings.papers:
         return LOCAL
-    from ragscience.object_storage import BucketFiles
-    from ragscience.object_storage.bucket import Bucket
-    from ragscience.object_storage.paper_cache import PaperCache
+    from ragscience.library.bucket import Bucket
+    from ragscience.library.object_storage import BucketFiles
+    from ragscience.library.paper_cache import PaperCache
 
     cache = PaperCache(settings.cache_folder.expanduser() / "bucket_papers", settings.papers_cache_mb << 20)
     return BucketFiles(home, Bucket(settings.papers), cache, offline=settings.offline)
@@ -36,7 +36,7 @@ def require_some_left(home: Home, settings: Settings, papers: Sequence[Paper], g
     """
     if not gone:
         return
-    from ragscience.object_storage import last_address
+    from ragscience.library.object_storage import last_address
 
     address = settings.papers or last_address(home)
     within = [paper for paper in papers if paper.path.startswith(f"{home.papers}/")] if address else []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ragscience.errors import UsageError
-from ragscience.metadata.author_names import last_name
-from ragscience.metadata.name_words import PARTICLES
-from ragscience.records import Paper, title_of
-from ragscience.records.paper_records import SURE
+from ragscience.core.errors import UsageError
+from ragscience.core.paper_records import SURE
+from ragscience.core.records import Paper, title_of
+from ragscience.reading.author_names import last_name
+from ragscience.reading.name_words import PARTICLES
 
 __all__ = ["PAPER_COLUMNS", "PAPER_ORDERS", "USUAL_COLUMNS", "authors_label", "columns_named", "in_order"]
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Filters, Paper, title_of
 from ragscience.engine.filter_words import described
-from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.records import Filters, Paper, title_of
-from ragscience.store.paper_patterns import did_you_mean, fold, no_such_paper, papers_exactly, papers_fitting
+from ragscience.library.paper_patterns import did_you_mean, fold, no_such_paper, papers_exactly, papers_fitting
 
 if TYPE_CHECKING:
-    from ragscience.paper_names import NamedPaper, PaperNames
-    from ragscience.store import Store
+    from ragscience.library.store import Store
+    from ragscience.search.paper_names import NamedPaper, PaperNames
 
 __all__ = ["check_filters", "filters_by_name", "find_paper", "find_papers", "papers_matching"]
 
@@ -128,7 +128,7 @@ def _named(library: Store, pattern: str) -> list[NamedPaper]:
 
 
 def _names(library: Store) -> PaperNames:
-    from ragscience.paper_names import PaperNames
+    from ragscience.search.paper_names import PaperNames
 
     return PaperNames.of(library)
 

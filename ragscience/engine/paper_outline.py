@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.bibliography import citation_keys
+from ragscience.core.records import Element, Page, Paper
 from ragscience.engine.paper_lookup import find_paper
-from ragscience.paper_names import PaperName, PaperNames
-from ragscience.records import Element, Page, Paper
+from ragscience.search.paper_names import PaperName, PaperNames
+from ragscience.sources.bibliography import citation_keys
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["OutlineEntry", "PaperOutline", "paper_outline"]
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.bibliography import Entry, as_bibtex, as_csl, entries_cited, entries_of
+from ragscience.core.counts import counted
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Answer, Element, Page, Paper
 from ragscience.engine.paper_lookup import find_paper, find_papers
-from ragscience.errors import NothingFound
-from ragscience.records import Answer, Element, Page, Paper
-from ragscience.text.counts import counted
+from ragscience.sources.bibliography import Entry, as_bibtex, as_csl, entries_cited, entries_of
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["Bibliography", "PaperPage", "bibliography", "paper_page"]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from ragscience.errors import ModelProblem
-from ragscience.records import Answer, Found
-from ragscience.stage_timing import Timings, timed
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Answer, Found
+from ragscience.core.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
@@ -22,9 +22,9 @@ __all__ = ["passage_answer"]
 
 def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) -> Answer:
     """The answer from what one search finds, or from what a route has `routed` to the language model."""
-    from ragscience.answering.answer_context import AnswerRequest
-    from ragscience.answering.answers import answer
-    from ragscience.answering.query_rewriting import evidence_again
+    from ragscience.ask.answer_context import AnswerRequest
+    from ragscience.ask.answers import answer
+    from ragscience.ask.query_rewriting import evidence_again
     from ragscience.engine.question_timing import after_first_search
     from ragscience.engine.quote_location import placed
 

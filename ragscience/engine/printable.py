@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragscience.text.counts import counted
+from ragscience.core.counts import counted
 
 __all__ = ["counted", "one_line", "plain", "rounded_time", "shortened"]
 

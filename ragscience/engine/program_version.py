@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from ragscience import __version__
-from ragscience.store.library_schema import SCHEMA_VERSION
+from ragscience.library.library_schema import SCHEMA_VERSION
 
 __all__ = ["version_line"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.records import Filters, Turn
 from ragscience.engine.filter_words import filters_of
 from ragscience.engine.requests import check_question
-from ragscience.errors import RagScienceError, UsageError
-from ragscience.records import Filters, Turn
 
 __all__ = ["BadLine", "Question", "read_questions"]
 

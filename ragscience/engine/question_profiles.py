@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ragscience.records import Profile
-from ragscience.retrieval import profile_named, read_by_llm, with_graph
-from ragscience.settings import Settings
+from ragscience.core.records import Profile
+from ragscience.core.settings import Settings
+from ragscience.search.retrieval import profile_named, read_by_llm, with_graph
 
 __all__ = ["DECIDING_WHERE_SET", "QuestionProfiles"]
 

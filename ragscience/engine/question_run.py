@@ -8,19 +8,19 @@ from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
+from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.core.records import Answer, Filters, Found, Profile, Step
+from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
-from ragscience.errors import Cancelled, ModelProblem
-from ragscience.paper_names import PaperNames
-from ragscience.records import Answer, Filters, Found, Profile, Step
-from ragscience.retrieval import SearchModels, WordPresence, named_texts, search
-from ragscience.settings import changed_settings
+from ragscience.search.paper_names import PaperNames
+from ragscience.search.retrieval import SearchModels, WordPresence, named_texts, search
 
 if TYPE_CHECKING:
-    from ragscience.answering.answer_context import AnswerContext
-    from ragscience.answering.prompts import Prompts
+    from ragscience.ask.answer_context import AnswerContext
+    from ragscience.ask.prompts import Prompts
     from ragscience.engine.library_engine import Engine
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
@@ -100,7 +100,7 @@ class QuestionRun:
 
     def cancellable(self, llm: ServedLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""
-        from ragscience.answering.generation import CancellableLLM
+        from ragscience.ask.generation import CancellableLLM
 
         return CancellableLLM(self.announced(llm), self._may_cancel)
 
@@ -130,7 +130,7 @@ class QuestionRun:
         """The question with words that no passage has corrected to the library's own, each with a warning."""
         if not self.library.chunk_count:
             return self.question
-        from ragscience.retrieval.spelling import corrected
+        from ragscience.search.spelling import corrected
 
         question, corrections = corrected(self.question, self.library)
         for each in corrections:
@@ -232,7 +232,7 @@ class QuestionRun:
     @cached_property
     def prompts(self) -> Prompts:
         """The texts of the prompts."""
-        from ragscience.answering.prompts import Prompts
+        from ragscience.ask.prompts import Prompts
 
         settings = self.settings
         return Prompts.chosen(
@@ -242,7 +242,7 @@ class QuestionRun:
     @cached_property
     def answer_context(self) -> AnswerContext:
         """The models and limits of an answer."""
-        from ragscience.answering.answer_context import AnswerContext
+        from ragscience.ask.answer_context import AnswerContext
 
         settings = self.settings
         return AnswerContext(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragscience.records import Answer, Found, Stage
-from ragscience.stage_timing import Timings
+from ragscience.core.records import Answer, Found, Stage
+from ragscience.core.stage_timing import Timings
 
 __all__ = ["after_first_search"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ragscience.errors import LibraryDamaged, NothingFound
-from ragscience.records import Answer, Citation
-from ragscience.store import Store
+from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.records import Answer, Citation
+from ragscience.library.store import Store
 
 __all__ = ["find_quote", "placed", "placed_citation"]
 

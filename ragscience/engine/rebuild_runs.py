@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ragscience.core.errors import FileProblem, UsageError
+from ragscience.core.records import Paper
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, PassagesEmbedded
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import EMBEDDED
 from ragscience.engine.paper_lookup import find_papers
-from ragscience.errors import FileProblem, UsageError
-from ragscience.ingestion import Failure, Plan, apply_renames, make_plan
+from ragscience.library.damaged_database import damage_of, put_aside
+from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
+from ragscience.library.store import Home, text_hash
 from ragscience.models.embedding_batches import embed_batch
-from ragscience.records import Paper
-from ragscience.store import Home, text_hash
-from ragscience.store.damaged_database import damage_of, put_aside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -175,7 +175,7 @@ def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> list[Path] 
         kept = put_aside(home) if damage else None
         left = kept.name if kept else ""
     else:
-        from ragscience.lance_store.lance_repair import begin_anew_if_damaged
+        from ragscience.library.lance_repair import begin_anew_if_damaged
 
         damage, left = begin_anew_if_damaged(home, uri) or (None, "")
     if damage is None:

@@ -7,19 +7,19 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ragscience.audit import Difference, compare
+from ragscience.core.counts import counted
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.records import Filters, Turn
+from ragscience.core.settings import Settings, changed_settings, deciding_settings
 from ragscience.engine.answer_record import record_for
 from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
-from ragscience.errors import NothingFound, UsageError
-from ragscience.records import Filters, Turn
-from ragscience.settings import Settings, changed_settings, deciding_settings
-from ragscience.text.counts import counted
+from ragscience.library.audit import Difference, compare
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["Replayed", "replay"]
 

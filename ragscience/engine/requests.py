@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ragscience.errors import UsageError
-from ragscience.records import Filters, Turn
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Filters, Turn
 
 __all__ = ["NO_LLM", "AskRequest", "SearchRequest", "check_question"]
 

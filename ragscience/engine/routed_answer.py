@@ -6,11 +6,11 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answer_blocks import as_text
-from ragscience.answering.query_rewriting import standalone
-from ragscience.records import Answer, Filters, Found
-from ragscience.routes import RouteContext, Routed, route
-from ragscience.stage_timing import Timings, timed
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.query_rewriting import standalone
+from ragscience.ask.routes import RouteContext, Routed, route
+from ragscience.core.records import Answer, Filters, Found
+from ragscience.core.stage_timing import Timings, timed
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun

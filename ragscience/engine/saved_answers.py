@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragscience.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
-from ragscience.audit import AuditReader, delete_log
+from ragscience.core.errors import NothingFound
 from ragscience.engine.events import Warned
-from ragscience.errors import NothingFound
-from ragscience.history import Conversation, History, KeptAnswer
-from ragscience.history.conversation_names import check_name
+from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
+from ragscience.library.audit import AuditReader, delete_log
+from ragscience.library.conversation_names import check_name
+from ragscience.library.history import Conversation, History, KeptAnswer
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Answer, Citation, title_of
 from ragscience.engine.printable import plain
 from ragscience.engine.quote_location import find_quote, placed_citation
-from ragscience.errors import NothingFound
-from ragscience.records import Answer, Citation, title_of
 
 if TYPE_CHECKING:
-    from ragscience.records import Paper
-    from ragscience.store import Store
+    from ragscience.core.records import Paper
+    from ragscience.library.store import Store
 
 __all__ = [
     "PlacedSource",

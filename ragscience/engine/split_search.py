@@ -8,15 +8,15 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.answering.answerability import answerability, is_in_doubt
-from ragscience.paper_names import PaperNames
-from ragscience.question_parts.paper_mentions import names_in
-from ragscience.question_parts.sub_queries import SubQuery, sub_queries
-from ragscience.records import Filters, Found, Hit, Part
+from ragscience.ask.answerability import answerability, is_in_doubt
+from ragscience.ask.paper_mentions import names_in
+from ragscience.ask.sub_queries import SubQuery, sub_queries
+from ragscience.core.records import Filters, Found, Hit, Part
+from ragscience.search.paper_names import PaperNames
 
 if TYPE_CHECKING:
+    from ragscience.core.records import Profile
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.records import Profile
 
 __all__ = ["search_in_parts"]
 

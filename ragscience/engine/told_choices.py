@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragscience.errors import RagScienceError
-from ragscience.store.atomic_files import write_atomically
+from ragscience.core.errors import RagScienceError
+from ragscience.library.atomic_files import write_atomically
 
 __all__ = ["ToldChoices"]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragscience.core.errors import Cancelled, NothingFound, UsageError
+from ragscience.core.records import Paper
 from ragscience.engine.events import Event, OnEvent
 from ragscience.engine.graph_runs import GraphRequest
 from ragscience.engine.ingest_events import FetchRequest
 from ragscience.engine.requests import SearchRequest
-from ragscience.errors import Cancelled, NothingFound, UsageError
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
-from ragscience.records import Paper
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

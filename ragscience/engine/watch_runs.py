@@ -9,22 +9,22 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
+from ragscience.core.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import PaperFailed, WatchChanged
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_files import paper_files, require_some_left
-from ragscience.errors import LibraryBusy, RagScienceError, UsageError
-from ragscience.folder_watch import Folder, FolderState, Work, looks_whole, ticks
-from ragscience.ingestion import make_plan
+from ragscience.library.folder_watch import Folder, FolderState, Work, looks_whole, ticks
+from ragscience.library.ingestion import make_plan
 
 if TYPE_CHECKING:
+    from ragscience.core.settings import Settings
     from ragscience.engine.events import Event
-    from ragscience.object_storage import BucketFolder
+    from ragscience.library.object_storage import BucketFolder
+    from ragscience.library.store import Home
     from ragscience.reading.worker_pool import ReadingPool
-    from ragscience.settings import Settings
-    from ragscience.store import Home
 
 __all__ = ["WatchRun"]
 
@@ -83,7 +83,7 @@ class WatchRun:
             self.close()
 
     def _watch_bucket(self, path: Path) -> None:
-        from ragscience.object_storage import BucketFiles, BucketFolder
+        from ragscience.library.object_storage import BucketFiles, BucketFolder
 
         assert isinstance(self._files, BucketFiles)  # noqa: S101 - for the type: the settings name a bucket
         folder = BucketFolder(self._files, path)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from ragscience.engine.events import OnEvent, Warned, WorkersStarted
 from ragscience.engine.ingest_events import Preparing
 from ragscience.engine.printable import counted
+from ragscience.library.index_config import available_memory
+from ragscience.library.paper_task import PaperJob, TaskOptions, made_by
+from ragscience.library.store import text_hash
+from ragscience.library.worker_processes import WORKER_BYTES, WorkerProcesses
 from ragscience.models.bert_session import available_cores
-from ragscience.paper_workers.paper_task import PaperJob, TaskOptions, made_by
-from ragscience.paper_workers.worker_processes import WORKER_BYTES, WorkerProcesses
-from ragscience.store import text_hash
-from ragscience.store.index_config import available_memory
 
 if TYPE_CHECKING:
-    from ragscience.ingestion import Plan
+    from ragscience.core.settings import Settings
+    from ragscience.library.ingestion import Plan
+    from ragscience.library.store import Store
+    from ragscience.library.task_window import PaperWorkers
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
-    from ragscience.paper_workers.task_window import PaperWorkers
-    from ragscience.settings import Settings
-    from ragscience.store import Store
 
 __all__ = ["open_workers", "task_options"]
 
@@ -57,7 +57,7 @@ def open_workers(where: int | str, options: TaskOptions, library: Store, plan: P
         return PaperJob(path, state.md5, state.size_bytes, library.sources.of(state.md5), hashes)
 
     if isinstance(where, str):
-        from ragscience.paper_workers.ray_workers import RayWorkers
+        from ragscience.library.ray_workers import RayWorkers
 
         on_event(Preparing("connecting to the Ray cluster"))
         cluster = RayWorkers(where, options, job_of)

@@ -34,9 +34,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ragscience.answering.answer_blocks import as_text
+from ragscience.ask.answer_blocks import as_text
+from ragscience.core.records import Answer, Hit
 from ragscience.evaluation.question_file import KnownQuestion, Place
-from ragscience.records import Answer, Hit
 
 __all__ = [
     "COSTS",

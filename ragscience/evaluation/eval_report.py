@@ -8,12 +8,12 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
+from ragscience.core.answer_output import Output, select
+from ragscience.core.serialization import Count, PageNumber, Schema, Share
 from ragscience.evaluation.answer_metrics import Estimate, summary
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import Comparison, compare
 from ragscience.evaluation.question_file import BadLine
-from ragscience.json_output import Output, select
-from ragscience.serialization import Count, PageNumber, Schema, Share
 
 __all__ = ["EXPLAINED", "Evaluation", "Paired", "as_markdown", "eval_output", "shown", "shown_difference", "shown_p"]
 

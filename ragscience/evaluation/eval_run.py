@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ragscience.errors import RagScienceError
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import COSTS, measure
 from ragscience.evaluation.question_file import KnownQuestion
-from ragscience.records import Answer
 
 __all__ = ["Asker", "Meter", "Outcome", "judged", "run"]
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ragscience.errors import ModelProblem, RagScienceError
+from ragscience.core.errors import ModelProblem, RagScienceError
+from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import JUDGED
-from ragscience.records import Answer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from ragscience.errors import UsageError
-from ragscience.records import Turn
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Turn
 
 __all__ = ["BadLine", "KnownQuestion", "Place", "as_listed", "read_known_questions"]
 

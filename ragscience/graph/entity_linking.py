@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.tokenizing import STOP_WORDS
 from ragscience.graph.graph_records import LONGEST_NAME, matched
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
-from ragscience.text.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
     from ragscience.graph.graph_model import KnowledgeGraph

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.errors import NothingFound, RagScienceError
+from ragscience.core.errors import NothingFound, RagScienceError
 from ragscience.graph.extraction_json import decoded
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import Entity, Extracted, Relation, canonical, folded, matched
-from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import disk_errors, write_atomically
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = [
     "Edges",

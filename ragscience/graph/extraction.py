@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Paper, StoredChunk
 from ragscience.graph import local_extraction as local
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted
 from ragscience.graph.paper_terms import paper_terms
-from ragscience.records import Paper, StoredChunk
 
 if TYPE_CHECKING:
+    from ragscience.library.store import Store
     from ragscience.models.model_protocols import ChatModel
-    from ragscience.store import Store
 
 __all__ = ["LLMReading", "OnProgress", "Report", "extract_by_llm", "extract_locally", "llm_version", "local_version"]
 

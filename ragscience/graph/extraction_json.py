@@ -7,7 +7,7 @@ import re
 from sys import intern
 from typing import Any
 
-from ragscience.errors import RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.graph.graph_records import Extracted, Mention, Triple
 
 __all__ = ["decoded", "encoded"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
-from ragscience.errors import RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.graph.entity_merging import Gathered, gather, load_graph, relation
 from ragscience.graph.extraction_json import decoded, encoded
 from ragscience.graph.graph_records import (
@@ -33,10 +33,10 @@ from ragscience.graph.graph_records import (
     folded,
     matched,
 )
-from ragscience.store.atomic_files import disk_errors, put_in_place, write_atomically
+from ragscience.library.atomic_files import disk_errors, put_in_place, write_atomically
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["EDGES", "EXTRACTOR", "NODES", "Transferred", "export_graphml", "export_jsonl", "import_jsonl"]
 

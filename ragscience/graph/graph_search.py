@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.tokenizing import tokenize
 from ragscience.graph.entity_linking import Named, candidates_said, link
 from ragscience.graph.graph_records import CO_OCCURS, GraphPath
 from ragscience.graph.traversal import (
@@ -28,7 +29,6 @@ from ragscience.graph.traversal import (
     related_passages,
     walk,
 )
-from ragscience.text.tokenizing import tokenize
 
 if TYPE_CHECKING:
     import numpy as np

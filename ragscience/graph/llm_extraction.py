@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import StoredChunk
+from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_records import LONGEST_NAME, RELATION_TYPES, Extracted, Mention, Triple, canonical, clean
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
-from ragscience.records import StoredChunk
-from ragscience.text.prompt_sanitizer import sanitize
-from ragscience.text.tokenizing import joined_lines
 
 __all__ = ["VERSION", "Asked", "ask_for"]
 

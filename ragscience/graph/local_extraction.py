@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from ragscience.core.records import StoredChunk
 from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple, canonical, clean
 from ragscience.graph.lexicon import TAILS, TOGETHER
 from ragscience.graph.paper_terms import PaperTerms, known_kind
 from ragscience.graph.passage_words import Words, sentences_of, short_forms
 from ragscience.graph.relation_patterns import Place, relations
 from ragscience.graph.term_counts import LONGEST_TERM
-from ragscience.records import StoredChunk
 
 __all__ = ["VERSION", "extract"]
 

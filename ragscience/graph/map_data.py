@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragscience.core.counts import counted
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Paper, StoredChunk
 from ragscience.graph.force_layout import positions, positions_around, space_of
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges
-from ragscience.records import Paper, StoredChunk
-from ragscience.text.counts import counted
-from ragscience.text.page_spans import page_parts
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["PAPER", "SIMILAR", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing", "passage_quotes"]
 

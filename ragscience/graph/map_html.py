@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ragscience.errors import RagScienceError, UsageError
+from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.graph.map_data import Evidence, MapDrawing
-from ragscience.store.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import disk_errors, write_atomically
 
 __all__ = ["MADE_HERE", "check_target", "file_link", "map_page", "map_policy", "write_file"]
 

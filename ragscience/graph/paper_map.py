@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.records import Paper
+from ragscience.core.records import Paper
 
 if TYPE_CHECKING:
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = ["PaperEdge", "PaperMap", "nearest", "paper_map", "papers_of_passages", "similarity_edges"]
 

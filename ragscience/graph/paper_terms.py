@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ragscience.core.records import StoredChunk
 from ragscience.graph.graph_records import LONGEST_NAME, canonical
 from ragscience.graph.lexicon import (
     GENERIC_HEADS,
@@ -30,7 +31,6 @@ from ragscience.graph.lexicon import (
 )
 from ragscience.graph.passage_words import read_words, sentences_of, short_forms
 from ragscience.graph.term_counts import Counts, Phrase, count_names, count_phrases, count_table_heads, count_words
-from ragscience.records import StoredChunk
 
 __all__ = ["PaperTerms", "Term", "known_kind", "paper_terms"]
 

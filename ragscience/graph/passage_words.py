@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragscience.core.sentences import split_sentences
+from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_records import canonical, clean
 from ragscience.graph.lexicon import FUNCTION_WORDS, HARDWARE, NO_NAMES
-from ragscience.text.sentences import split_sentences
-from ragscience.text.tokenizing import joined_lines
 
 __all__ = ["Words", "is_capitalised", "is_shaped", "read_words", "sentences_of", "short_forms"]
 

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ragscience.core.records import StoredChunk
 from ragscience.graph.graph_records import canonical
 from ragscience.graph.lexicon import (
     BREAKS,
@@ -24,7 +25,6 @@ from ragscience.graph.lexicon import (
     TASK_HEADS,
 )
 from ragscience.graph.passage_words import Words, is_capitalised, is_shaped, read_words
-from ragscience.records import StoredChunk
 
 __all__ = [
     "LONGEST_TERM",

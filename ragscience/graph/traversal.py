@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import PathStep, StoredChunk
+from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
-from ragscience.records import PathStep, StoredChunk
-from ragscience.text.page_spans import page_parts
-from ragscience.text.tokenizing import joined_lines
 
 if TYPE_CHECKING:
     from ragscience.graph.graph_model import KnowledgeGraph
-    from ragscience.store import Store
+    from ragscience.library.store import Store
 
 __all__ = [
     "LEAVING",

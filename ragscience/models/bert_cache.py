@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_graph import GRAPH_VERSION, BertConfig, NotBert, read_config, write_graph
 
 __all__ = ["PreparedModel", "prepare", "weights_sha256"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_cache import PreparedModel, prepare
 
 if TYPE_CHECKING:

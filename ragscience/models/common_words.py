@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.minilm import find_minilm
 
 __all__ = ["common_words"]

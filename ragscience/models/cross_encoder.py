@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_graph import NotBert, read_config, read_json
 from ragscience.models.bert_session import BertSession
 from ragscience.models.wordpieces import load_tokenizer, sendable

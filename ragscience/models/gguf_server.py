@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from pydantic import SecretStr
 
 import ragscience
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.json_server import one_line
 from ragscience.models.openai_api import OpenAIServer
 from ragscience.models.openai_client import is_broken

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ragscience.errors import ModelProblem
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import ModelProblem
 from ragscience.models.reply_limits import ReplyLimits
-from ragscience.text.addresses import shown_address
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse

@@ -2,7 +2,7 @@
 
 As many passages as fit the window go into one call, and a JSON schema requires one number for
 each. A passage without a usable number has no score (NaN) and keeps its rank
-(retrieval/reranking.py). Scores are cached (score_cache.py).
+(search/reranking.py). Scores are cached (score_cache.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.prompt_sanitizer import sanitize
 from ragscience.models.model_protocols import ChatModel, Scale
 from ragscience.models.structured_output import Structured, ask_structured
-from ragscience.text.prompt_sanitizer import sanitize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

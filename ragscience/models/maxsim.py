@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
-from ragscience.text.tokenizing import STOP_WORDS
-from ragscience.token_codes import cosines, encode
+from ragscience.core.errors import ModelProblem
+from ragscience.core.tokenizing import STOP_WORDS
+from ragscience.models.token_codes import cosines, encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.bert_graph import NotBert
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.wordpieces import load_tokenizer, sendable, split_windows
-from ragscience.records import EmbedderIdentity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ragscience.errors import LibraryUnavailable, ModelProblem, UsageError
+from ragscience.core.errors import LibraryUnavailable, ModelProblem, UsageError
 from ragscience.models.ollama_api import Ollama
 
 if TYPE_CHECKING:
+    from ragscience.core.records import EmbedderIdentity
     from ragscience.models.model_protocols import Embedder, Reranker
     from ragscience.models.openai_api import OpenAIServer
     from ragscience.models.served_llm import ChatOptions, ServedLLM
-    from ragscience.records import EmbedderIdentity
 
 __all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
 

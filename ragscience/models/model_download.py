@@ -12,11 +12,11 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import ModelProblem
 from ragscience.models.cross_encoder import NEEDED_FILES, OPTIONAL_FILES, find_on_this_machine, hub_cache
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.reply_limits import UnusableReply
-from ragscience.text.addresses import shown_address
 
 __all__ = ["PullProgress", "pull_cross_encoder", "pull_ollama"]
 

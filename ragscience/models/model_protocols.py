@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ragscience.core.records import EmbedderIdentity
     from ragscience.models.minilm import TokenVectors
-    from ragscience.records import EmbedderIdentity
 
 __all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "Scale", "TokenEmbedder"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.json_server import MALFORMED, JsonServer, ServerStatus, is_loopback, positive
 
 __all__ = ["MALFORMED", "ModelDetails", "Ollama", "is_loopback", "status"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ragscience.errors import ModelProblem
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import ModelProblem
 from ragscience.models.json_server import MALFORMED, one_line
-from ragscience.text.addresses import shown_address
 
 __all__ = ["as_problem", "may_pass", "reply_errors"]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.http_options import client_options
 from ragscience.models.ollama_api import ModelDetails, Ollama
 from ragscience.models.ollama_client import as_problem, may_pass, reply_errors
 from ragscience.models.reply_limits import LONGEST_REPLY
 from ragscience.models.text_windows import LARGEST_CONTEXT, UNKNOWN_CONTEXT, WindowedEmbedder
-from ragscience.records import EmbedderIdentity
 
 __all__ = ["OllamaEmbedder"]
 

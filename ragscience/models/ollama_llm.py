@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.http_options import client_options
 from ragscience.models.json_server import positive
 from ragscience.models.ollama_api import ModelDetails, Ollama

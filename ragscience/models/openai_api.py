@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.json_server import MALFORMED, JsonServer, ServerStatus, error_text, positive
 
 __all__ = ["ACCEPTED_BY_NOBODY", "OpenAIServer"]

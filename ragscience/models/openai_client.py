@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.json_server import MALFORMED, one_line
 from ragscience.models.openai_api import OpenAIServer
 from ragscience.models.served_llm import RETRY_AFTER_SECONDS

@@ -12,12 +12,12 @@ import urllib.error
 from collections.abc import Callable, Sequence
 from http.client import HTTPException, RemoteDisconnected
 
-from ragscience.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.json_server import MALFORMED, error_text
 from ragscience.models.openai_api import OpenAIServer
 from ragscience.models.reply_limits import LONGEST_REPLY
 from ragscience.models.text_windows import LARGEST_CONTEXT, UNKNOWN_CONTEXT, WindowedEmbedder
-from ragscience.records import EmbedderIdentity
 
 __all__ = ["PROVIDER", "OpenAIEmbedder", "same_signature", "signature"]
 

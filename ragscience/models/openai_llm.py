@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.http_options import client_options
 from ragscience.models.json_server import positive
 from ragscience.models.openai_api import ACCEPTED_BY_NOBODY, OpenAIServer

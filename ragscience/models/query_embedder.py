@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ragscience.core.records import EmbedderIdentity
     from ragscience.models.model_protocols import Embedder
-    from ragscience.records import EmbedderIdentity
 
 __all__ = ["QueryEmbedder"]
 

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import TypeVar
 
-from ragscience.errors import Cancelled
+from ragscience.core.errors import Cancelled
 
 __all__ = ["LONGEST_REPLY", "ReplyLimits", "Silence", "SilentReply", "UnusableReply", "cancellable", "when_over"]
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.wordpieces import sendable, split_windows
-from ragscience.records import EmbedderIdentity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

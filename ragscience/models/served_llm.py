@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.json_server import JsonServer
 from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 from ragscience.models.token_counting import TokenCounter, base_tokens

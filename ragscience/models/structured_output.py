@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ragscience.errors import Cancelled, ModelProblem
+from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.models.model_protocols import ChatModel, Reply
 from ragscience.models.reply_limits import cancellable
 

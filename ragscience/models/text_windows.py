@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.wordpieces import sendable, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.records import EmbedderIdentity
+    from ragscience.core.records import EmbedderIdentity
 
 __all__ = ["LARGEST_CONTEXT", "UNKNOWN_CONTEXT", "WindowedEmbedder", "byte_windows", "unit_rows"]
 

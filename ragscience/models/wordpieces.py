@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

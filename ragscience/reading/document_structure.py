@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from ragscience.core.records import Box, Document, Element, Line, Page
 from ragscience.reading.blocks import Block, make_blocks
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
@@ -19,7 +20,6 @@ from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_rows import LaidPage, Region, Row, TableArea, make_segments, measure, place_rows
 from ragscience.reading.text_spans import PageSpans, box_around, box_on_page
-from ragscience.records import Box, Document, Element, Line, Page
 
 __all__ = ["SourcePage", "structured_document"]
 

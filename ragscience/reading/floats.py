@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ragscience.core.records import Box
 from ragscience.reading.heading_text import heading_number
 from ragscience.reading.text_rows import LaidPage, Measures, Placed, TableArea, is_prose, widest_gap
 from ragscience.reading.text_spans import box_on_page
-from ragscience.records import Box
 
 __all__ = ["CAPTION", "find_floats"]
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ragscience.core.records import Box
 from ragscience.reading.pymupdf_errors import failures, raise_if_out_of_memory
-from ragscience.records import Box
 
 __all__ = ["hidden_places", "place_of"]
 

@@ -17,11 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Box, Document
 from ragscience.reading.heading_text import heading_number, is_known_heading
 from ragscience.reading.text_rows import Measures, Placed, Row, is_prose
 from ragscience.reading.text_spans import PageSpans
-from ragscience.records import Box, Document
 
 __all__ = [
     "LAYOUT_MEMORY_BYTES",

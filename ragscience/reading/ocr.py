@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import clean_span
 from ragscience.reading.text_spans import ASCENT, DESCENT, PageSpans, Piece, Span
-from ragscience.records import Box
 
 __all__ = ["evened", "find_tessdata", "has_picture", "is_writing", "recognise"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import PageShape
 from ragscience.reading.pdf_reader import damage_in, opened
 from ragscience.reading.pymupdf_errors import load_pymupdf
-from ragscience.records import PageShape
 
 __all__ = ["draw_page"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from ragscience.core.records import Box
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.hidden_text import hidden_places, place_of
@@ -14,7 +15,6 @@ from ragscience.reading.legibility import mean_bits
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
-from ragscience.records import Box
 
 __all__ = ["UNSETTLED", "PageText", "read_page"]
 

@@ -11,10 +11,10 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Box
 from ragscience.reading.pdf_reader import damage_in, opened
 from ragscience.reading.pymupdf_errors import load_pymupdf
-from ragscience.records import Box
 
 __all__ = ["Mark", "MarkedPage", "join_pages", "mark_pages"]
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 import ragscience
-from ragscience.errors import FileProblem, RagScienceError
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.records import Document, PageShape
 from ragscience.reading.pdf_highlights import MarkedPage
 from ragscience.reading.text_cleaning import clean_text, printable_name
 from ragscience.reading.worker_protocol import (
@@ -30,7 +31,6 @@ from ragscience.reading.worker_protocol import (
     decode_reply,
     encode_request,
 )
-from ragscience.records import Document, PageShape
 
 __all__ = ["ReaderProcess"]
 

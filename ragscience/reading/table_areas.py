@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ragscience.core.records import Box
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.heading_text import heading_number
 from ragscience.reading.side_by_side import caption_starts
 from ragscience.reading.table_rules import SAME, Level, levels_of
 from ragscience.reading.text_rows import Row, TableArea, make_rows, split_row, widest_gap
-from ragscience.records import Box
 
 __all__ = ["PageTables", "find_table_areas"]
 

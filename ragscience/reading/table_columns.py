@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from ragscience.core.records import Box
 from ragscience.reading.text_rows import Placed
 from ragscience.reading.text_spans import Piece
-from ragscience.records import Box
 
 __all__ = ["WORD_GAP", "Cell", "cell_of", "cells_of", "column_bounds"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragscience.records import Box
+from ragscience.core.records import Box
 
 __all__ = ["SAME", "Level", "levels_of"]
 

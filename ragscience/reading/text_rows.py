@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
+from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_spans import ASCENT, DESCENT, Piece
-from ragscience.records import Box
 
 __all__ = [
     "LaidPage",

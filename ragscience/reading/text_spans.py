@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import clean_span
-from ragscience.records import Box
 
 __all__ = ["ASCENT", "DESCENT", "PageSpans", "Piece", "Span", "box_around", "box_on_page", "read_spans", "rule_boxes"]
 

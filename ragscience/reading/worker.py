@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
-from ragscience.errors import FileProblem, ModelProblem
+from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.reading.layout_model import block_layout_model
 from ragscience.reading.page_drawing import draw_page
 from ragscience.reading.pdf_highlights import join_pages, mark_pages

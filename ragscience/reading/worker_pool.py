@@ -12,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Document
 from ragscience.reading.reader_process import ReaderProcess
-from ragscience.records import Document
 
 __all__ = ["ReadingPool", "ReadingProgress"]
 

@@ -13,10 +13,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Document, PageShape
+from ragscience.core.serialization import from_json, to_json
 from ragscience.reading.pdf_highlights import MarkedPage
-from ragscience.records import Document, PageShape
-from ragscience.serialization import from_json, to_json
 
 __all__ = [
     "READY",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core.errors import LibraryUnavailable
 from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token, may
-from ragscience.errors import LibraryUnavailable
 from ragscience.serving.access_limits import Buckets, Running
 from ragscience.serving.access_rules import Rule, rule_of
 from ragscience.serving.access_sessions import Sessions
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from ragscience.core.settings import Settings
     from ragscience.serving.server_state import ServerOptions
-    from ragscience.settings import Settings
 
 __all__ = ["Access", "AccessGate", "address_of", "person_of", "too_many"]
 

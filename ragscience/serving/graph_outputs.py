@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
+from ragscience.core.records import Paper, PathStep, title_of
+from ragscience.core.serialization import Count, PageNumber
 from ragscience.engine.graph_lookup import Entity, EntityPassages, GraphSummary
-from ragscience.json_output import EntityOutput, GraphPathOutput, Output, PageOutput, RelationOutput, select
-from ragscience.records import Paper, PathStep, title_of
-from ragscience.serialization import Count, PageNumber
+from ragscience.engine.json_output import EntityOutput, GraphPathOutput, Output, PageOutput, RelationOutput, select
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import Neighbourhood

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, Strict
 from starlette.responses import HTMLResponse, Response
 
 from ragscience import __version__
+from ragscience.core.errors import NothingFound
 from ragscience.engine.graph_lookup import entities_named, entity_passages, graph_summary
 from ragscience.engine.graph_runs import GraphRequest, types_named
-from ragscience.errors import NothingFound
-from ragscience.json_output import GraphPathOutput
+from ragscience.engine.json_output import GraphPathOutput
 from ragscience.serving.access import person_of
 from ragscience.serving.graph_outputs import (
     ConceptOutput,

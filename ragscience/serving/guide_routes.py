@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
+from ragscience.core.errors import LibraryUnavailable, UsageError
+from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
-from ragscience.errors import LibraryUnavailable, UsageError
-from ragscience.records import Answer, Filters, Paper, title_of
 from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.streamed_answers import LOOK_S, until_done

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragscience.serialization import to_json
+from ragscience.core.serialization import to_json
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

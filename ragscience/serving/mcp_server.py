@@ -12,10 +12,10 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.shared.exceptions import MCPError
 
 from ragscience import __version__
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import title_of
+from ragscience.core.serialization import to_json
 from ragscience.engine.assistant_tools import AssistantTools
-from ragscience.errors import RagScienceError
-from ragscience.records import title_of
-from ragscience.serialization import to_json
 from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import without_folders, words_without_folders
 from ragscience.serving.streamed_answers import cancel_flag

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, Response
 
-from ragscience.errors import NothingFound
+from ragscience.core.errors import NothingFound
 
 __all__ = ["page_routes"]
 

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Paper
 from ragscience.engine.page_places import passage_numbered, passage_parts, word_places
 from ragscience.engine.source_list import placed_sources
-from ragscience.errors import NothingFound
-from ragscience.records import Paper
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.paper_routes import Md5, Number
 from ragscience.serving.path_numbers import IN_DIGITS

@@ -14,10 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
-from ragscience.engine.page_pictures import file_of
-from ragscience.engine.paper_files import refuse_papers_in
-from ragscience.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.json_output import (
+from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Paper
+from ragscience.engine.json_output import (
     ListOutput,
     OutlineOutput,
     PageTextOutput,
@@ -27,7 +26,8 @@ from ragscience.json_output import (
     paper_output,
     select,
 )
-from ragscience.records import Paper
+from ragscience.engine.page_pictures import file_of
+from ragscience.engine.paper_files import refuse_papers_in
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.json_replies import json_reply, state_of

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from ragscience.errors import (
+from ragscience.core.errors import (
     Cancelled,
     DiskProblem,
     FileProblem,

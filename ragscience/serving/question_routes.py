@@ -11,25 +11,25 @@ from pydantic import BaseModel, ConfigDict, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
+from ragscience.core.answer_output import answer_output
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.records import Answer, Turn
+from ragscience.core.serialization import to_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.filter_words import filters_of
-from ragscience.engine.requests import AskRequest, SearchRequest
-from ragscience.engine.saved_answers import SavedAnswers
-from ragscience.errors import NothingFound, UsageError
-from ragscience.json_output import (
+from ragscience.engine.json_output import (
     AnswerOutput,
     HistoryOutput,
     SearchOutput,
     TurnsOutput,
-    answer_output,
     conversation_output,
     search_output,
     select,
     turns_output,
 )
-from ragscience.records import Answer, Turn
-from ragscience.serialization import to_json
+from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
 from ragscience.serving.path_numbers import IN_DIGITS

@@ -9,8 +9,8 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.responses import PlainTextResponse, Response
 from typing_extensions import TypedDict
 
-from ragscience.errors import RagScienceError
-from ragscience.serialization import Count
+from ragscience.core.errors import RagScienceError
+from ragscience.core.serialization import Count
 from ragscience.serving.json_replies import json_reply, state_of
 from ragscience.serving.problem_responses import problem_response, status_of
 from ragscience.serving.server_metrics import ServerMetrics

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from ragscience.core.errors import Cancelled
 from ragscience.engine.events import Event
-from ragscience.errors import Cancelled
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter

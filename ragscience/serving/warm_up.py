@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ragscience.errors import RagScienceError
+from ragscience.core.errors import RagScienceError
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -22,9 +22,9 @@ def warm_up(engine: Engine, cancel: Flag) -> None:
 
     What fails here fails again with the first question, which tells it.
     """
+    from ragscience.core.records import Filters
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import SearchRequest
-    from ragscience.records import Filters
 
     with suppress(RagScienceError):
         run = QuestionRun(engine, SearchRequest(_QUESTION), cancel=cancel)

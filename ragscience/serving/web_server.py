@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
 from ragscience.serving.server_app import make_app
 from ragscience.serving.server_state import ServerOptions
 from ragscience.serving.streamed_answers import end_answers

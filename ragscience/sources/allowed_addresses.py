@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 
 import httpx
 
-from ragscience.errors import SourceError
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import SourceError
 from ragscience.sources.rate_limits import NetworkRules
-from ragscience.text.addresses import shown_address
 
 __all__ = ["Resolver", "allowed_addresses", "checked_url", "host_of", "system_resolver", "why_refused"]
 

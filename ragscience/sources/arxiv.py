@@ -13,8 +13,8 @@ from datetime import date
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from ragscience.errors import SourceError, UsageError
-from ragscience.records import Metadata
+from ragscience.core.errors import SourceError, UsageError
+from ragscience.core.records import Metadata
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id, shown
 
 __all__ = ["FEED_KINDS", "LARGEST_FEED", "Arxiv", "Candidate", "Search", "parse_feed", "search_query"]

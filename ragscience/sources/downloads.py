@@ -13,14 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from ragscience.errors import SourceError
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import SourceError
 from ragscience.sources.allowed_addresses import Resolver, system_resolver
 from ragscience.sources.file_names import suggested_name
 from ragscience.sources.http_client import Again, Answer, Asker, require_success
 from ragscience.sources.partial_files import Part, opened_part, part_path
 from ragscience.sources.pdf_check import why_unreadable
 from ragscience.sources.rate_limits import BACKOFF_S, LONGEST_WAIT_S, Deadline, NetworkRules, Pace
-from ragscience.text.addresses import shown_address
 
 __all__ = ["Clock", "Downloaded", "Fetched", "Fetcher", "NetworkRules"]
 

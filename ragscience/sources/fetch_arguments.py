@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from ragscience.errors import UsageError
-from ragscience.text.addresses import shown_address
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import UsageError
 
 __all__ = ["ArxivId", "Wanted", "arxiv_id", "identify"]
 

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import httpx
 
-from ragscience.metadata.author_names import last_name
-from ragscience.metadata.plain_letters import plain_letters
-from ragscience.records import Metadata
+from ragscience.core.records import Metadata
+from ragscience.reading.author_names import last_name
+from ragscience.reading.plain_letters import plain_letters
 
 __all__ = ["file_name", "numbered", "suggested_name"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import httpcore
 import httpx
 
-from ragscience.errors import SourceError
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import SourceError
 from ragscience.sources.allowed_addresses import Resolver, allowed_addresses, checked_url, host_of, port_of
 from ragscience.sources.rate_limits import Deadline, NetworkRules, Pace, seconds_to_wait
-from ragscience.text.addresses import shown_address
 
 __all__ = ["Again", "Answer", "Asker", "require_success"]
 

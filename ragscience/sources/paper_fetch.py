@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.errors import SourceError
-from ragscience.records import Metadata, Paper
+from ragscience.core.errors import SourceError
+from ragscience.core.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
 from ragscience.sources.file_names import file_name, numbered

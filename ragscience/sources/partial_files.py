@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ragscience.errors import SourceError
+from ragscience.core.errors import SourceError
 
 __all__ = ["Part", "disk_errors", "lock_part", "md5_of", "opened_part", "part_path"]
 

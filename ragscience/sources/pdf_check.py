@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import ragscience
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
 
 __all__ = ["in_words", "reason_of", "why_unreadable"]
 

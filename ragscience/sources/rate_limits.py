@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from ragscience.errors import SourceError
+from ragscience.core.errors import SourceError
 
 __all__ = ["BACKOFF_S", "LONGEST_WAIT_S", "Deadline", "NetworkRules", "Pace", "seconds_to_wait"]
 

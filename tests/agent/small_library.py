@@ -4,9 +4,9 @@ import hashlib
 
 import numpy as np
 
-from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
-from ragscience.retrieval import SearchModels, profile_named, search
-from ragscience.store import Home, Library, NewPaper
+from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
+from ragscience.library.store import Home, Library, NewPaper
+from ragscience.search.retrieval import SearchModels, profile_named, search
 from tests.ollama_server import hashed_embedding
 
 DIMENSION = 64

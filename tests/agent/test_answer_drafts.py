@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from ragscience.agent.answer_drafts import Reflection, lower_of, reflect
-from ragscience.records import Answer, Found, Sentence
+from ragscience.core.records import Answer, Found, Sentence
 from tests.agent.agent_runs import ANSWERED, PASSAGES
 
 

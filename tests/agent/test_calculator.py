@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.agent.calculator import MOST_BITS, MOST_CHARS, calculate, evaluate
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
 
 numbers = st.one_of(
     st.integers(0, 10**6).map(lambda n: (str(n), Fraction(n))),

@@ -23,10 +23,10 @@ from ragscience.agent.corrective import (
     reworded,
     verdict_of,
 )
-from ragscience.answering.answerability import answerability
+from ragscience.ask.answerability import answerability
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
-from ragscience.errors import ModelProblem
-from ragscience.records import Found
 from tests.answering.asking import ask, open_llm, prompt
 from tests.answering.passages import hit
 from tests.commands.papers import fill

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from ragscience.agent.agent_context import ToolNote, ToolsUsed
-from ragscience.answering.answers import REFUSAL
-from ragscience.errors import LibraryUnavailable, NothingFound
-from ragscience.records import Turn
+from ragscience.ask.answers import REFUSAL
+from ragscience.core.errors import LibraryUnavailable, NothingFound
+from ragscience.core.records import Turn
 from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 
 ONE_PASS = ["decompose_query", "retrieve", "reason", "reflect", "generate_answer"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ragscience.agent.agent_context import ToolNote, ToolsUsed
 from ragscience.agent.agent_state import MOST_QUERIES
-from ragscience.answering.answers import REFUSAL
-from ragscience.errors import Cancelled, LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
-from ragscience.records import Answer, Found
+from ragscience.ask.answers import REFUSAL
+from ragscience.core.errors import Cancelled, LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
+from ragscience.core.records import Answer, Found
 from tests.agent.agent_runs import (
     ANSWERED,
     LIMITS,

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.answering.answers import REFUSAL
+from ragscience.ask.answers import REFUSAL
+from ragscience.core.records import Turn
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.served_llm import ChatOptions
-from ragscience.records import Turn
 from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 from tests.ollama_server import OllamaServer
 

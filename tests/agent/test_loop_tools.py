@@ -7,8 +7,8 @@ import pytest
 from ragscience.agent.run_searches import merged_found
 from ragscience.agent.tool_calling import tool_use
 from ragscience.agent.tools import Toolbox
-from ragscience.records import Filters, Found
-from ragscience.store import Home, Library
+from ragscience.core.records import Filters, Found
+from ragscience.library.store import Home, Library
 from tests.agent.agent_runs import run
 from tests.agent.small_library import make, searcher
 from tests.agent.test_tools_calling import llm_of

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.agent.run_searches import merged
-from ragscience.records import Found, Hit, StoredChunk
+from ragscience.core.records import Found, Hit, StoredChunk
 
 
 def hit(rank, chunk_id, score=0.0):

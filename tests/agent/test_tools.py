@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragscience.agent.tools import TOOLS, Toolbox, schemas
-from ragscience.records import Hit
-from ragscience.store import Home, Library
+from ragscience.core.records import Hit
+from ragscience.library.store import Home, Library
 from tests.agent.small_library import make, searcher
 
 MOST_CHARS = 2000

@@ -6,11 +6,11 @@ import pytest
 
 from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
 from ragscience.agent.tools import Toolbox
-from ragscience.errors import Cancelled
+from ragscience.core.errors import Cancelled
+from ragscience.library.store import Home, Library
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.served_llm import ChatOptions
-from ragscience.store import Home, Library
 from tests.agent.small_library import make, searcher
 from tests.ollama_server import OllamaServer
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ragscience.agent.tool_planning import MOST_PLANNED, expressions, planned_calls
 from ragscience.agent.tools import checked_arguments
-from ragscience.question_parts.paper_mentions import named_papers
-from ragscience.records import Metadata, Paper
+from ragscience.ask.paper_mentions import named_papers
+from ragscience.core.records import Metadata, Paper
 
 
 def paper(number, file, title="", authors=(), year=None):

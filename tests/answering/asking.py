@@ -2,10 +2,10 @@
 
 from contextlib import contextmanager
 
-from ragscience.answering.answer_context import AnswerContext, AnswerRequest
-from ragscience.answering.answers import answer
-from ragscience.answering.circuit_breaker import Circuit
-from ragscience.answering.prompts import Prompts
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest
+from ragscience.ask.answers import answer
+from ragscience.ask.circuit_breaker import Circuit
+from ragscience.ask.prompts import Prompts
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.served_llm import ChatOptions

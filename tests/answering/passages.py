@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragscience.records import Found, Hit, StoredChunk
+from ragscience.core.records import Found, Hit, StoredChunk
 
 
 def hit(text, *, file="attention.pdf", page=3, rank=1, start=0, breaks=None, dense=0.5):

@@ -1,7 +1,7 @@
 """How an answer's blocks read."""
 
-from ragscience.answering.answer_blocks import as_text, quotes_of
-from ragscience.records import Block, Citation
+from ragscience.ask.answer_blocks import as_text, quotes_of
+from ragscience.core.records import Block, Citation
 
 
 def cite(page):

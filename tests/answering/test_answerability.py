@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.answerability import (
+from ragscience.ask.answerability import (
     LEXICAL,
     SIGNALS_OF,
     WITH_TOKEN_VECTORS,
@@ -12,7 +12,7 @@ from ragscience.answering.answerability import (
     answerability,
     is_answerable,
 )
-from ragscience.records import Found
+from ragscience.core.records import Found
 from tests.answering.passages import SAMPLING, TRAINING
 
 QUESTION = "How long did training take?"

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from ragscience.answering.answers import REFUSAL
-from ragscience.errors import ModelProblem, NothingFound
-from ragscience.records import UNCITED, Turn
+from ragscience.ask.answers import REFUSAL
+from ragscience.core.errors import ModelProblem, NothingFound
+from ragscience.core.records import UNCITED, Turn
 from tests.answering.asking import MODELS, QUESTION, SAID, ask, open_llm, prompt
 from tests.answering.passages import SAMPLING, TRAINING, Search, hit
 from tests.ollama_server import OllamaServer

@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from ragscience.checking.check import check
-from ragscience.errors import Cancelled, ModelProblem
+from ragscience.ask.check import check
+from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.core.records import Found
 from ragscience.models.reply_limits import cancellable
-from ragscience.records import Found
 from tests.answering.asking import LLAMA, SAID, ask, open_llm
 from tests.answering.passages import SAMPLING, TRAINING, Search
 from tests.ollama_server import OllamaServer

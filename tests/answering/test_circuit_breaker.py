@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.circuit_breaker import Circuit
-from ragscience.answering.prompts import REFUSAL
-from ragscience.answering.replies import ThoughtFilter, repeated_tail, without_thoughts, worded
-from ragscience.records import Turn
+from ragscience.ask.circuit_breaker import Circuit
+from ragscience.ask.prompts import REFUSAL
+from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts, worded
+from ragscience.core.records import Turn
 from tests.answering.asking import LLAMA, SAID, ask, circuit, open_llm
 from tests.answering.passages import SAMPLING, TRAINING, Search
 from tests.ollama_server import OllamaServer

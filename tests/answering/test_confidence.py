@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.answering.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
-from ragscience.paper_names import NamedPaper, PaperNames
-from ragscience.records import Found, Part
+from ragscience.ask.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
+from ragscience.core.records import Found, Part
+from ragscience.search.paper_names import NamedPaper, PaperNames
 
 from .asking import ask
 from .passages import Search, hit

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.context_budget import CUT_MARK, Window, condense_history, cut_text, plan
-from ragscience.answering.prompts import Prompts, concepts_text, conversation, passage_text
-from ragscience.errors import ModelProblem
-from ragscience.records import Found, Turn
+from ragscience.ask.context_budget import CUT_MARK, Window, condense_history, cut_text, plan
+from ragscience.ask.prompts import Prompts, concepts_text, conversation, passage_text
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Found, Turn
 from tests.answering.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.answering.passages import Search, hit
 from tests.ollama_server import OllamaServer

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering import extractive
-from ragscience.answering.answer_blocks import as_text
-from ragscience.answering.extractive import Readers, lead_line, quoted
-from ragscience.answering.question_needs import needs_of
-from ragscience.answering.quote_candidates import Unit, follows, units_of
-from ragscience.answering.unit_scores import score_of
-from ragscience.errors import ModelProblem
-from ragscience.records import Found, Part
-from ragscience.retrieval import PassageMatches, TokenMatches
-from ragscience.text.page_spans import page_parts
-from ragscience.text.tokenizing import joined_lines, numbers, terms
+from ragscience.ask import extractive
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.extractive import Readers, lead_line, quoted
+from ragscience.ask.question_needs import needs_of
+from ragscience.ask.quote_candidates import Unit, follows, units_of
+from ragscience.ask.unit_scores import score_of
+from ragscience.core.errors import ModelProblem
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Found, Part
+from ragscience.core.tokenizing import joined_lines, numbers, terms
+from ragscience.search.retrieval import PassageMatches, TokenMatches
 from tests.answering.passages import SAMPLING, TRAINING, hit
 
 
@@ -555,11 +555,11 @@ def test_the_extractive_path_imports_no_langchain():
 
     code = (
         "import sys\n"
-        "from ragscience.answering.answer_context import AnswerContext, AnswerRequest\n"
-        "from ragscience.answering.answers import answer\n"
-        "from ragscience.records import Found\n"
-        "from ragscience.answering.circuit_breaker import Circuit\n"
-        "from ragscience.answering.prompts import Prompts\n"
+        "from ragscience.ask.answer_context import AnswerContext, AnswerRequest\n"
+        "from ragscience.ask.answers import answer\n"
+        "from ragscience.core.records import Found\n"
+        "from ragscience.ask.circuit_breaker import Circuit\n"
+        "from ragscience.ask.prompts import Prompts\n"
         "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
         "context = AnswerContext(None, None, None, {}, Prompts(), circuit, 1.0, 5, 0.25)\n"
         "answer(AnswerRequest('q'), context, search=lambda q: Found(q, 'default', ()))\n"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ragscience.answering.missing_things import missing_sentences, sought, things_of
-from ragscience.answering.question_needs import needs_of
-from ragscience.retrieval import WordPresence
-from ragscience.text.tokenizing import tokenize
+from ragscience.ask.missing_things import missing_sentences, sought, things_of
+from ragscience.ask.question_needs import needs_of
+from ragscience.core.tokenizing import tokenize
+from ragscience.search.retrieval import WordPresence
 
 from .passages import hit
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.prompts import prompt_name
+from ragscience.ask.prompts import prompt_name
+from ragscience.core.prompt_sanitizer import sanitize, sendable
+from ragscience.core.records import Turn
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.records import Turn
-from ragscience.text.prompt_sanitizer import sanitize, sendable
 from tests.answering import asking
 from tests.answering.asking import LLAMA, SAID, open_llm
 from tests.answering.passages import TRAINING, Search, hit

@@ -1,7 +1,7 @@
 """What comes first in a prompt stays the same over a conversation, so that a server reuses what it has computed."""
 
-from ragscience.answering.prompts import Prompts, conversation, fenced_text, passage_text
-from ragscience.records import Turn
+from ragscience.ask.prompts import Prompts, conversation, fenced_text, passage_text
+from ragscience.core.records import Turn
 from tests.answering.passages import SAMPLING, TRAINING
 
 

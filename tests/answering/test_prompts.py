@@ -3,7 +3,7 @@
 import pytest
 
 from config import load_settings
-from ragscience.answering.prompts import (
+from ragscience.ask.prompts import (
     ANSWER_RULES,
     NOT_FOUND,
     REFUSAL,
@@ -12,8 +12,8 @@ from ragscience.answering.prompts import (
     conversation,
     fenced_text,
 )
-from ragscience.errors import UsageError
-from ragscience.records import Turn
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Turn
 from tests.answering.asking import LLAMA, SAID, ask, open_llm
 from tests.answering.passages import TRAINING, Search, hit
 from tests.ollama_server import OllamaServer

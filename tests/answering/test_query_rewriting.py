@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.query_rewriting import TURNS_BACK, evidence_again, standalone
-from ragscience.records import Turn
+from ragscience.ask.query_rewriting import TURNS_BACK, evidence_again, standalone
+from ragscience.core.records import Turn
 
 TULIPS = [
     Turn("Who bred the first tulips?", "Nobody knows.", (1, 2)),

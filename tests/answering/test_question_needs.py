@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.answering.question_needs import needs_of
-from ragscience.text.tokenizing import terms
+from ragscience.ask.question_needs import needs_of
+from ragscience.core.tokenizing import terms
 
 
 @pytest.mark.parametrize(

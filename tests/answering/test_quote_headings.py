@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.answering.quote_headings import without_headings
+from ragscience.ask.quote_headings import without_headings
 
 
 @pytest.mark.parametrize(

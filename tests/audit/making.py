@@ -1,7 +1,7 @@
 """Records as the commands keep them, for the tests of the audit log."""
 
-from ragscience.audit import Circumstances, Request, record_of
-from ragscience.records import EmbedderIdentity, Filters, Metadata, Paper
+from ragscience.core.records import EmbedderIdentity, Filters, Metadata, Paper
+from ragscience.library.audit import Circumstances, Request, record_of
 from tests.history.making import answer
 
 EMBEDDER = EmbedderIdentity("embedded", "all-MiniLM-L6-v2", "ab" * 32, 384)

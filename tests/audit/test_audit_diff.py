@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from ragscience.audit import compare
+from ragscience.library.audit import compare
 from tests.audit.making import record
 from tests.history.making import answer
 

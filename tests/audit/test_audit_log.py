@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.audit import AuditLog, AuditReader, delete_log
-from ragscience.audit import audit_log as log_module
-from ragscience.errors import LibraryUnavailable, RagScienceError
+from ragscience.core.errors import LibraryUnavailable, RagScienceError
+from ragscience.library import audit_log as log_module
+from ragscience.library.audit import AuditLog, AuditReader, delete_log
 from tests.audit.making import record
 from tests.conftest import ROOT
 
@@ -107,7 +107,7 @@ def test_a_record_larger_than_a_file_may_be_is_kept_all_the_same(path):
 WRITER = """
 import sys
 from pathlib import Path
-from ragscience.audit import AuditLog
+from ragscience.library.audit import AuditLog
 from tests.audit.making import record
 path, name, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 log = AuditLog(path, max_bytes=20_000, keep=1000)
@@ -130,7 +130,7 @@ def test_processes_that_write_at_once_mix_and_lose_nothing_while_files_are_put_a
 LARGE = """
 import resource, signal, sys
 from pathlib import Path
-from ragscience.audit import AuditLog
+from ragscience.library.audit import AuditLog
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 path, room = Path(sys.argv[1]), int(sys.argv[2])
 if room:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.audit import SCHEMA_VERSION, AuditLog, AuditReader
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
+from ragscience.library.audit import SCHEMA_VERSION, AuditLog, AuditReader
 from tests.audit.making import record
 
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ragscience.audit import Request, place_of, without_credentials
-from ragscience.records import Filters, FoundPath, PathStep, Turn
+from ragscience.core.records import Filters, FoundPath, PathStep, Turn
+from ragscience.library.audit import Request, place_of, without_credentials
 from tests.audit.making import circumstances, paper, record
 from tests.conftest import ROOT
 from tests.history.making import answer, chunk

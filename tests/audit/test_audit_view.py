@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from ragscience.audit import AuditLog, Request
+from ragscience.cli.audit_view import delete_all, list_answers, show_answer
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Citation, Filters, Sentence, Turn
 from ragscience.engine import Engine
-from ragscience.errors import NothingFound
-from ragscience.records import Citation, Filters, Sentence, Turn
-from ragscience.store import Home
-from ragscience.terminal.audit_view import delete_all, list_answers, show_answer
+from ragscience.library.audit import AuditLog, Request
+from ragscience.library.store import Home
 from tests.audit.making import circumstances, paper, record
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from ragscience.records import Answer, Citation, Found, Metadata, Paper
+from ragscience.core.records import Answer, Citation, Found, Metadata, Paper
 
 
 def paper(paper_id=1, metadata=None, *, path="/papers/a.pdf", file="", own_title="", **fields):

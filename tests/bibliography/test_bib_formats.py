@@ -8,8 +8,8 @@ from bibtexparser.middlewares.names import parse_single_name_into_parts
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragscience.bibliography import as_bibtex, as_csl, entries_of
-from ragscience.bibliography.bib_formats import title_latex
+from ragscience.sources.bib_formats import title_latex
+from ragscience.sources.bibliography import as_bibtex, as_csl, entries_of
 from tests.bibliography.making import paper
 from tests.bibliography.parsing import parsed, unlatex
 

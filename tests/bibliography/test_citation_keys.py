@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.bibliography import citation_keys
-from ragscience.records import Metadata
+from ragscience.core.records import Metadata
+from ragscience.sources.bibliography import citation_keys
 from tests.bibliography.making import paper
 
 

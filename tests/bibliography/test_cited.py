@@ -1,6 +1,6 @@
 """What answers cite, as entries."""
 
-from ragscience.bibliography import as_bibtex, entries_cited
+from ragscience.sources.bibliography import as_bibtex, entries_cited
 from tests.bibliography.making import answer, paper
 from tests.bibliography.parsing import parsed
 

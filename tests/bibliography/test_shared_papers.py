@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from ragscience.bibliography import as_bibtex, entries_of
+from ragscience.sources.bibliography import as_bibtex, entries_of
 from tests.bibliography.making import paper
 from tests.bibliography.parsing import parsed, unlatex
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers

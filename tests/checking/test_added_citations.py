@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.checking.added_citations import with_citations
-from ragscience.checking.check import check
+from ragscience.ask.added_citations import with_citations
+from ragscience.ask.check import check
 from tests.checking.test_checking import HITS
 
 

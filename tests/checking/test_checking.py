@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.checking.answer_sentences import split_answer
-from ragscience.checking.check import check
-from ragscience.errors import ModelProblem
+from ragscience.ask.answer_sentences import split_answer
+from ragscience.ask.check import check
+from ragscience.core.errors import ModelProblem
 from tests.answering.passages import SAMPLING, TRAINING, hit
 
 DROPOUT = hit(

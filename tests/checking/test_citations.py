@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.checking.check import check
-from ragscience.checking.citations import find_mentions
+from ragscience.ask.check import check
+from ragscience.ask.citations import find_mentions
 from tests.answering.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 

@@ -14,10 +14,10 @@ from functools import cache
 
 import pytest
 
-from ragscience.checking.check import check
-from ragscience.chunking import chunk_document
-from ragscience.records import Hit, StoredChunk
-from ragscience.text.sentences import split_sentences
+from ragscience.ask.check import check
+from ragscience.core.records import Hit, StoredChunk
+from ragscience.core.sentences import split_sentences
+from ragscience.reading.chunking import chunk_document
 from tests.answering.passages import hit
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 

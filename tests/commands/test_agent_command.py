@@ -9,10 +9,10 @@ import threading
 
 import pytest
 
+from ragscience.cli.step_words import STEPS
+from ragscience.core.records import Filters
+from ragscience.core.settings import Settings, deciding_settings, load_settings
 from ragscience.engine import AskRequest, Engine, StepDone, Token
-from ragscience.records import Filters
-from ragscience.settings import Settings, deciding_settings, load_settings
-from ragscience.terminal.step_words import STEPS
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
+from ragscience.cli import clipboard
+from ragscience.cli.chat_commands import COMMANDS
 from ragscience.engine.chat_models import chat_models
-from ragscience.terminal import clipboard
-from ragscience.terminal.chat_commands import COMMANDS
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from ragscience.history import History
-from ragscience.store import Home
+from ragscience.library.history import History
+from ragscience.library.store import Home
 from tests.commands.papers import fill
 from tests.commands.test_ollama_command import PROMPT, Terminal
 from tests.conftest import ROOT

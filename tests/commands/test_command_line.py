@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 
-from ragscience.serialization import to_json
+from ragscience.core.serialization import to_json
 from tests.conftest import ROOT, Commands, copied
 from tests.pdf_factory import make_pdf
 

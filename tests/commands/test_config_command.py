@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.settings import Settings, config_file, load_settings, load_with_sources
+from ragscience.core.settings import Settings, config_file, load_settings, load_with_sources
 from tests.conftest import ROOT, Commands
 
 VIEWER = 'pdf_viewer = "steal {file}"\n'
@@ -164,7 +164,7 @@ def test_what_the_user_sets_is_allowed_and_nothing_else_is(config, home):
 def test_a_relative_path_that_is_set_starts_where_it_was_typed(home, tmp_path, monkeypatch, config):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rules.txt").write_text("Answer {refusal}")
-    from ragscience.terminal.config_commands import set_values
+    from ragscience.cli.config_commands import set_values
 
     set_values(["answer_rules", "@rules.txt"], home=home)
     assert f"@{tmp_path}/rules.txt" in config_file(home).read_text()
@@ -172,7 +172,7 @@ def test_a_relative_path_that_is_set_starts_where_it_was_typed(home, tmp_path, m
 
 
 def test_what_can_reach_beyond_the_home_is_guarded():
-    from ragscience.settings import is_guarded
+    from ragscience.core.settings import is_guarded
 
     reaching = {
         "home", "cache_folder", "pdf_viewer", "log_file", "metrics_file", "ollama_url", "arxiv_url", "llm", "llm_url",

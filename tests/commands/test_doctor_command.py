@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from ragscience.store import Home, Library
-from ragscience.store.library_schema import connect_for_writing
-from ragscience.store.row_checksums import seal_meta
+from ragscience.library.library_schema import connect_for_writing
+from ragscience.library.row_checksums import seal_meta
+from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ragscience.errors import EXIT_CODES
+from ragscience.core.errors import EXIT_CODES
 from tests.conftest import ROOT, Commands, copied
 
 QUESTION = "How fast do bees fly in fog?"

@@ -9,7 +9,7 @@ import pytest
 
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, Commands, ProcessCommands
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model

@@ -8,10 +8,10 @@ import pytest
 import typer.main
 
 from ragscience.__main__ import command_line
-from ragscience.terminal import cli, ingest_cli, query_cli
-from ragscience.terminal.command_guide import EXAMPLES, SECTIONS
-from ragscience.terminal.config_commands import config_app
-from ragscience.terminal.help_page import help_page, summary
+from ragscience.cli import cli, ingest_cli, query_cli
+from ragscience.cli.command_guide import EXAMPLES, SECTIONS
+from ragscience.cli.config_commands import config_app
+from ragscience.cli.help_page import help_page, summary
 from tests.conftest import ROOT, Commands
 
 APPS = {

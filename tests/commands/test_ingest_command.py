@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.commands.papers import BEES, fill, spoil
 from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 from tests.screens.emulator import readable

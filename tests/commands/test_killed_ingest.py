@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf
 

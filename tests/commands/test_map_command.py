@@ -10,7 +10,7 @@ from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple
 from ragscience.graph.map_data import PAPER, map_drawing
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.conftest import Commands, copied
 from tests.output_schemas import check_output
 

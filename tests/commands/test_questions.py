@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Filters, Turn
 from ragscience.engine.question_lines import BadLine, Question, read_questions
 from ragscience.engine.requests import check_question
-from ragscience.errors import UsageError
-from ragscience.records import Filters, Turn
 
 
 def read(tmp_path, content):

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from ragscience.store import Home, Library
-from ragscience.store.row_checksums import seal
+from ragscience.library.row_checksums import seal
+from ragscience.library.store import Home, Library
 from tests.conftest import ROOT, Commands
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf, make_scan

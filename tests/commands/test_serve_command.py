@@ -126,9 +126,7 @@ def test_an_option_in_front_of_another_command_is_not_ignored(lab_home):
 
 
 def test_tokens_need_no_packages_of_the_server():
-    script = (
-        "import sys; import ragscience.terminal.serve_commands, ragscience.engine.access_tokens; print(*sys.modules)"
-    )
+    script = "import sys; import ragscience.cli.serve_commands, ragscience.engine.access_tokens; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"fastapi", "uvicorn", "starlette", "mcp", "numpy"} & set(done.stdout.split())
 

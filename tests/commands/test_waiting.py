@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine, ModelAsked, Reranking, Searched, StepDone, Thinking, Token
-from ragscience.settings import load_settings
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.screens.emulator import Terminal

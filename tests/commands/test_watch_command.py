@@ -13,14 +13,14 @@ from contextlib import contextmanager
 import pytest
 
 from config import Settings
+from ragscience.cli.ingest_view import WatchScreen
+from ragscience.core.errors import ModelProblem
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.watch_runs import WatchRun
-from ragscience.errors import ModelProblem
-from ragscience.folder_watch import Work
-from ragscience.ingestion import find_pdfs
-from ragscience.store import Home, Library
-from ragscience.store.lock import WriterLock
-from ragscience.terminal.ingest_view import WatchScreen
+from ragscience.library.folder_watch import Work
+from ragscience.library.ingestion import find_pdfs
+from ragscience.library.lock import WriterLock
+from ragscience.library.store import Home, Library
 from tests.commands.papers import BEES, KILNS, TIDES, fill
 from tests.conftest import NOBODY, ROOT
 from tests.output_schemas import check_output

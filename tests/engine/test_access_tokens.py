@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.engine.access_tokens import ROLES, AccessTokens, Person, may
-from ragscience.errors import LibraryUnavailable, NothingFound, UsageError
 from tests.conftest import ROOT
 
 

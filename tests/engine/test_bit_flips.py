@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Filters
+from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
-from ragscience.errors import RagScienceError
-from ragscience.records import Filters
-from ragscience.settings import load_settings
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 

@@ -11,9 +11,9 @@ import pytest
 
 import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
+from ragscience.core.errors import Cancelled, NothingFound, RagScienceError, UsageError
+from ragscience.core.settings import load_settings
 from ragscience.engine import Searched, Token, Warned
-from ragscience.errors import Cancelled, NothingFound, RagScienceError, UsageError
-from ragscience.settings import load_settings
 from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
 

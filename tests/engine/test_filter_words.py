@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Filters
 from ragscience.engine.filter_words import KINDS, described, filters_of, joined, refiltered, year_range
-from ragscience.errors import UsageError
-from ragscience.records import Filters
 
 
 @pytest.mark.parametrize(

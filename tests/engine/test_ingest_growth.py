@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragscience.core.records import Chunk, Document, Metadata, Page
 from ragscience.engine import PaperStored
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
-from ragscience.ingestion import find_pdfs, make_plan
-from ragscience.records import Chunk, Document, Metadata, Page
-from ragscience.store import Home, Library
+from ragscience.library.ingestion import find_pdfs, make_plan
+from ragscience.library.store import Home, Library
 from tests.store.making import EMBEDDER, unit_rows
 
 PAPERS = 80

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Chunk, Document, Metadata, Page
 from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
-from ragscience.errors import FileProblem
-from ragscience.ingestion import find_pdfs, make_plan
-from ragscience.records import Chunk, Document, Metadata, Page
-from ragscience.store import Home, Library, text_hash
+from ragscience.library.ingestion import find_pdfs, make_plan
+from ragscience.library.store import Home, Library, text_hash
 from tests.store.making import CHUNKER, DIMENSION, EMBEDDER
 
 

@@ -5,11 +5,11 @@ from threading import Event
 
 import pytest
 
-from ragscience import ingestion
+from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
+from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.ingest_events import PaperSuppressed, SyncPlan
-from ragscience.errors import FileProblem, LibraryBusy, RagScienceError
-from ragscience.settings import load_settings
+from ragscience.library import ingestion
 from tests.commands.papers import KILNS
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf

@@ -3,9 +3,9 @@
 import pytest
 
 from ragscience import Engine, SearchRequest
-from ragscience.paper_names import PaperNames
-from ragscience.records import Turn
-from ragscience.settings import default_settings
+from ragscience.core.records import Turn
+from ragscience.core.settings import default_settings
+from ragscience.search.paper_names import PaperNames
 from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 

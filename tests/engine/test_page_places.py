@@ -5,11 +5,11 @@ import hashlib
 import numpy as np
 import pytest
 
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Chunk
 from ragscience.engine.page_places import passage_numbered, word_places
-from ragscience.errors import NothingFound
+from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.records import Chunk
-from ragscience.store import Home, Library, NewPaper
 from tests.pdf_factory import make_pdf
 from tests.store.making import CHUNKER, EMBEDDER, unit_rows
 

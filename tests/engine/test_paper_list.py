@@ -2,9 +2,9 @@
 
 import pytest
 
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Metadata, Paper
 from ragscience.engine.paper_list import PAPER_COLUMNS, PAPER_ORDERS, authors_label, columns_named, in_order
-from ragscience.errors import UsageError
-from ragscience.records import Metadata, Paper
 
 
 def paper(file, *authors, year=None, title="", pages=1, added="2026-01-01T10:00:00+00:00", sure=0.9):

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from ragscience import Engine, SearchRequest
-from ragscience.errors import NothingFound, UsageError
-from ragscience.records import Filters
-from ragscience.settings import default_settings
-from ragscience.store.paper_patterns import did_you_mean
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.records import Filters
+from ragscience.core.settings import default_settings
+from ragscience.library.paper_patterns import did_you_mean
 from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from ragscience import Engine
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.settings import load_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.requests import AskRequest
-from ragscience.errors import NothingFound, UsageError
-from ragscience.settings import load_settings
 from tests.conftest import copied
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from ragscience.core.stage_timing import Timings
 from ragscience.engine.question_timing import after_first_search
-from ragscience.stage_timing import Timings
 from tests.history.making import answer
 from tests.telemetry.making import BEGAN, SEARCH, stage
 

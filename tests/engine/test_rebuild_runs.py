@@ -7,12 +7,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Checking, Engine, SearchRequest, Warned
-from ragscience.errors import LibraryDamaged, NothingFound
+from ragscience.library.store import Home, Library, text_hash
 from ragscience.models.minilm import MiniLM
-from ragscience.settings import load_settings
-from ragscience.store import Home, Library, text_hash
-from ragscience.token_codes import CODE_BYTES
+from ragscience.models.token_codes import CODE_BYTES
 from tests.conftest import copied
 from tests.ollama_server import OllamaServer, embedding_model
 from tests.pdf_factory import make_pdf

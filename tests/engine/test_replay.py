@@ -6,14 +6,14 @@ import json
 import pytest
 
 from config import load_settings
+from ragscience.cli import audit_view
+from ragscience.cli.ask_command import ask_all
+from ragscience.cli.audit_view import DIFFERENT
+from ragscience.cli.screen import Screen
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Filters
 from ragscience.engine import AskRequest, Engine
-from ragscience.errors import NothingFound
-from ragscience.records import Filters
-from ragscience.store import Home, Library
-from ragscience.terminal import audit_view
-from ragscience.terminal.ask_command import ask_all
-from ragscience.terminal.audit_view import DIFFERENT
-from ragscience.terminal.screen import Screen
+from ragscience.library.store import Home, Library
 from tests.conftest import copied
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model

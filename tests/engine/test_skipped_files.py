@@ -5,12 +5,12 @@ import shutil
 
 import pytest
 
+from ragscience.core.errors import FileProblem
+from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed
 from ragscience.engine.ingest_events import OtherFormatsSkipped, PaperCopied
-from ragscience.errors import FileProblem
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
-from ragscience.settings import load_settings
 from tests.commands.papers import BEES, spoil
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf, make_scan

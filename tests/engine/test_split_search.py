@@ -3,11 +3,11 @@
 import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
+from ragscience.core.records import Filters
+from ragscience.core.settings import load_settings
 from ragscience.engine import Searched
 from ragscience.engine.question_run import QuestionRun
 from ragscience.models.bert_session import BertSession
-from ragscience.records import Filters
-from ragscience.settings import load_settings
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_pdf

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
+from ragscience.core.records import Chunk, Document, Page
+from ragscience.core.settings import load_settings
+from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.minilm import MiniLM
-from ragscience.records import Chunk, Document, Page
-from ragscience.settings import load_settings
-from ragscience.store import Home, Library, NewPaper
 from tests.conftest import copied
 
 THREADS = 8

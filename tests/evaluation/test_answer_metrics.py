@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.core.records import Answer, Block, Citation, Found, Sentence
 from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, measure, summary
 from ragscience.evaluation.eval_report import EXPLAINED
 from ragscience.evaluation.eval_run import Meter
 from ragscience.evaluation.question_file import KnownQuestion
-from ragscience.records import Answer, Block, Citation, Found, Sentence
 from tests.answering.passages import hit
 
 QUESTION = KnownQuestion(

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from ragscience.core.records import Answer, Found, Step
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_run import Meter
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.served_llm import ChatOptions
-from ragscience.records import Answer, Found, Step
 from tests.ollama_server import OllamaServer, chat_model
 
 ANSWER = Answer("a1", "?", "…", "llm", False, (), Found("?", "default", ()), {}, tokens={"prompt": 90, "answer": 10})

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Answer, Citation, Found
+from ragscience.core.serialization import to_json
 from ragscience.evaluation.eval_report import Evaluation, as_markdown, eval_output, shown_p
 from ragscience.evaluation.eval_run import Meter, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
-from ragscience.records import Answer, Citation, Found
-from ragscience.serialization import to_json
 from tests.answering.passages import hit
 from tests.output_schemas import check_output
 

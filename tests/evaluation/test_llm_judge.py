@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from ragscience.errors import ModelProblem, RagScienceError
+from ragscience.core.errors import ModelProblem, RagScienceError
+from ragscience.core.records import Answer, Found
 from ragscience.evaluation.llm_judge import RagasJudge
-from ragscience.records import Answer, Found
 from tests.answering.passages import hit
 
 needs_ragas = pytest.mark.skipif(find_spec("ragas") is None, reason="ragas is not installed: requirements-judge.txt")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Turn
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
-from ragscience.records import Turn
 
 WHOLE = {
     "id": "q1",

@@ -1,9 +1,9 @@
 """Passages for the tests of extraction: text alone, in a paper of their own."""
 
+from ragscience.core.records import StoredChunk
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES
 from ragscience.graph.local_extraction import extract
 from ragscience.graph.paper_terms import paper_terms
-from ragscience.records import StoredChunk
 
 LSTM = (
     "Recurrent networks forget. We propose FogNet, a novel framework for weather data. FogNet uses long short-term "

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.graph.entity_linking import MOST_SEEDS, SIMILAR, candidates_of, candidates_said, link, similar_names
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.errors import RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.graph_exchange import export_graphml, export_jsonl, import_jsonl
 from ragscience.graph.graph_records import Extracted
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.pdf_factory import make_pdf
 
 from .making import PASSAGES, apart_names, fill, passages, put, say

@@ -11,14 +11,14 @@ import threading
 import numpy as np
 import pytest
 
+from ragscience.cli.graph_views import GraphProgress
+from ragscience.core.errors import ModelProblem
 from ragscience.engine.graph_runs import PassagesRead
-from ragscience.errors import ModelProblem
 from ragscience.graph.entity_merging import load_graph
 from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version, local_version
 from ragscience.graph.extraction_json import decoded
 from ragscience.graph.graph_records import ENTITY_TYPES
-from ragscience.store import Home, Library
-from ragscience.terminal.graph_views import GraphProgress
+from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT, Commands
 from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply

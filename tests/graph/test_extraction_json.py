@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.graph.extraction_json import decoded, encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_search import (
     MOST_EMBEDDED,
@@ -14,7 +14,7 @@ from ragscience.graph.graph_search import (
     trail_scores,
     triple_text,
 )
-from ragscience.retrieval.fusion import by_max, plain_sum, shared_weights
+from ragscience.search.fusion import by_max, plain_sum, shared_weights
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, labels, number
 from .test_entity_linking import Scripted

@@ -4,10 +4,10 @@ from contextlib import closing
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ragscience.errors import NothingFound, RagScienceError
+from ragscience.core.errors import NothingFound, RagScienceError
 from ragscience.graph.entity_merging import list_merges, load_graph, merge, merge_again, names_apart, undo_merge
 from ragscience.graph.graph_records import Extracted
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 
 from .making import PASSAGES, fill, passages, put, say
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.chunking import chunk_document
+from ragscience.core.records import StoredChunk
 from ragscience.graph.graph_records import ENTITY_TYPES, RELATION_TYPES, canonical
 from ragscience.graph.local_extraction import extract
 from ragscience.graph.paper_terms import paper_terms
-from ragscience.records import StoredChunk
+from ragscience.reading.chunking import chunk_document
 from tests.shared_data import needs_shared_data, shared_papers
 
 GOLD = Path(__file__).parent / "gold"

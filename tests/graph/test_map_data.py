@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.graph.force_layout import positions, positions_around
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 from ragscience.graph.map_data import EDGES_PER_NODE, SNIPPET_CHARS, _stands, map_drawing
-from ragscience.records import Chunk, Document, EmbedderIdentity, Metadata, Page
-from ragscience.store import Home, Library, NewPaper
+from ragscience.library.store import Home, Library, NewPaper
 
 FILLER = "Nothing of note is said in these words. " * 20
 TEXTS = [

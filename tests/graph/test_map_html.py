@@ -8,7 +8,7 @@ import numpy as np
 import pymupdf
 import pytest
 
-from ragscience.errors import UsageError
+from ragscience.core.errors import UsageError
 from ragscience.graph.force_layout import positions, positions_around, space_of
 from ragscience.graph.map_data import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode
 from ragscience.graph.map_html import check_target, file_link, map_page, write_file

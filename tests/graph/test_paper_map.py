@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
 from ragscience.graph.force_layout import MOST_MOVED, positions
 from ragscience.graph.paper_map import PaperEdge, nearest, paper_map, similarity_edges
-from ragscience.records import Chunk, Document, EmbedderIdentity, Page
-from ragscience.store import Home, Library, NewPaper
+from ragscience.library.store import Home, Library, NewPaper
 
 GUIDE = np.array(
     [

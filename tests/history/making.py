@@ -2,7 +2,7 @@
 
 import itertools
 
-from ragscience.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
+from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
 
 NUMBERS = itertools.count(1)
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
-from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.history import History
-from ragscience.history.conversation_names import check_name
-from ragscience.settings import load_settings
+from ragscience.library.conversation_names import check_name
+from ragscience.library.history import History
 
 from .making import answer, turn
 

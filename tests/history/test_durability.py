@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
-from ragscience.history import History
-from ragscience.history.history_schema import history_errors
+from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
+from ragscience.library.history import History
+from ragscience.library.history_schema import history_errors
 
 from .making import turn
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 WRITE = """
 import sys
 from pathlib import Path
-from ragscience.history import History
+from ragscience.library.history import History
 from tests.history.making import turn
 
 path, name, turns = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -37,10 +37,10 @@ for number in range(turns):
 REFUSED = """
 import os, resource, sys
 from pathlib import Path
-from ragscience.errors import RagScienceError
-from ragscience.history import History
-from ragscience.records import Turn
-from ragscience.serialization import from_json
+from ragscience.core.errors import RagScienceError
+from ragscience.library.history import History
+from ragscience.core.records import Turn
+from ragscience.core.serialization import from_json
 from tests.history.making import turn
 
 from_json(Turn, {"question": "", "answer": ""})  # not everybody may read what it imports

@@ -1,9 +1,9 @@
 import pytest
 from markdown_it import MarkdownIt
 
+from ragscience.core.records import Citation, Sentence
 from ragscience.engine.markdown_export import as_markdown
-from ragscience.history import KeptAnswer
-from ragscience.records import Citation, Sentence
+from ragscience.library.history import KeptAnswer
 
 from .making import answer
 

@@ -1,9 +1,9 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from ragscience.errors import UsageError
-from ragscience.history import History
-from ragscience.history.langchain_history import chat_message_history
+from ragscience.core.errors import UsageError
+from ragscience.library.history import History
+from ragscience.library.langchain_history import chat_message_history
 
 from .making import turn
 

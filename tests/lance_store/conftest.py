@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ragscience.store import Home
+from ragscience.library.store import Home
 from tests.s3_server import access, client_of, moto_server
 
 from .stores import Place

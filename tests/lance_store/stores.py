@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragscience.lance_store import LanceLibrary
-from ragscience.store import Home, Library
+from ragscience.library.lance_store import LanceLibrary
+from ragscience.library.store import Home, Library
 from tests.store.making import add, numbered_paper
 
 

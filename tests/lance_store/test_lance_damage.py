@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryDamaged, RagScienceError
+from ragscience.core.records import Metadata
+from ragscience.core.settings import Settings
 from ragscience.engine import Engine
-from ragscience.errors import DiskProblem, LibraryBusy, LibraryDamaged, RagScienceError
-from ragscience.lance_store import lance_database
-from ragscience.lance_store.lance_repair import begin_anew_if_damaged
-from ragscience.lance_store.lance_tables import as_table, columns_of, schema_of
-from ragscience.records import Metadata
-from ragscience.settings import Settings
-from ragscience.store import Home
-from ragscience.token_codes import CODE_BYTES
+from ragscience.library import lance_database
+from ragscience.library.lance_repair import begin_anew_if_damaged
+from ragscience.library.lance_tables import as_table, columns_of, schema_of
+from ragscience.library.store import Home
+from ragscience.models.token_codes import CODE_BYTES
 from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper
 
 from .stores import Place

@@ -7,14 +7,14 @@ import sys
 import numpy as np
 import pytest
 
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.settings import Settings
 from ragscience.engine import Engine
-from ragscience.errors import RagScienceError, UsageError
-from ragscience.lance_store import lance_database, lance_nearest, lance_vectors
-from ragscience.lance_store.changes import Change
-from ragscience.lance_store.generations import Snapshot
-from ragscience.settings import Settings
-from ragscience.store import Home
-from ragscience.token_codes import CODE_BYTES, DIMENSION, encode
+from ragscience.library import lance_database, lance_nearest, lance_vectors
+from ragscience.library.changes import Change
+from ragscience.library.generations import Snapshot
+from ragscience.library.store import Home
+from ragscience.models.token_codes import CODE_BYTES, DIMENSION, encode
 from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, random_texts, unit_rows
 
 from .stores import Place
@@ -269,9 +269,9 @@ def test_a_place_that_cannot_be_is_refused(tmp_path):
 
 def test_the_usual_library_imports_none_of_it(tmp_path):
     code = (
-        "import sys; from ragscience.engine import Engine; from ragscience.settings import Settings\n"
+        "import sys; from ragscience.engine import Engine; from ragscience.core.settings import Settings\n"
         f"Engine.open({str(tmp_path)!r}, Settings(home={str(tmp_path)!r})).papers()\n"
         "assert not [name for name in sys.modules if name.split('.')[0] in ('lancedb', 'pyarrow')], sys.modules\n"
-        "assert 'ragscience.lance_store' not in sys.modules"
+        "assert 'ragscience.library.lance_store' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

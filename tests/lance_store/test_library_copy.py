@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Metadata
+from ragscience.core.settings import Settings
 from ragscience.engine import Engine
 from ragscience.engine.ingest_events import PaperStored
-from ragscience.errors import NothingFound, RagScienceError, UsageError
-from ragscience.records import Metadata
-from ragscience.settings import Settings
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.store.making import CHUNKER, EMBEDDER
 
 from .stores import Place

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import RagScienceError
-from ragscience.lance_store import lance_database
-from ragscience.store import Home
+from ragscience.core.errors import RagScienceError
+from ragscience.library import lance_database
+from ragscience.library.store import Home
 from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper
 
 from .stores import Place

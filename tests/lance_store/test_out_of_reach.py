@@ -5,9 +5,9 @@ import uuid
 
 import pytest
 
-from ragscience.errors import DiskProblem, LibraryUnavailable
-from ragscience.lance_store.lance_repair import begin_anew_if_damaged
-from ragscience.store import Home
+from ragscience.core.errors import DiskProblem, LibraryUnavailable
+from ragscience.library.lance_repair import begin_anew_if_damaged
+from ragscience.library.store import Home
 from tests.s3_server import FaultyS3, access
 from tests.store.making import CHUNKER, EMBEDDER, add, numbered_paper
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ragscience.lance_store import rows_by_id as looked_up
-from ragscience.lance_store.passage_spans import chunk_ids
-from ragscience.lance_store.rows_by_id import rows_by_id
-from ragscience.records import Filters, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.store import Home, text_hash
-from ragscience.token_codes import CODE_BYTES
+from ragscience.core.records import Filters, Profile
+from ragscience.library import rows_by_id as looked_up
+from ragscience.library.passage_spans import chunk_ids
+from ragscience.library.rows_by_id import rows_by_id
+from ragscience.library.store import Home, text_hash
+from ragscience.models.token_codes import CODE_BYTES
+from ragscience.search.retrieval import SearchModels, search
 from tests.paper_names.library_of_papers import add_paper
 from tests.retrieval.test_named_papers import OTHER, TIDE, OneDirection
 from tests.store.making import add, numbered_paper

@@ -13,12 +13,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragscience.errors import LibraryBusy, LibraryUnavailable, NothingFound, RagScienceError
-from ragscience.paper_names.kept_names import changed_papers
-from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
-from ragscience.store import Home, NewPaper, text_hash
-from ragscience.text.tokenizing import tokenize
-from ragscience.token_codes import CODE_BYTES
+from ragscience.core.errors import LibraryBusy, LibraryUnavailable, NothingFound, RagScienceError
+from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
+from ragscience.core.tokenizing import tokenize
+from ragscience.library.store import Home, NewPaper, text_hash
+from ragscience.models.token_codes import CODE_BYTES
+from ragscience.search.kept_names import changed_papers
 from tests.conftest import ROOT
 from tests.store.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from ragscience.metadata import metadata_of
-from ragscience.metadata.author_names import last_name
+from ragscience.reading.author_names import last_name
+from ragscience.reading.metadata import metadata_of
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 pytestmark = needs_shared_data

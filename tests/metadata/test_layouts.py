@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.metadata import metadata_of
-from ragscience.metadata.plain_letters import plain_text
+from ragscience.reading.metadata import metadata_of
+from ragscience.reading.plain_letters import plain_text
 from tests.metadata.pages import BOLD, RAISED, body, line, page, row, span
 
 TITLE = row(90, 18, "Steering Ships in Dense Fog", flags=BOLD)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_cache import prepare
 from ragscience.models.bert_session import BertSession
 from tests.models.conftest import make_bert

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ragscience.answering.generation import Generation
+from ragscience.ask.generation import Generation
 from ragscience.models.gguf_server import GgufLLM, GgufServer
 from ragscience.models.ollama_api import ModelDetails, Ollama
 from ragscience.models.ollama_llm import OllamaLLM

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.cross_encoder import OnnxCrossEncoder, find_on_this_machine, hub_cache, open_cross_encoder
 from ragscience.models.sentence_transformers import TorchCrossEncoder
 from tests.models.conftest import make_bert

@@ -13,8 +13,8 @@ import textwrap
 import psutil
 import pytest
 
-from ragscience.answering.generation import Generation
-from ragscience.errors import ModelProblem
+from ragscience.ask.generation import Generation
+from ragscience.core.errors import ModelProblem
 from ragscience.models import gguf_server
 from ragscience.models.gguf_server import GgufLLM, GgufServer, check_gguf
 from ragscience.models.model_choice import choose_llm

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.llm_reranker import INSTRUCTIONS, LLMReranker
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
 from ragscience.models.score_cache import ScoreCache
 from ragscience.models.served_llm import ChatOptions
-from ragscience.retrieval.reranking import rerank_within_budget
+from ragscience.search.reranking import rerank_within_budget
 from tests.ollama_server import OllamaServer
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 

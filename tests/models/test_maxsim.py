@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models import maxsim as late_interaction
 from ragscience.models.maxsim import (
     carries_meaning,
@@ -21,7 +21,7 @@ from ragscience.models.maxsim import (
     question_tokens,
 )
 from ragscience.models.minilm import TokenVectors
-from ragscience.token_codes import CODE_BYTES, DIMENSION, cosines, encode
+from ragscience.models.token_codes import CODE_BYTES, DIMENSION, cosines, encode
 
 PIECES = ("the", "transform", "##er", ",", "of", "28", ".", "4", "is", "##sue")
 

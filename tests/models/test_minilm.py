@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.minilm import IDENTITY, WINDOW_TOKENS, MiniLM, find_minilm, pool_windows
 from ragscience.models.wordpieces import load_tokenizer, split_windows
 

@@ -5,13 +5,13 @@ import socket
 
 import pytest
 
-from ragscience.errors import LibraryUnavailable, ModelProblem, UsageError
+from ragscience.core.errors import LibraryUnavailable, ModelProblem, UsageError
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.minilm import IDENTITY, MiniLM, find_minilm
 from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker, describe_models
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_embedder import OllamaEmbedder
 from ragscience.models.served_llm import ChatOptions
-from ragscience.records import EmbedderIdentity
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.cross_encoder import find_on_this_machine
 from ragscience.models.model_download import pull_cross_encoder, pull_ollama
 from ragscience.models.ollama_api import Ollama

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.ollama_api import Ollama, is_loopback, status
 from ragscience.models.ollama_embedder import OllamaEmbedder
 from ragscience.models.ollama_llm import OllamaLLM

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from ragscience.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.model_choice import ModelSources, choose_embedder
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.openai_api import OpenAIServer as OpenAIClient
 from ragscience.models.openai_embedder import PROBE, OpenAIEmbedder, same_signature, signature
-from ragscience.records import EmbedderIdentity
 from tests.ollama_server import hashed_embedding
 from tests.openai_server import OpenAIServer, Raw
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ragscience.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.query_embedder import QueryEmbedder
-from ragscience.records import EmbedderIdentity
 
 IDENTITY = EmbedderIdentity("ollama", "nomic-embed-text:latest", "ab12", 2)
 

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from ragscience.answering.generation import Generation
-from ragscience.errors import ModelProblem
+from ragscience.ask.generation import Generation
+from ragscience.core.errors import ModelProblem
 from ragscience.models.model_download import pull_ollama
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_embedder import OllamaEmbedder

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.models.minilm import find_minilm
 from ragscience.models.sentence_transformers import SentenceTransformerEmbedder, folder_digest
 from tests.models.conftest import make_bert

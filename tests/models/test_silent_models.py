@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from ragscience.agent.token_budget import BoundedLLM
-from ragscience.answering.generation import CancellableLLM, Generation
-from ragscience.errors import Cancelled, ModelProblem
+from ragscience.ask.generation import CancellableLLM, Generation
+from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.models import reply_limits
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.answering.generation import Generation
-from ragscience.errors import ModelProblem
+from ragscience.ask.generation import Generation
+from ragscience.core.errors import ModelProblem
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from ragscience.object_storage.bucket import Bucket
+from ragscience.library.bucket import Bucket
 from tests.conftest import Commands, copied
 from tests.s3_server import BUCKET, FaultyS3, access, client_of, moto_server
 

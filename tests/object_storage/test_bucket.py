@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.errors import FileProblem, RagScienceError, SourceError
-from ragscience.object_storage import bucket as bucket_module
-from ragscience.object_storage.bucket import Bucket
+from ragscience.core.errors import FileProblem, RagScienceError, SourceError
+from ragscience.library import bucket as bucket_module
+from ragscience.library.bucket import Bucket
 from tests.object_storage.conftest import ADDRESS
 from tests.s3_server import BUCKET, KEY, SECRET
 

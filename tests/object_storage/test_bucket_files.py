@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.object_storage import BucketFiles
-from ragscience.object_storage.bucket import Bucket, StoredObject
-from ragscience.object_storage.object_index import ObjectIndex, last_address
-from ragscience.object_storage.paper_cache import PaperCache
-from ragscience.store import Home
+from ragscience.library.bucket import Bucket, StoredObject
+from ragscience.library.object_index import ObjectIndex, last_address
+from ragscience.library.object_storage import BucketFiles
+from ragscience.library.paper_cache import PaperCache
+from ragscience.library.store import Home
 from tests.conftest import ROOT, copied
 from tests.object_storage.conftest import ADDRESS
 
@@ -50,8 +50,8 @@ def test_without_a_bucket_nothing_of_it_is_loaded(three_papers, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr
     loaded = done.stdout.splitlines()[-1].split()
-    assert "ragscience.ingestion" in loaded
-    assert [name for name in loaded if name.startswith(("botocore", "ragscience.object_storage"))] == []
+    assert "ragscience.library.ingestion" in loaded
+    assert [name for name in loaded if name.startswith(("botocore", "ragscience.library.object_storage"))] == []
 
 
 def test_each_name_has_a_path_of_its_own_within_papers(files, tmp_path):

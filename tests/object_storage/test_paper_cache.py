@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ragscience.errors import FileProblem, RagScienceError
-from ragscience.object_storage.paper_cache import PaperCache
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.library.paper_cache import PaperCache
 from tests.conftest import ROOT
 
 
@@ -111,7 +111,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(cache, tmp_path):
 def test_what_a_killed_download_leaves_is_never_given_and_goes(cache, tmp_path):
     script = (
         "import sys, pathlib\n"
-        "from ragscience.object_storage.paper_cache import PaperCache\n"
+        "from ragscience.library.paper_cache import PaperCache\n"
         "def download(file):\n    file.write(b'half'); file.flush(); print('half', flush=True); sys.stdin.read()\n"
         "PaperCache(pathlib.Path(sys.argv[1]), 3500).store('x.pdf', 8, download)\n"
     )

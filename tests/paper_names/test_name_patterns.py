@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.paper_names.name_patterns import introduced
-from ragscience.paper_names.paper_name import is_shaped
+from ragscience.search.name_patterns import introduced
+from ragscience.search.paper_name import is_shaped
 
 
 @pytest.mark.parametrize(

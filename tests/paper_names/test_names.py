@@ -7,11 +7,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 
-from ragscience.paper_names import PaperNames, names, names_of_paper
-from ragscience.paper_names.paper_name import RULES_VERSION
-from ragscience.records import Metadata
-from ragscience.store import Home, Library
-from ragscience.text.tokenizing import TOKENIZER_VERSION
+from ragscience.core.records import Metadata
+from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.library.store import Home, Library
+from ragscience.search import names, names_of_paper
+from ragscience.search.paper_name import RULES_VERSION
+from ragscience.search.paper_names import PaperNames
 from tests.paper_names.library_of_papers import add_paper
 from tests.store.making import add, paper_of, unit_rows
 

@@ -5,7 +5,7 @@ import random
 import subprocess
 import sys
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 from tests.conftest import ROOT
 from tests.contents_hash import contents_hash
 from tests.pdf_factory import make_pdf

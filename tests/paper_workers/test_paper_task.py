@@ -6,12 +6,12 @@ from hashlib import md5
 import numpy as np
 import pytest
 
-from ragscience.errors import FileProblem, RagScienceError
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.records import Metadata
+from ragscience.library import paper_task
+from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, check, embed_paper, made_by
+from ragscience.library.sources_table import Source
 from ragscience.models.minilm import MiniLM
-from ragscience.paper_workers import paper_task
-from ragscience.paper_workers.paper_task import EmbeddedPaper, PaperJob, TaskOptions, check, embed_paper, made_by
-from ragscience.records import Metadata
-from ragscience.store.sources_table import Source
 from tests.paper_workers.papers import draw_papers
 
 

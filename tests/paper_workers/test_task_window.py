@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import FileProblem, RagScienceError
-from ragscience.paper_workers import task_window
-from ragscience.paper_workers.paper_task import EmbeddedPaper, PaperJob, TaskOptions
-from ragscience.paper_workers.task_window import PaperWorkers
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.records import Document, Page
+from ragscience.library import task_window
+from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions
+from ragscience.library.task_window import PaperWorkers
 from ragscience.reading.worker_pool import ReadingProgress
-from ragscience.records import Document, Page
 
 OPTIONS = TaskOptions(60.0, 1 << 30, "", "never", 300, 50, ("\n",), 16, True, True, "", made_by="ours")
 PATHS = [Path(f"paper{number}.pdf") for number in range(9)]

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.question_parts.paper_mentions import MentionedPapers, names_in
-from ragscience.question_parts.question_splitting import side_by_side
-from ragscience.question_parts.sub_queries import MOST_QUERIES, SubQuery, home_papers, more_queries, placed, sub_queries
-from ragscience.records import Found, Hit, Metadata, Paper, StoredChunk
+from ragscience.ask.paper_mentions import MentionedPapers, names_in
+from ragscience.ask.question_splitting import side_by_side
+from ragscience.ask.sub_queries import MOST_QUERIES, SubQuery, home_papers, more_queries, placed, sub_queries
+from ragscience.core.records import Found, Hit, Metadata, Paper, StoredChunk
 
 
 def paper(number, file, title, *authors):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragscience.question_parts.sub_queries import sub_queries
-from ragscience.question_parts.sub_question_wording import completed, set_side_by_side, worded
-from ragscience.records import Paper
+from ragscience.ask.sub_queries import sub_queries
+from ragscience.ask.sub_question_wording import completed, set_side_by_side, worded
+from ragscience.core.records import Paper
 
 
 @pytest.mark.parametrize(

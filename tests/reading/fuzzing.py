@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psutil
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Document
 from ragscience.reading.worker_pool import ReadingPool
-from ragscience.records import Document
 
 _STARTXREF = re.compile(rb"startxref\s+(\d+)")
 _NUMBER = re.compile(rb"(?<=[ /\[])\d{1,6}(?=[ \]/>\r\n])")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.records import Document
+from ragscience.core.records import Document
 from tests.reading.drawing import WORDS, Sheet, draw
 from tests.shared_data import needs_shared_data, shared_paper
 

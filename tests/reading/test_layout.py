@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragscience
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Document, Element
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.layout_model import LayoutBox, find_layout_model, layout_boxes, missing_numbers
 from ragscience.reading.pdf_reader import opened, read_pdf
@@ -19,7 +20,6 @@ from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
 from ragscience.reading.worker_protocol import Reading, decode_reply, encode_request
-from ragscience.records import Document, Element
 from tests.pdf_factory import make_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.reading.test_document_structure import check_whole, of_kind
@@ -337,7 +337,7 @@ LOADS = """
 import sys
 sys.path.insert(0, sys.argv[1])
 sys.modules.update(dict.fromkeys(sys.argv[2:]))
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.reading.layout_model import find_layout_model, load_layout_model
 for load in (find_layout_model, load_layout_model):
     try:

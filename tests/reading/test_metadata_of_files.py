@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from ragscience.core.records import Metadata
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker_protocol import Reading, decode_reply, encode_reply, encode_request
-from ragscience.records import Metadata
 from tests.pdf_factory import make_pdf
 from tests.shared_data import needs_shared_data, shared_papers
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import FileProblem, ModelProblem
+from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.reading.ocr import evened, find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess

@@ -4,7 +4,7 @@ import numpy as np
 import pymupdf
 import pytest
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
 from ragscience.reading.page_drawing import draw_page
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess

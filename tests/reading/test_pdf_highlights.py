@@ -5,7 +5,7 @@ from itertools import pairwise
 import pymupdf
 import pytest
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
 from ragscience.reading.pdf_highlights import Mark, MarkedPage, join_pages, mark_pages
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
 from ragscience.reading.pdf_reader import read_pdf
 from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_mapped_pdf, make_pdf, make_raw_pdf, make_scan
 

@@ -5,9 +5,9 @@ import unicodedata
 
 import pytest
 
+from ragscience.core.records import Document
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker_pool import ReadingPool
-from ragscience.records import Document
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper, shared_papers
 
 pytestmark = needs_shared_data

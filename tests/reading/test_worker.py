@@ -7,7 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import FileProblem
+from ragscience.core.errors import FileProblem
+from ragscience.core.records import Document, Element, Line, Metadata, Page
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker import perform, serve
@@ -21,7 +22,6 @@ from ragscience.reading.worker_protocol import (
     encode_reply,
     encode_request,
 )
-from ragscience.records import Document, Element, Line, Metadata, Page
 from tests.pdf_factory import make_pdf
 
 TEXT = st.text(st.characters(exclude_categories=()))

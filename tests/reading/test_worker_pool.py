@@ -7,11 +7,11 @@ import threading
 import psutil
 import pytest
 
-from ragscience.errors import FileProblem, RagScienceError
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.records import Document
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
-from ragscience.records import Document
 from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_pdf
 from tests.reading.processes import is_gone, reader_of, until, workers_of
 

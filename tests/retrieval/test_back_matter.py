@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragscience.records import Filters, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.retrieval.back_matter import back_matter
-from ragscience.store import Home, Library
+from ragscience.core.records import Filters, Profile
+from ragscience.library.store import Home, Library
+from ragscience.search.back_matter import back_matter
+from ragscience.search.retrieval import SearchModels, search
 from tests.store.making import DIMENSION, EMBEDDER, add, paper_of
 
 DEFAULT = Profile("default", 9, 9, "weighted", 0.0, 1.0, 9, 9)
@@ -68,7 +68,7 @@ def test_thanks_funding_and_the_like_are_told_by_their_headings(library):
 def test_it_loses_half_of_the_scale_and_nothing_else_changes(library, monkeypatch):
     question = "How were the tide gauges read?"
     found = scores(library, question)
-    monkeypatch.setattr("ragscience.retrieval.back_matter.LESS", 0.0)
+    monkeypatch.setattr("ragscience.search.back_matter.LESS", 0.0)
     before = scores(library, question)
     assert found == pytest.approx({key: score - 0.5 * (key in BEHIND) for key, score in before.items()})
     assert list(found) != list(before)

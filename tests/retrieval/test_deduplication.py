@@ -5,10 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from ragscience.records import Chunk, Document, Filters, Page, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.retrieval.deduplication import first_of_each
-from ragscience.store import Home, Library, NewPaper
+from ragscience.core.records import Chunk, Document, Filters, Page, Profile
+from ragscience.library.store import Home, Library, NewPaper
+from ragscience.search.deduplication import first_of_each
+from ragscience.search.retrieval import SearchModels, search
 from tests.store.making import CHUNKER, EMBEDDER
 from tests.store.making import DIMENSION as SIZE
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragscience.errors import ModelProblem, RagScienceError
+from ragscience.core.errors import ModelProblem, RagScienceError
+from ragscience.core.records import Filters, Profile
+from ragscience.library.store import Home, Library
 from ragscience.models.llm_reranker import LLMReranker
-from ragscience.records import Filters, Profile
-from ragscience.retrieval import SearchModels, profile_named, search
-from ragscience.store import Home, Library
+from ragscience.search.retrieval import SearchModels, profile_named, search
 from tests.retrieval.test_hybrid_search import QUESTION, ToyEmbedder
 from tests.store.making import add, numbered_paper
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
-from ragscience.settings import default_settings
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.settings import default_settings
+from ragscience.core.tokenizing import tokenize
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_pdf

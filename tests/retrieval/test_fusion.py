@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.retrieval.fusion import by_max, min_max, reciprocal_rank, shared_weights, weighted_sum
+from ragscience.search.fusion import by_max, min_max, reciprocal_rank, shared_weights, weighted_sum
 
 SCORES = st.dictionaries(st.integers(1, 50), st.floats(-1e3, 1e3), max_size=12)
 

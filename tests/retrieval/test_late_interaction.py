@@ -5,14 +5,14 @@ import hashlib
 import numpy as np
 import pytest
 
-from ragscience.chunking import chunk_document
-from ragscience.errors import ModelProblem
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Document, Filters, Page, Profile
+from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
-from ragscience.records import Document, Filters, Page, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.retrieval.late_interaction import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
-from ragscience.store import Home, Library, NewPaper, text_hash
+from ragscience.reading.chunking import chunk_document
+from ragscience.search.late_interaction import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
+from ragscience.search.retrieval import SearchModels, search
 
 TEXTS = [
     "Honeybees steer by polarised light. In dense fog they fly at 3.7 metres per second.",

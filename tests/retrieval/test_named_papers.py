@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragscience.records import Filters, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.store import Home, Library
+from ragscience.core.records import Filters, Profile
+from ragscience.library.store import Home, Library
+from ragscience.search.retrieval import SearchModels, search
 from tests.paper_names.library_of_papers import add_paper
 from tests.store.making import DIMENSION, EMBEDDER
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import ModelProblem
-from ragscience.retrieval.reranking import InBatches, Reranked, rerank_within_budget
+from ragscience.core.errors import ModelProblem
+from ragscience.search.reranking import InBatches, Reranked, rerank_within_budget
 
 QUESTION = "how fast?"
 

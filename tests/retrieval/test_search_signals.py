@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.records import Filters, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.retrieval.first_pass import Scope
-from ragscience.retrieval.search_signals import TOGETHER, asked_terms, signals
-from ragscience.store import Home, Library
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.records import Filters, Profile
+from ragscience.core.tokenizing import tokenize
+from ragscience.library.store import Home, Library
+from ragscience.search.first_pass import Scope
+from ragscience.search.retrieval import SearchModels, search
+from ragscience.search.search_signals import TOGETHER, asked_terms, signals
 from tests.retrieval.test_hybrid_search import ToyEmbedder
 from tests.store.making import WORDS, add, numbered_paper
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.retrieval.spelling import corrected, one_edit_away
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
+from ragscience.search.spelling import corrected, one_edit_away
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_pdf

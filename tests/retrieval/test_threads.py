@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.records import Filters, Profile
-from ragscience.retrieval import SearchModels, search
-from ragscience.store import DenseSizes, Home, Library
+from ragscience.core.records import Filters, Profile
+from ragscience.library.store import DenseSizes, Home, Library
+from ragscience.search.retrieval import SearchModels, search
 from tests.retrieval.test_hybrid_search import ToyEmbedder
 from tests.store.making import FROM_FILE, add, ingest, numbered_paper
 

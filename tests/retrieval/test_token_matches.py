@@ -5,12 +5,12 @@ import hashlib
 import numpy as np
 import pytest
 
-from ragscience.chunking import chunk_document
+from ragscience.core.records import Document, Page
+from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.maxsim import compress
 from ragscience.models.minilm import MiniLM
-from ragscience.records import Document, Page
-from ragscience.retrieval import token_matches
-from ragscience.store import Home, Library, NewPaper, text_hash
+from ragscience.reading.chunking import chunk_document
+from ragscience.search.token_matches import token_matches
 
 TEXT = "Honeybees steer by polarised light. The harmonic constituents of a tide are summed on brass wheels."
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.retrieval import WordPresence
-from ragscience.store import Library
+from ragscience.library.store import Library
+from ragscience.search.retrieval import WordPresence
 from tests.retrieval.test_late_interaction import Broken, home, model
 
 __all__ = ["home", "model"]

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ragscience.records import Metadata
-from ragscience.store import Library
+from ragscience.core.records import Metadata
+from ragscience.library.store import Library
 from tests.routes.paper_library import make_library
 
 TITLES = {

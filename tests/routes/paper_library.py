@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ragscience.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
-from ragscience.routes import RouteContext
-from ragscience.store import Library
-from ragscience.store.home import Home
-from ragscience.store.library_writes import NewPaper
+from ragscience.ask.routes import RouteContext
+from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
+from ragscience.library.home import Home
+from ragscience.library.library_writes import NewPaper
+from ragscience.library.store import Library
 
 Given = tuple[int, str, str] | tuple[int, str, str, int]
 """Page, kind and words of an element, and the level of a heading."""

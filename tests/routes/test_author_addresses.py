@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.records import Metadata
-from ragscience.routes import route
+from ragscience.ask.routes import route
+from ragscience.core.records import Metadata
 from tests.routes.paper_library import context, make_library
 
 ABSTRACT = "We show that bees of the university garden fly to the south when the wind is from the west."
@@ -95,6 +95,6 @@ def test_a_page_that_does_not_tell_is_said_to_be_silent(library):
     ["Which company sells kites?", "At which university was string theory made?", "What is behind the kite?"],
 )
 def test_a_question_about_something_else_is_left_to_the_search(library, question):
-    from ragscience.routes import papers_route
+    from ragscience.ask import papers_route
 
     assert papers_route.answer(question, context(library)) is None

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ragscience.records import Filters, Found
-from ragscience.routes.definition_route import answer
-from ragscience.routes.route_records import RouteContext
-from ragscience.routes.router import route
+from ragscience.ask.definition_route import answer
+from ragscience.ask.route_records import RouteContext
+from ragscience.ask.router import route
+from ragscience.core.records import Filters, Found
 from tests.routes.paper_library import context, make_library
 
 BEES = [

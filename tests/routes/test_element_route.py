@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragscience.answering.answer_blocks import as_text
-from ragscience.records import Filters
-from ragscience.routes.element_route import answer
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.element_route import answer
+from ragscience.core.records import Filters
 from tests.routes.paper_library import context, make_library
 
 TABLE = "| Hive | Dances | Flights |\n|---|---|---|\n" + "\n".join(

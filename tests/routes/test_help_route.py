@@ -6,9 +6,9 @@ import shlex
 import pytest
 import typer.main
 
-from ragscience.routes import help_route
-from ragscience.routes.help_topics import TOPICS
-from ragscience.terminal import config_commands, ingest_cli, query_cli
+from ragscience.ask import help_route
+from ragscience.ask.help_topics import TOPICS
+from ragscience.cli import config_commands, ingest_cli, query_cli
 from tests.routes.paper_library import context
 
 APPS = {"ingest.py": ingest_cli.app, "query.py": query_cli.app, "config.py": config_commands.config_app}

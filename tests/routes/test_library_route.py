@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ragscience.records import Filters
-from ragscience.routes import library_route
-from ragscience.routes.paper_groups import _clusters, groups_of
+from ragscience.ask import library_route
+from ragscience.ask.paper_groups import _clusters, groups_of
+from ragscience.core.records import Filters
 from tests.routes.paper_library import context
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.routes.list_route import answer
+from ragscience.ask.list_route import answer
 from tests.routes.paper_library import context, make_library
 
 BEES = [

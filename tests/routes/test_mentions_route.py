@@ -2,10 +2,10 @@
 
 import pytest
 
-from ragscience.records import Filters, StoredChunk
-from ragscience.routes import mentions_route
-from ragscience.routes.mention_sentences import DENIES, SAYS, best_quote
-from ragscience.routes.phrase_search import Phrase, Place
+from ragscience.ask import mentions_route
+from ragscience.ask.mention_sentences import DENIES, SAYS, best_quote
+from ragscience.ask.phrase_search import Phrase, Place
+from ragscience.core.records import Filters, StoredChunk
 from tests.routes.paper_library import context
 
 
@@ -182,10 +182,10 @@ def test_forms_of_a_phrase(phrase, text, is_there):
 def test_overlapping_passages_count_once(tmp_path):
     import numpy as np
 
-    from ragscience.records import Chunk, Document, EmbedderIdentity, Page
-    from ragscience.store import Library
-    from ragscience.store.home import Home
-    from ragscience.store.library_writes import NewPaper
+    from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
+    from ragscience.library.home import Home
+    from ragscience.library.library_writes import NewPaper
+    from ragscience.library.store import Library
 
     text = "Bees sleep. Nectar flows. Ants walk."
     with Library.open_for_writing(Home(tmp_path)) as library:
@@ -199,8 +199,8 @@ def test_overlapping_passages_count_once(tmp_path):
 
 
 def test_a_large_library_is_cut_and_says_so(bees, monkeypatch):
-    monkeypatch.setattr("ragscience.routes.mentions_route._MOST_SHOWN", 1)
-    monkeypatch.setattr("ragscience.routes.phrase_search.MOST_PASSAGES", 2)
+    monkeypatch.setattr("ragscience.ask.mentions_route._MOST_SHOWN", 1)
+    monkeypatch.setattr("ragscience.ask.phrase_search.MOST_PASSAGES", 2)
     routed = mentions_route.answer("Which papers mention honey traps?", context(bees))
     texts = [block.text for block in routed.blocks]
     assert texts[0].startswith("At least 2 papers mention")

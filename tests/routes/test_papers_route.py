@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragscience.errors import NothingFound
-from ragscience.records import Filters
-from ragscience.routes import papers_route
+from ragscience.ask import papers_route
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Filters
 from tests.routes.paper_library import context
 
 

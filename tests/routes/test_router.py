@@ -12,10 +12,11 @@ from shutil import copy
 import pytest
 
 from ragscience import AskRequest, Engine
-from ragscience.records import Filters, Turn
-from ragscience.routes import help_route, library_route, mentions_route, papers_route, route
-from ragscience.routes.router import ROUTES
-from ragscience.settings import load_settings
+from ragscience.ask import help_route, library_route, mentions_route, papers_route
+from ragscience.ask.router import ROUTES
+from ragscience.ask.routes import route
+from ragscience.core.records import Filters, Turn
+from ragscience.core.settings import load_settings
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 from tests.routes.ordinary_questions import QUESTIONS
@@ -117,7 +118,7 @@ def test_a_route_is_asked_for_whatever_it_takes(bees):
     given = context(bees)
     taken = Counter()
     for name, words in ROUTES:
-        module = import_module(f"ragscience.routes.{name}")
+        module = import_module(f"ragscience.ask.routes.{name}")
         for question in all_questions():
             if words.search(question) is None:
                 assert module.answer(question, given) is None, (name, question)
@@ -130,7 +131,7 @@ def test_an_ordinary_question_imports_no_route_of_papers():
     """What a route needs is loaded for the questions that have one of its words: a start costs no more than before."""
     question = "How does dropout keep a net from overfitting?"
     code = (
-        "import sys\nfrom ragscience.routes import router\n"
+        "import sys\nfrom ragscience.ask.routes import router\n"
         f"print([name for name, words in router.ROUTES if words.search({question!r})])\n"
         "print([name for name in sys.modules if name.endswith('_route')])"
     )

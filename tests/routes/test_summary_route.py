@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.records import Filters
-from ragscience.routes.summary_route import answer
+from ragscience.ask.summary_route import answer
+from ragscience.core.records import Filters
 from tests.routes.paper_library import context, make_library
 
 BEES = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.terminal.chat_commands import COMMANDS
+from ragscience.cli.chat_commands import COMMANDS
 from tests.screens.record import snapshot
 from tests.screens.rules import broken_words, escape_codes, masked, passes_width, settled, words
 from tests.screens.sessions import FURTHER, TYPED, WIDE, WIDTHS, Step, keep_steps, kept_steps, make_steps

@@ -70,7 +70,7 @@ def import_everything():
     main = sys.modules["typer.main"]
     main.get_command = functools.lru_cache(main.get_command)
     for name in ("ingest_cli", "query_cli"):  # each command describes itself to typer
-        main.get_command(sys.modules[f"ragscience.terminal.{name}"].app)
+        main.get_command(sys.modules[f"ragscience.cli.{name}"].app)
     gc.collect()
     gc.freeze()
 

@@ -8,9 +8,9 @@ import pytest
 import uvicorn
 
 from ragscience import Engine
+from ragscience.core.settings import load_settings
 from ragscience.serving.server_app import make_app
 from ragscience.serving.server_state import ServerOptions
-from ragscience.settings import load_settings
 from tests.conftest import copied
 
 

@@ -13,11 +13,11 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import compile_path
 
 from ragscience import Engine
+from ragscience.core.settings import load_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.serving.access import FAILED_SIGN_INS
 from ragscience.serving.access_rules import RULES, rule_of
 from ragscience.serving.server_app import make_app
-from ragscience.settings import load_settings
 from tests.conftest import copied
 from tests.serving.conftest import serving
 

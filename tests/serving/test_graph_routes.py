@@ -10,8 +10,8 @@ import pytest
 
 from ragscience.graph.extraction_json import encoded
 from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.library.store import Home, Library
 from ragscience.serving import map_cache
-from ragscience.store import Home, Library
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from ragscience import Engine
-from ragscience.history import History
-from ragscience.settings import load_settings
+from ragscience.core.settings import load_settings
+from ragscience.library.history import History
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.server_process import server_process

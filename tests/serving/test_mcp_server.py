@@ -10,9 +10,9 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from ragscience import Engine
+from ragscience.core.settings import load_settings
 from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.serving.mcp_server import LibraryServer
-from ragscience.settings import load_settings
 from tests.conftest import ROOT
 
 NAMES = ["search", "read_page", "list_papers", "cite", "fetch", "ask", "check_quote"]

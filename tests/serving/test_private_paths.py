@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from ragscience import Engine
+from ragscience.core.settings import load_settings
 from ragscience.serving.json_replies import without_folders, words_without_folders
-from ragscience.settings import load_settings
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving

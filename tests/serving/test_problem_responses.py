@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from ragscience import Engine
-from ragscience.errors import (
+from ragscience.core.errors import (
     DiskProblem,
     HistoryDamaged,
     LibraryBusy,
@@ -15,8 +15,8 @@ from ragscience.errors import (
     LibraryUnavailable,
     RagScienceError,
 )
+from ragscience.library.library_damage import READ_ALL_AGAIN
 from ragscience.serving.fix_wording import fix_over_http
-from ragscience.store.library_damage import READ_ALL_AGAIN
 from tests.conftest import copied
 from tests.serving.conftest import serving
 from tests.serving.raw_requests import check_problem

@@ -9,7 +9,7 @@ import threading
 import httpx
 import pytest
 
-from ragscience.history import History
+from ragscience.library.history import History
 from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.serving.server_process import server_process

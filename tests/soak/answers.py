@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragscience.audit import AuditReader
-from ragscience.errors import RagScienceError
-from ragscience.history import History
-from ragscience.serialization import to_json
-from ragscience.store import Home
+from ragscience.core.errors import RagScienceError
+from ragscience.core.serialization import to_json
+from ragscience.library.audit import AuditReader
+from ragscience.library.history import History
+from ragscience.library.store import Home
 
 HISTORY, AUDIT = "history", "audit"
 _NOT_KEPT = {HISTORY: "This conversation is not kept", AUDIT: "This answer is not in the audit log"}

@@ -17,7 +17,7 @@ class LanceRound(MendingRound):
     """A round whose library lies in LanceDB's tables, in the folder `lance` of the home."""
 
     kind = "lance"
-    modules = ("lancedb", "pyarrow.compute", "ragscience.lance_store", "ragscience.lance_store.lance_vectors")
+    modules = ("lancedb", "pyarrow.compute", "ragscience.library.lance_store", "ragscience.library.lance_vectors")
     steps: ClassVar = {
         "ingest": 26,
         "remove": 8,

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ragscience.core.errors import LibraryDamaged, RagScienceError
+from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, SearchRequest
-from ragscience.errors import LibraryDamaged, RagScienceError
-from ragscience.settings import load_settings
-from ragscience.store import Home
+from ragscience.library.store import Home
 from tests.soak.answers import read_answers
 from tests.soak.shelf import COMMON, Truth, marker
 

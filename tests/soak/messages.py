@@ -7,7 +7,7 @@ import re
 import signal
 from collections.abc import Mapping
 
-from ragscience.errors import EXIT_CODES
+from ragscience.core.errors import EXIT_CODES
 from tests.soak.processes import Ran
 from tests.soak.shelf import Truth
 

@@ -271,11 +271,11 @@ _WARM = (
     ("ingest.py", "remove", "*", "--yes"),
 )
 _MODULES = (
-    "pymupdf", "faiss", "fastapi", "uvicorn", "langchain_core.documents", "ragscience.terminal.ingest_cli",
-    "ragscience.terminal.query_cli", "ragscience.engine.library_engine", "ragscience.engine.ingest_runs",
+    "pymupdf", "faiss", "fastapi", "uvicorn", "langchain_core.documents", "ragscience.cli.ingest_cli",
+    "ragscience.cli.query_cli", "ragscience.engine.library_engine", "ragscience.engine.ingest_runs",
     "ragscience.engine.doctor_run", "ragscience.engine.graph_runs", "ragscience.engine.rebuild_runs",
-    "ragscience.serving.web_server", "ragscience.reading.pdf_reader", "ragscience.answering",
-    "ragscience.routes.router",
+    "ragscience.serving.web_server", "ragscience.reading.pdf_reader", "ragscience.ask",
+    "ragscience.ask.router",
 )  # fmt: skip
 
 
@@ -293,7 +293,7 @@ class ReaderHere:
 
     def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never", on_page: Any = None) -> Any:
         """The document, or what is wrong with the file."""
-        from ragscience.errors import FileProblem
+        from ragscience.core.errors import FileProblem
         from ragscience.reading.pdf_reader import read_pdf
 
         try:
@@ -308,7 +308,7 @@ class ReaderHere:
 
     def count(self, path: Path) -> Any:
         """The number of its pages."""
-        from ragscience.errors import FileProblem
+        from ragscience.core.errors import FileProblem
         from ragscience.reading.pdf_reader import count_pages
 
         try:

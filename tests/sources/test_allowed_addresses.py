@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragscience.errors import SourceError
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import SourceError
 from ragscience.sources.allowed_addresses import allowed_addresses, checked_url, host_of, port_of, why_refused
-from ragscience.text.addresses import shown_address
 from tests.sources.fault_server import Reply
 from tests.sources.fetching import RULES, fetcher
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import SourceError, UsageError
+from ragscience.core.errors import SourceError, UsageError
 from ragscience.sources.arxiv import Arxiv, Search, parse_feed, search_query
 from ragscience.sources.fetch_arguments import ArxivId
 

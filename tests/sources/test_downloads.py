@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import SourceError
+from ragscience.core.errors import SourceError
 from ragscience.sources.partial_files import lock_part
 from ragscience.sources.pdf_check import in_words, why_unreadable
 from tests.pdf_factory import make_pdf, make_raw_pdf

@@ -11,7 +11,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from ragscience.errors import SourceError
+from ragscience.core.errors import SourceError
 from tests.pdf_factory import make_pdf
 from tests.sources.fault_server import Raw, Reply, serving
 from tests.sources.fetching import Clock, fetcher, resumable

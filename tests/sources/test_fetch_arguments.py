@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import UsageError
-from ragscience.records import Metadata
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Metadata
 from ragscience.sources.fetch_arguments import ArxivId, Wanted, identify
 from ragscience.sources.file_names import file_name, numbered
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.records import Metadata
+from ragscience.core.records import Metadata
 from ragscience.sources.file_names import file_name, suggested_name
 
 URL = httpx.URL("https://example.org/pdf/1706.03762v7?download=1")

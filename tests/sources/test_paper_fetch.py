@@ -13,20 +13,20 @@ from pathlib import Path
 
 import pytest
 
+from ragscience.cli.fetch_view import FetchScreen, pick, picked, run_fetch
+from ragscience.cli.status_line import STATUS
+from ragscience.core.errors import NothingFound, SourceError, UsageError
+from ragscience.core.records import Metadata, Paper
+from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.events import Downloading
 from ragscience.engine.ingest_events import DownloadDone, DownloadStarted, FetchedPaper, FetchRequest
-from ragscience.errors import NothingFound, SourceError, UsageError
-from ragscience.records import Metadata, Paper
-from ragscience.settings import load_settings
+from ragscience.library.store import Home, Library
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import Clock, Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import ArxivId
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 from ragscience.sources.partial_files import md5_of
-from ragscience.store import Home, Library
-from ragscience.terminal.fetch_view import FetchScreen, pick, picked, run_fetch
-from ragscience.terminal.status_line import STATUS
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
@@ -533,7 +533,7 @@ def test_each_paper_is_taken_once_and_new():
 KILLED = """
 import os, signal, sys
 from ragscience.engine import Engine, FetchRequest
-from ragscience.settings import load_settings
+from ragscience.core.settings import load_settings
 from ragscience.sources import paper_fetch
 step = int(sys.argv[2])
 def watch(event, args):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import SourceError
+from ragscience.core.errors import SourceError
 from ragscience.sources.rate_limits import Deadline, Pace, seconds_to_wait
 from tests.sources.fetching import Clock
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 
 from .making import add, numbered_paper
 

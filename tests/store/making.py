@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.store import DenseSizes, Library, NewPaper
+from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page, Paper
+from ragscience.library.store import DenseSizes, Library, NewPaper
 
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
@@ -99,7 +99,7 @@ def contents(library: Library) -> list[tuple[object, ...]]:
 
 def ingest(home_root: Path, first: int, last: int, *, refresh_each: int) -> None:
     """What a killed process does: adds the numbered papers that are not there yet, and says so after each step."""
-    from ragscience.store import Home
+    from ragscience.library.store import Home
 
     with Library.open_for_writing(Home(home_root)) as library:
         known = set(library.known_files())

@@ -10,14 +10,14 @@ import pytest
 
 from benchmarks.large_homes import MadeBy, write_embedded
 from benchmarks.large_library import LargeLibrary
-from ragscience.errors import RagScienceError
-from ragscience.records import EmbedderIdentity
-from ragscience.store import DenseIndexInfo, DenseSizes, Home, Library
-from ragscience.store.dense_build import write_index
-from ragscience.store.dense_files import Base, describe
-from ragscience.store.dense_index import DenseIndex
-from ragscience.store.index_config import available_memory, factory
-from ragscience.store.row_records import State
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import EmbedderIdentity
+from ragscience.library.dense_build import write_index
+from ragscience.library.dense_files import Base, describe
+from ragscience.library.dense_index import DenseIndex
+from ragscience.library.index_config import available_memory, factory
+from ragscience.library.row_records import State
+from ragscience.library.store import DenseIndexInfo, DenseSizes, Home, Library
 
 from .making import unit_rows
 

@@ -7,10 +7,10 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from ragscience.errors import LibraryDamaged
-from ragscience.records import Filters
-from ragscience.store import Library
-from ragscience.store.row_checksums import CHECKED_COLUMNS, row_checksum
+from ragscience.core.errors import LibraryDamaged
+from ragscience.core.records import Filters
+from ragscience.library.row_checksums import CHECKED_COLUMNS, row_checksum
+from ragscience.library.store import Library
 
 from .making import WORDS, add, numbered_paper
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 
 from .making import FROM_FILE, contents, numbered_paper
 from .test_damage import results

@@ -5,10 +5,10 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
-from ragscience.store import Library
-from ragscience.store.library_schema import OLDEST_VERSION, SCHEMA_VERSION
-from ragscience.store.row_checksums import seal
+from ragscience.core.errors import LibraryUnavailable, RagScienceError
+from ragscience.library.library_schema import OLDEST_VERSION, SCHEMA_VERSION
+from ragscience.library.row_checksums import seal
+from ragscience.library.store import Library
 
 from .making import FROM_FILE, WORDS, add, contents, numbered_paper, unit_rows
 
@@ -98,7 +98,7 @@ def test_a_copied_home_needs_no_rebuilding(filled):
 
 
 def test_caches_of_another_library_are_not_taken(filled, tmp_path):
-    from ragscience.store import Home
+    from ragscience.library.store import Home
 
     other = Home(tmp_path / "other")
     with Library.open_for_writing(other) as library:

@@ -5,11 +5,12 @@ from contextlib import closing
 
 import pytest
 
-from ragscience.doctor import database_checks
-from ragscience.errors import LibraryDamaged
-from ragscience.store import Library, damaged_database, library_schema
-from ragscience.store.damaged_database import damage_of
-from ragscience.store.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
+from ragscience.core.errors import LibraryDamaged
+from ragscience.library import damaged_database, library_schema
+from ragscience.library.damaged_database import damage_of
+from ragscience.library.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
+from ragscience.library.store import Library
+from ragscience.upkeep import database_checks
 
 
 def test_a_sound_database_is_not_damaged(filled):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
-from ragscience.store import Home, Library
-from ragscience.store.atomic_files import disk_errors, write_atomically
-from ragscience.store.library_schema import database_errors
+from ragscience.core.errors import LibraryUnavailable, RagScienceError
+from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.library_schema import database_errors
+from ragscience.library.store import Home, Library
 
 from .making import add, contents, numbered_paper
 
@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 FULL = """
 import resource, sys
 from pathlib import Path
-from ragscience.errors import RagScienceError
-from ragscience.store import Home, Library
+from ragscience.core.errors import RagScienceError
+from ragscience.library.store import Home, Library
 from tests.store.making import add, numbered_paper
 
 home = Home(Path(sys.argv[1]))
@@ -42,8 +42,8 @@ library.close()
 FORBIDDEN = """
 import os, sys, tempfile
 from pathlib import Path
-from ragscience.errors import RagScienceError
-from ragscience.store import Home, Library
+from ragscience.core.errors import RagScienceError
+from ragscience.library.store import Home, Library
 from tests.store.making import add, contents, numbered_paper
 from tests.store.test_damage import results
 
@@ -74,10 +74,10 @@ except RagScienceError as error:
 UNFINISHED = """
 import os, sys
 from pathlib import Path
-from ragscience.errors import RagScienceError
-from ragscience.store import Home, Library
-from ragscience.store import row_records as rows
-from ragscience.store import filter_selection as selecting
+from ragscience.core.errors import RagScienceError
+from ragscience.library.store import Home, Library
+from ragscience.library.store import row_records as rows
+from ragscience.library.store import filter_selection as selecting
 
 if os.geteuid() == 0:
     os.setegid(65534)

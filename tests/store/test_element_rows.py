@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import NothingFound
-from ragscience.records import Chunk, Document, Element, Filters, Metadata, Page
-from ragscience.similarity import fingerprint_of
-from ragscience.store import Library, NewPaper, text_hash
-from ragscience.store.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
+from ragscience.core.tokenizing import tokenize
+from ragscience.library.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
+from ragscience.library.similarity import fingerprint_of
+from ragscience.library.store import Library, NewPaper, text_hash
 
 from .making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, unit_rows
 

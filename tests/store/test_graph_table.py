@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.store import Library
+from ragscience.library.store import Library
 
 from .making import add, numbered_paper
 
@@ -52,7 +52,7 @@ def test_a_replaced_paper_loses_its_rows(filled):
 KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 
 wanted, connect = sys.argv[2], sqlite3.connect
 def watched(*given, **named):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from ragscience.store.keyword_index import KeywordIndex
-from ragscience.store.postings import Segment, build, merge, term_key, without
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.tokenizing import tokenize
+from ragscience.library.keyword_index import KeywordIndex
+from ragscience.library.postings import Segment, build, merge, term_key, without
 
 VOCABULARY = [f"w{number}" for number in range(300)]
 ODDS = 1 / np.arange(1, 301)
@@ -104,7 +104,7 @@ def test_few_allowed_passages_are_scored_without_reading_postings():
 
 @pytest.mark.parametrize("passages", [40, 700])
 def test_the_best_of_many_or_few_passages_are_those_of_rank_bm25(passages, monkeypatch):
-    monkeypatch.setattr("ragscience.store.keyword_scores._FEW", 0)
+    monkeypatch.setattr("ragscience.library.keyword_scores._FEW", 0)
     rng = np.random.default_rng(11)
     texts = {number: text(rng) for number in range(1, passages + 1)}
     index = at(at(KeywordIndex.empty("one"), dict(list(texts.items())[: passages // 3])), texts)
@@ -113,7 +113,7 @@ def test_the_best_of_many_or_few_passages_are_those_of_rank_bm25(passages, monke
 
 
 def test_the_memory_of_files_is_given_back_and_what_was_in_it_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("ragscience.store.keyword_scores._RELEASED", 0)
+    monkeypatch.setattr("ragscience.library.keyword_scores._RELEASED", 0)
     released = []
     whole = Segment.release
     monkeypatch.setattr(Segment, "release", lambda segment: released.append(segment) or whole(segment))

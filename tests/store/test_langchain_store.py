@@ -4,10 +4,10 @@ import warnings
 import numpy as np
 import pytest
 
-from ragscience.errors import LibraryUnavailable, UsageError
-from ragscience.store import Library
-from ragscience.store.langchain_store import as_vector_store
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.errors import LibraryUnavailable, UsageError
+from ragscience.core.tokenizing import tokenize
+from ragscience.library.langchain_store import as_vector_store
+from ragscience.library.store import Library
 
 from .making import DIMENSION, add, numbered_paper
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import LibraryUnavailable, NothingFound, RagScienceError
-from ragscience.records import Chunk, Document, EmbedderIdentity, Filters, Page
-from ragscience.store import Home, Library, NewPaper, text_hash
-from ragscience.store.library_writes import page_breaks
-from ragscience.store.paper_patterns import match_papers
-from ragscience.store.row_records import short_names
+from ragscience.core.errors import LibraryUnavailable, NothingFound, RagScienceError
+from ragscience.core.records import Chunk, Document, EmbedderIdentity, Filters, Page
+from ragscience.library.library_writes import page_breaks
+from ragscience.library.paper_patterns import match_papers
+from ragscience.library.row_records import short_names
+from ragscience.library.store import Home, Library, NewPaper, text_hash
 
 from .making import CHUNKER, DIMENSION, EMBEDDER, FROM_FILE, add, contents, numbered_paper, paper_of, unit_rows
 

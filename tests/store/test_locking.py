@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.errors import LibraryUnavailable, RagScienceError
-from ragscience.store import Library
-from ragscience.store.lock import WriterLock
+from ragscience.core.errors import LibraryUnavailable, RagScienceError
+from ragscience.library.lock import WriterLock
+from ragscience.library.store import Library
 
 from .making import add, numbered_paper
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 HOLDER = """
 import os, sys
 from pathlib import Path
-from ragscience.store import Home, Library
+from ragscience.library.store import Home, Library
 
 with Library.open_for_writing(Home(Path(sys.argv[1]))):
     worker = sys.argv[2] == "fork" and os.fork()

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import NothingFound
-from ragscience.records import Chunk, Document, Line, Page
-from ragscience.store import Library, NewPaper
-from ragscience.store.page_geometry import boxes_between, pack_lines, unpack_lines
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Chunk, Document, Line, Page
+from ragscience.library.page_geometry import boxes_between, pack_lines, unpack_lines
+from ragscience.library.store import Library, NewPaper
 
 from .making import CHUNKER, EMBEDDER, add, numbered_paper, unit_rows
 

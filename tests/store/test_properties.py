@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from ragscience.store import Home, Library
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.tokenizing import tokenize
+from ragscience.library.store import Home, Library
 
 from .making import FROM_FILE, WORDS, add, contents, paper_of, random_texts, unit_rows
 from .test_damage import results

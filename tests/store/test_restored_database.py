@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 
-from ragscience.store import Library
+from ragscience.library.store import Library
 
 from .making import FROM_FILE, add, numbered_paper, paper_of, unit_rows
 from .test_damage import results

@@ -5,11 +5,11 @@ from contextlib import closing
 
 import pytest
 
-from ragscience.errors import LibraryUnavailable
-from ragscience.store import Library
-from ragscience.store.library_schema import SCHEMA_VERSION, connect_for_reading
-from ragscience.store.lock import WriterLock
-from ragscience.store.row_checksums import CHECKED_COLUMNS, row_checksum
+from ragscience.core.errors import LibraryUnavailable
+from ragscience.library.library_schema import SCHEMA_VERSION, connect_for_reading
+from ragscience.library.lock import WriterLock
+from ragscience.library.row_checksums import CHECKED_COLUMNS, row_checksum
+from ragscience.library.store import Library
 
 from .making import add, contents, numbered_paper
 

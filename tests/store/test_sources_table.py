@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragscience.records import Document, Metadata, Page
-from ragscience.store import Library, merged
+from ragscience.core.records import Document, Metadata, Page
+from ragscience.library.store import Library, merged
 
 from .making import add, numbered_paper
 

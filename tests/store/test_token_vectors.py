@@ -8,13 +8,14 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from ragscience.core.settings import Settings
 from ragscience.engine.open_store import open_store
-from ragscience.settings import Settings
-from ragscience.store import Library, text_hash, token_vectors
-from ragscience.store.content_checks import mark_unkept
-from ragscience.store.row_checksums import row_checksum, seal_meta
-from ragscience.store.token_vectors import Tokens
-from ragscience.token_codes import CODE_BYTES, DIMENSION, encode
+from ragscience.library import token_vectors
+from ragscience.library.content_checks import mark_unkept
+from ragscience.library.row_checksums import row_checksum, seal_meta
+from ragscience.library.store import Library, text_hash
+from ragscience.library.token_vectors import Tokens
+from ragscience.models.token_codes import CODE_BYTES, DIMENSION, encode
 from tests.conftest import ROOT
 from tests.store.making import add, contents, numbered_paper
 
@@ -209,8 +210,8 @@ def test_opening_an_older_library_for_writing_leaves_smaller_codes(older):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import ragscience.store.token_vectors as token_vectors
-from ragscience.store import Home, Library
+import ragscience.library.token_vectors as token_vectors
+from ragscience.library.store import Home, Library
 
 token_vectors._BATCH = 2  # passages: there are more
 {place} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

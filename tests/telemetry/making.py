@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from ragscience.records import Stage, Step
-from ragscience.telemetry import QuestionEvent, of_answer
+from ragscience.core.records import Stage, Step
+from ragscience.upkeep.telemetry import QuestionEvent, of_answer
 from tests.history.making import answer
 
 BEGAN = 1767225600.0

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.errors import UsageError
-from ragscience.telemetry.log_line import LogFile, log_line
+from ragscience.core.errors import UsageError
+from ragscience.upkeep.log_line import LogFile, log_line
 from tests.conftest import ROOT
 from tests.telemetry.making import TRACE, answer_event, bare_event
 
@@ -110,8 +110,8 @@ def test_lines_are_appended_and_a_rotated_log_is_begun_anew(tmp_path):
 
 def test_processes_that_share_a_log_tear_no_line(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragscience.telemetry import QuestionEvent\n"
-        "from ragscience.telemetry.log_line import LogFile\nlog = LogFile(Path(sys.argv[1]))\n"
+        "import sys\nfrom pathlib import Path\nfrom ragscience.upkeep.telemetry import QuestionEvent\n"
+        "from ragscience.upkeep.log_line import LogFile\nlog = LogFile(Path(sys.argv[1]))\n"
         "for n in range(200): log.record(QuestionEvent('ask', sys.argv[2] * 32, sys.argv[2] * 150, 0.0, 1.0))\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "q.log")]

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from ragscience.errors import RagScienceError, UsageError
-from ragscience.telemetry import otel_spans as spans_module
-from ragscience.telemetry.otel_spans import SpanSender, exporter_names, open_spans, span_tree
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.upkeep import otel_spans as spans_module
+from ragscience.upkeep.otel_spans import SpanSender, exporter_names, open_spans, span_tree
 from tests.conftest import ROOT
 from tests.telemetry.making import BEGAN, OWN, SEARCH, TRACE, answer_event, bare_event, stage, step
 
@@ -165,7 +165,7 @@ def test_offline_sends_nothing_away(more, said):
 def test_without_the_package_a_configured_exporter_is_one_clear_line():
     code = (
         "import sys\nsys.modules['opentelemetry'] = None\n"
-        "from ragscience.errors import UsageError\nfrom ragscience.telemetry.otel_spans import open_spans\n"
+        "from ragscience.core.errors import UsageError\nfrom ragscience.upkeep.otel_spans import open_spans\n"
         "assert open_spans({}, with_questions=False, offline=False) is None\n"
         "try: open_spans({'OTEL_TRACES_EXPORTER': 'console'}, with_questions=False, offline=False)\n"
         "except UsageError as error: print(error)\n"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from prometheus_client import parser
 from prometheus_client.utils import floatToGoString
 
-from ragscience.errors import UsageError
-from ragscience.telemetry import prometheus_metrics as metrics
-from ragscience.telemetry.prometheus_metrics import (
+from ragscience.core.errors import UsageError
+from ragscience.upkeep import prometheus_metrics as metrics
+from ragscience.upkeep.prometheus_metrics import (
     BUCKETS,
     FAMILIES,
     PAUSE_SECONDS,
@@ -147,8 +147,8 @@ def test_the_first_count_is_written_at_once_and_later_ones_after_a_pause_or_at_t
 
 def test_processes_at_once_lose_no_count(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragscience.telemetry import QuestionEvent\n"
-        "from ragscience.telemetry.prometheus_metrics import MetricsFile\n"
+        "import sys\nfrom pathlib import Path\nfrom ragscience.upkeep.telemetry import QuestionEvent\n"
+        "from ragscience.upkeep.prometheus_metrics import MetricsFile\n"
         "for n in range(25):\n"
         "    one = MetricsFile(Path(sys.argv[1]))\n    one.record(QuestionEvent('ask', '0' * 32, '', 0.0, 1.0))\n"
     )

@@ -2,8 +2,8 @@
 
 import re
 
-from ragscience.records import Found
-from ragscience.telemetry import STAGES, of_failure, of_search
+from ragscience.core.records import Found
+from ragscience.upkeep.telemetry import STAGES, of_failure, of_search
 from tests.telemetry.making import BEGAN, OWN, SEARCH, TRACE, answer_event, stage, step
 
 

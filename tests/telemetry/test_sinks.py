@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from ragscience.errors import UsageError
-from ragscience.telemetry import Telemetry, open_telemetry
+from ragscience.core.errors import UsageError
+from ragscience.upkeep.telemetry import Telemetry, open_telemetry
 from tests.conftest import ROOT
 from tests.telemetry.making import bare_event
 
@@ -94,7 +94,8 @@ def test_who_asks_waits_for_no_sink_and_the_end_for_all():
 def test_opentelemetry_is_imported_only_where_an_exporter_is_named(tmp_path, exporter):
     pytest.importorskip("opentelemetry.sdk.trace")
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom ragscience.telemetry import QuestionEvent, open_telemetry\n"
+        "import os, sys\nfrom pathlib import Path\n"
+        "from ragscience.upkeep.telemetry import QuestionEvent, open_telemetry\n"
         "one = open_telemetry(log_file=Path(sys.argv[1]), metrics_file=None, environment=os.environ, offline=False,\n"
         "                     with_questions=False, on_problem=print)\n"
         "one.record(QuestionEvent('ask', '1' * 32, 'fog?', 1.0, 1.0))\none.close()\n"

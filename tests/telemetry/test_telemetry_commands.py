@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from ragscience.telemetry.log_line import log_line
-from ragscience.telemetry.otel_spans import span_tree
+from ragscience.upkeep.log_line import log_line
+from ragscience.upkeep.otel_spans import span_tree
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
@@ -140,7 +140,8 @@ def test_a_file_that_cannot_be_written_is_said_before_the_work(commands, command
 def test_nothing_of_telemetry_is_loaded_or_written_unless_it_is_asked_for(library, tmp_path):
     code = (
         "import runpy, sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\n"
-        "names = ('opentelemetry', 'prometheus_client', *(f'ragscience.telemetry.{n}' for n in ('l', 'o', 'p')))\n"
+        "names = ('opentelemetry', 'prometheus_client', 'ragscience.upkeep.otel_spans',"
+        " 'ragscience.upkeep.prometheus_metrics', 'ragscience.upkeep.log_line')\n"
         "try: runpy.run_path('query.py', run_name='__main__')\n"
         "finally: print(sorted(name for name in sys.modules if name.startswith(names)), file=sys.stderr)\n"
     )

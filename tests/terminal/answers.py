@@ -1,6 +1,6 @@
 """Answers for the tests of what is shown, made by hand."""
 
-from ragscience.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
+from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
 
 
 def hit(file, page, text, *, rank=1, path="", start=0, page_breaks=None, section="", kind="text"):

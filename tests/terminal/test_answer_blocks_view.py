@@ -7,10 +7,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from ragscience.records import Block, Citation
-from ragscience.terminal.answer_blocks_view import blocks_view
-from ragscience.terminal.brief_view import brief_line
-from ragscience.terminal.views import answer_footer, answer_view
+from ragscience.cli.answer_blocks_view import blocks_view
+from ragscience.cli.brief_view import brief_line
+from ragscience.cli.views import answer_footer, answer_view
+from ragscience.core.records import Block, Citation
 
 from .answers import answer
 

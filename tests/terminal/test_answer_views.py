@@ -4,13 +4,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ragscience.cli.sources_view import sources_view
+from ragscience.cli.views import answer_footer, answer_view, verdicts_view
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Sentence
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.source_list import source_numbered, sources_given, sources_of
-from ragscience.errors import NothingFound
-from ragscience.history import KeptAnswer
-from ragscience.records import Sentence
-from ragscience.terminal.sources_view import sources_view
-from ragscience.terminal.views import answer_footer, answer_view, verdicts_view
+from ragscience.library.history import KeptAnswer
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit
 
@@ -88,7 +88,7 @@ def test_a_pipe_gets_plain_lines(shown):
 
 
 def test_a_terminal_gets_links_and_colours(shown, monkeypatch):
-    monkeypatch.setattr("ragscience.terminal.links.os.path.lexists", lambda path: path.startswith("/papers/"))
+    monkeypatch.setattr("ragscience.cli.links.os.path.lexists", lambda path: path.startswith("/papers/"))
     text = shown(answer_footer, CHECKED)
     assert "file:///papers/a%20b/kilns.pdf#page=1\x1b\\" in text
     assert text.count("file:///papers/bees.pdf#page=1") == 1

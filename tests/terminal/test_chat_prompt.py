@@ -10,10 +10,10 @@ from unittest import mock
 import pytest
 from prompt_toolkit.application import Application
 
+from ragscience.cli.chat_prompt import redraw, status_line
+from ragscience.cli.chat_state import ChatState
+from ragscience.cli.screen import Screen
 from ragscience.engine import AskRequest, Engine
-from ragscience.terminal.chat_prompt import redraw, status_line
-from ragscience.terminal.chat_state import ChatState
-from ragscience.terminal.screen import Screen
 from tests.conftest import ROOT, Commands, copied
 from tests.screens.emulator import Terminal
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from ragscience.terminal.column_list import Column, list_records
+from ragscience.cli.column_list import Column, list_records
 
 COLUMNS = (Column("who", least=8), Column("pages", is_number=True), Column("title", least=10))
 ROWS = (("Kingma & Ba", "15", "Adam: A Method for Stochastic Optimization"), ("Kleinberg", "34", "Sources"))

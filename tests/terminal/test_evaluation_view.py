@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ragscience.cli.evaluation_view import BAR_CELLS, bar, show_evaluation, show_paired
 from ragscience.evaluation.eval_report import Evaluation, Paired
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.question_file import KnownQuestion
-from ragscience.terminal.evaluation_view import BAR_CELLS, bar, show_evaluation, show_paired
 
 
 def outcome(number, kind, **values):

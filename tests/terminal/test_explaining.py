@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ragscience.cli.explaining import source_number, surroundings_view
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.records import Citation
 from ragscience.engine.source_list import surroundings
-from ragscience.errors import NothingFound, UsageError
-from ragscience.records import Citation
-from ragscience.store import Home, Library
-from ragscience.terminal.explaining import source_number, surroundings_view
+from ragscience.library.store import Home, Library
 from tests.store.making import add, paper_of, unit_rows
 
 from .answers import BEES_1, answer

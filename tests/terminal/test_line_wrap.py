@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ragscience.terminal import line_wrap
-from ragscience.terminal.line_wrap import FIXED_BLANK, StreamedLines, put, width_of, wrapped, wrapped_words
+from ragscience.cli import line_wrap
+from ragscience.cli.line_wrap import FIXED_BLANK, StreamedLines, put, width_of, wrapped, wrapped_words
 
 PROSE = "Adam is a method for efficient stochastic optimization that only requires first-order gradients."
 

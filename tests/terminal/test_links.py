@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.terminal.links import can_encode, can_link, link_style, page_uri
+from ragscience.cli.links import can_encode, can_link, link_style, page_uri
 
 
 class Terminal(io.StringIO):

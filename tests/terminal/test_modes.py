@@ -2,8 +2,8 @@
 
 import pytest
 
+from ragscience.core.errors import UsageError
 from ragscience.engine.eval_runs import ASK, Mode, mode_named, modes_of
-from ragscience.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ragscience.cli.outline import outline_output, outline_view, page_output, page_view, show_page
+from ragscience.cli.views import answer_footer, hits_view, paper_view, papers_view
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Element, Metadata, title_of
+from ragscience.core.serialization import to_json
 from ragscience.engine.paper_outline import paper_outline
 from ragscience.engine.paper_views import paper_page
 from ragscience.engine.source_list import section_of, sources_of
-from ragscience.errors import NothingFound
-from ragscience.records import Element, Metadata, title_of
-from ragscience.serialization import to_json
-from ragscience.store import Home, Library
-from ragscience.store.row_checksums import seal
-from ragscience.terminal.outline import outline_output, outline_view, page_output, page_view, show_page
-from ragscience.terminal.views import answer_footer, hits_view, paper_view, papers_view
+from ragscience.library.row_checksums import seal
+from ragscience.library.store import Home, Library
 from tests.output_schemas import check_output
 from tests.store.making import add, paper_of, unit_rows
 

@@ -3,11 +3,11 @@ import json
 
 from rich.console import Console
 
+from ragscience.cli.screen import Screen
+from ragscience.core.answer_output import answer_output
+from ragscience.core.records import Step
+from ragscience.core.serialization import to_json
 from ragscience.engine.events import StepDone, Token
-from ragscience.json_output import answer_output
-from ragscience.records import Step
-from ragscience.serialization import to_json
-from ragscience.terminal.screen import Screen
 from tests.output_schemas import check_output
 from tests.terminal.answers import answer
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from ragscience.terminal import status_line
-from ragscience.terminal.status_line import StatusLine
+from ragscience.cli import status_line
+from ragscience.cli.status_line import StatusLine
 
 GONE = "\r\x1b[K"
 

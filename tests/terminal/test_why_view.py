@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from ragscience.records import Citation, Step
-from ragscience.terminal.step_words import cost_line
-from ragscience.terminal.why_view import why_view
+from ragscience.cli.step_words import cost_line
+from ragscience.cli.why_view import why_view
+from ragscience.core.records import Citation, Step
 
 from .answers import CHECKED, answer, hit
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.text.sentences import SENTENCE_LIMIT, split_sentences
+from ragscience.core.sentences import SENTENCE_LIMIT, split_sentences
 
 PIECES = [
     "et al.",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from ragscience.text.tokenizing import tokenize
+from ragscience.core.tokenizing import tokenize
 
 DATA = Path(os.environ.get("RAG_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

@@ -1,0 +1,1 @@
+"""Answers from passages: quotes, wording, checking, and questions of other kinds."""

@@ -1,0 +1,69 @@
+"""What answers are made with: the models, the prompts, the limits, and whether the question was cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from ragscience.ask.circuit_breaker import Circuit
+from ragscience.ask.prompts import Prompts
+from ragscience.core.errors import Cancelled
+from ragscience.core.records import Found, Turn
+
+if TYPE_CHECKING:
+    from ragscience.ask.extractive import Matcher
+    from ragscience.models.model_protocols import ChatModel, Reranker
+    from ragscience.search.paper_names import PaperNames
+    from ragscience.search.retrieval import WordPresence
+
+__all__ = ["AnswerContext", "AnswerRequest", "Searcher"]
+
+Searcher = Callable[[str], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """A question, the conversation before it, and how strict the answer must be."""
+
+    question: str
+    history: tuple[Turn, ...] = ()
+    strict: bool = False
+    """Refuse an answer of which the cited pages support no sentence, and passages judged incorrect."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """The models and limits of an answer."""
+
+    llm: ChatModel | None
+    """None gives quotes."""
+    matcher: Matcher | None
+    """For the choice of quotes; None: words decide."""
+    scorer: Reranker | None
+    """A cross-encoder, for the choice of quotes and the citation check; optional."""
+    models: Mapping[str, str | None]
+    """As `Answer.models`."""
+    prompts: Prompts
+    circuit: Circuit
+    answer_seconds: float
+    """Longest time of one LLM reply, from its first token."""
+    extractive_sentences: int
+    """Most quotes of an extractive answer."""
+    answerable_threshold: float
+    """Lowest `answerability` that is answered, 0 to 1."""
+    presence: WordPresence | None = None
+    """Where the words of a question occur; without it answers have no confidence."""
+    names: PaperNames | None = None
+    """Which papers a question names; needed with `presence`."""
+    whole_seconds: float = inf
+    """Longest time of one LLM reply, with the wait for its first token: the agent's, which has a time for all."""
+    cancelled: Callable[[], bool] | None = None
+    """Whether the question was cancelled; it is called between stages and sentences, and several times a second while
+    an LLM replies. None: it cannot be cancelled."""
+
+    def raise_if_cancelled(self) -> None:
+        """Raises Cancelled."""
+        if self.cancelled is not None and self.cancelled():
+            raise Cancelled

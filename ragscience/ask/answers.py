@@ -1,0 +1,267 @@
+"""From a question to an answer whose every sentence cites a page: written by an LLM, or quoted."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragscience.ask.added_citations import with_citations
+from ragscience.ask.answer_blocks import as_text, quotes_of
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
+from ragscience.ask.answerability import answerability, is_answerable
+from ragscience.ask.check import Checked, check
+from ragscience.ask.comparison_blocks import ROUTE, note, side_by_side
+from ragscience.ask.confidence import LookedFor, confidence, look_for
+from ragscience.ask.extractive import Readers, extract_parts, lead_line, quoted
+from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
+from ragscience.ask.query_rewriting import standalone
+from ragscience.ask.replies import worded
+from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
+from ragscience.core.stage_timing import Timings, timed
+from ragscience.models.model_protocols import ChatModel
+
+if TYPE_CHECKING:
+    from ragscience.ask.chain import Generated
+
+__all__ = ["REFUSAL", "answer"]
+
+_MOST_QUOTES = {"high": 5, "low": 3}
+"""Quotes of an answer, by its confidence: what comes later hardly ever held the answer (docs/choices.md)."""
+BROKEN_OFF = " […]\n\n[The model broke off here. Quotes from the passages:]\n\n"
+"""Between the unfinished text of an LLM and the quotes that follow."""
+
+
+def answer(
+    request: AnswerRequest, context: AnswerContext, *, search: Searcher, on_token: Callable[[str], None] | None = None
+) -> Answer:
+    """The answer from what `search` finds, by the context's LLM, or quotes without one.
+
+    With history the question is first rewritten to be standalone, by the LLM or by rules: `found.question` is what was
+    searched. `on_token` gets the text as it comes from the LLM, before its citations are checked; quotes and refusals
+    come in one piece. The answer's own text is the one that counts. An LLM that fails or takes too long costs a
+    warning: its text so far is kept and marked, and quotes follow. While the circuit breaker is open it is not called.
+    In `Answer.models` the `llm` is None where no LLM wrote the answer. The search's warnings stay in `found`.
+
+    Raises Cancelled, and what `search` and `on_token` raise.
+    """
+    run = _AnswerRun(request, context, search, on_token)
+    if context.llm is None:
+        return run.by_quotes(())
+    if not context.circuit.allows():
+        return run.by_quotes((f"{context.circuit.warning} Showing quotes instead.",))
+    return run.by_llm(context.llm)
+
+
+class _AnswerRun:
+    """One question on its way to its answer."""
+
+    def __init__(
+        self,
+        request: AnswerRequest,
+        context: AnswerContext,
+        search: Searcher,
+        on_token: Callable[[str], None] | None,
+    ) -> None:
+        self._request = request
+        self._context = context
+        self._search = search
+        self._on_token = on_token
+        self._began, self._started = time.time(), time.perf_counter()
+        self._timings = Timings()
+        self._answerability: float | None = None
+        self._looked: LookedFor | None = None
+        self._tokens: Mapping[str, int] = {}
+        self._prompt_cut = False
+
+    def by_quotes(self, warnings: tuple[str, ...]) -> Answer:
+        asked = self._request.question
+        found, answerable = self._searched(standalone(asked, self._request.history))
+        if not answerable and found.question != asked:
+            plain, answerable = self._searched(asked)  # it may not be about the last turn at all
+            found = plain if answerable else found
+        return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
+
+    def by_llm(self, llm: ChatModel) -> Answer:
+        from ragscience.ask.chain import generate
+
+        context, started = self._context, time.perf_counter()
+        generated = generate(self._request, context, llm, search=self._searched, on_token=self._on_token)
+        # The search runs in between; the rest is recorded at the end, where most of it was.
+        llm_ms = round(max(0.0, _since(started) - sum(self._timings.values())), 3)
+        self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
+        if generated.first_token_ms is not None:
+            self._timings["first_token_ms"] = generated.first_token_ms
+        if generated.thinking_ms:
+            self._timings["thinking_ms"] = generated.thinking_ms
+        self._tokens, self._prompt_cut = generated.tokens, generated.prompt_cut
+        if generated.failure is None:
+            context.circuit.succeeded()
+        elif generated.asked:
+            context.circuit.failed(str(generated.failure))
+        if generated.found is None:
+            return self.by_quotes((f"{generated.failure} Showing quotes instead.", *generated.warnings))
+        if not generated.answerable:
+            return self._refusal(generated.found)
+        text = worded(generated.text)
+        if generated.failure is None and text:
+            return self._checked_answer(text, generated, generated.found)
+        why = str(generated.failure) if generated.failure else f"{llm.name} gave an empty answer."
+        what = "The answer is incomplete; quotes follow it." if text else "Showing quotes instead."
+        return self._quotes(generated.found, (f"{why} {what}", *generated.warnings), text, generated.given)
+
+    def _checked_answer(self, text: str, generated: Generated, found: Found) -> Answer:
+        checked = self._check(text, generated.given)
+        if _refuses(checked):
+            return self._refusal(found, used_llm=True, warnings=generated.warnings)
+        if self._request.strict and not _is_supported(checked.sentences):
+            why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
+            return self._refusal(found, used_llm=True, warnings=(why, *generated.warnings))
+        return self._answer(found, "llm", checked, (*generated.warnings, *_check_warnings(checked)))
+
+    def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
+        """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
+        context = self._context
+        sure, missing = confidence(found, self._looked) if self._looked and found.hits else (None, ())
+        most = None if found.parts else _MOST_QUOTES.get(sure or "")
+        with timed(self._timings, "quotes_ms"):
+            readers = Readers(context.matcher, context.scorer)
+            choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
+            units = [one.unit for one in choice.units[:most]]
+            blocks = side_by_side(found, choice.units) if found.parts else quoted(units)
+            quotes = quotes_of(blocks)
+            if not found.parts:
+                blocks = (Block("text", " ".join((*missing, lead_line(units)))), *blocks) if units else ()
+        text = as_text(blocks)
+        citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
+        warnings = (*warnings, *choice.warnings)
+        if not begun:
+            self._show(text)
+            answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
+            if units:
+                answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
+            return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
+        checked = self._check(begun, given)
+        self._show(BROKEN_OFF + text)
+        both = Checked(
+            checked.text + BROKEN_OFF + text,
+            tuple(dict.fromkeys((*checked.citations, *citations))),
+            (*checked.sentences, *quotes),
+        )
+        return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
+
+    def _check(self, text: str, given: Sequence[Hit]) -> Checked:
+        context = self._context
+        with timed(self._timings, "check_ms"):
+            checked = check(
+                _real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled
+            )
+            if checked.citations or checked.unknown:
+                return checked
+            return with_citations(checked, given, scorer=context.scorer)
+
+    def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
+        if not used_llm:
+            self._show(REFUSAL)
+        return self._answer(found, "llm" if used_llm else "extractive", Checked(REFUSAL), warnings, refused=True)
+
+    def _answer(
+        self, found: Found, mode: str, checked: Checked, warnings: tuple[str, ...], *, refused: bool = False
+    ) -> Answer:
+        self._context.raise_if_cancelled()
+        models, trace_id = self._context.models, uuid.uuid4().hex
+        total_ms = _since(self._started)
+        return Answer(
+            answer_id=trace_id[:12],
+            question=self._request.question,
+            text=checked.text,
+            mode=mode,
+            refused=refused,
+            citations=checked.citations,
+            found=found,
+            models=dict(models) if mode == "llm" else {**models, "llm": None},
+            warnings=warnings,
+            timings_ms={**self._timings, "total_ms": total_ms},
+            sentences=checked.sentences,
+            answerability=self._answerability,
+            prompt_cut=self._prompt_cut,
+            tokens=self._tokens,
+            trace_id=trace_id,
+            stages=(*self._timings.stages, Stage("total", self._began, total_ms)),
+        )
+
+    def _searched(self, question: str) -> tuple[Found, bool]:
+        """What the search finds, and whether to answer from it."""
+        self._context.raise_if_cancelled()
+        with timed(self._timings, "search_ms"):
+            found = self._search(question)
+        self._context.raise_if_cancelled()
+        context = self._context
+        if context.presence is not None and context.names is not None:
+            with timed(self._timings, "presence_ms"):
+                self._looked = look_for(found, context.presence, context.names)
+        self._answerability = answerability(found, question)
+        answerable = is_answerable(
+            self._answerability,
+            threshold=context.answerable_threshold,
+            likeness=self._looked.likeness if self._looked else None,
+            has_name=self._looked.has_name if self._looked else False,
+        )
+        return found, answerable and not (self._request.strict and found.verdict == "incorrect")
+
+    def _show(self, text: str) -> None:
+        if self._on_token is not None:
+            self._on_token(text)
+
+
+def _refuses(checked: Checked) -> bool:
+    """Whether the model says that the passages answer nothing."""
+    if any(not citation.added for citation in checked.citations):
+        return False
+    nothing = NOT_FOUND.casefold().removesuffix(" for")
+    return REFUSAL.casefold() in checked.text.casefold() or all(
+        sentence.text.casefold().startswith(nothing) for sentence in checked.sentences
+    )
+
+
+def _is_supported(sentences: Sequence[Sentence]) -> bool:
+    """Whether the pages hold any of it, at least weakly."""
+    return any(sentence.verdict in ("supported", "weak") for sentence in sentences)
+
+
+def _real_names(text: str, given: Sequence[Hit]) -> str:
+    """`text` with the names that the prompt had for files turned back into the files' own, where they differ."""
+    files = {hit.chunk.file for hit in given}
+    shown = [prompt_name(file) for file in files]
+    for file in sorted(files, key=len, reverse=True):
+        name = prompt_name(file)
+        if name != file and name and shown.count(name) == 1:
+            text = text.replace(name, file)
+    return text
+
+
+def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
+    warnings = list(checked.warnings)
+    if checked.unknown:
+        which = "1 citation was" if checked.unknown == 1 else f"{checked.unknown} citations were"
+        warnings.append(f"{which} removed: the model was given no passage from there.")
+    if checked.corrected:
+        which = "1 citation was" if checked.corrected == 1 else f"{checked.corrected} citations were"
+        warnings.append(f"{which} moved to the page of the same paper that says it.")
+    added = sum(citation.added for citation in checked.citations)
+    if added:
+        which = "1 citation was" if added == 1 else f"{added} citations were"
+        warnings.append(f"The model cited nothing: {which} added by matching its sentences with the passages.")
+    unsupported = sum(not citation.supported for citation in checked.citations)
+    if unsupported:
+        of = len(checked.citations)
+        warnings.append(f"{unsupported} of {of} citations: the page does not clearly say it. Read it there.")
+    if not checked.citations and not broken_off:
+        warnings.append(UNCITED)
+    return tuple(warnings)
+
+
+def _since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)

@@ -1,0 +1,285 @@
+"""The answer of an LLM: LangChain's ConversationalRetrievalChain over our search, within the window, streamed.
+
+The only module of this package that imports LangChain, inside its functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ragscience.ask import prompts as wording
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
+from ragscience.ask.context_budget import Plan, Window, condense_history, plan
+from ragscience.ask.generation import Generation
+from ragscience.ask.query_rewriting import has_pronoun, standalone
+from ragscience.core.errors import ModelProblem
+from ragscience.core.page_spans import page_label
+from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.records import Found, Hit, Turn
+from ragscience.models.model_protocols import ChatModel
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import CallbackManagerForLLMRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import BaseMessage
+    from langchain_core.output_parsers import BaseOutputParser
+    from langchain_core.outputs import ChatResult
+    from langchain_core.retrievers import BaseRetriever
+
+__all__ = ["Generated", "JudgedSearch", "as_documents", "as_retriever", "generate"]
+
+JudgedSearch = Callable[[str], tuple[Found, bool]]
+"""A question to what a search finds, and whether to answer from it."""
+
+
+_LONGEST_QUESTION = 600
+"""Characters: a rewritten question beyond this is a model that talks instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What came of it: the text, and the search that it rests on."""
+
+    text: str
+    """All that the model said, without its thoughts, also when it failed on the way."""
+    found: Found | None
+    """None where the model failed before the search."""
+    given: tuple[Hit, ...]
+    """The passages that the model was given."""
+    answerable: bool
+    """False where the search gave nothing that answers; the model was not asked then."""
+    failure: ModelProblem | None
+    """Why the answer is incomplete; None if it is complete."""
+    asked: bool
+    """Whether the model was called at all, so that a failure is its own."""
+    first_token_ms: float | None
+    """From the call; None where no token came."""
+    warnings: tuple[str, ...] = ()
+    """What was left out of the prompts, and where the answer was stopped."""
+    tokens: dict[str, int] = field(default_factory=dict)
+    """As in `Answer.tokens`."""
+    prompt_cut: bool = False
+    thinking_ms: float = 0.0
+    """How long the model thought; 0 where it showed no thoughts."""
+
+
+def generate(
+    request: AnswerRequest,
+    context: AnswerContext,
+    llm: ChatModel,
+    *,
+    search: JudgedSearch,
+    on_token: Callable[[str], None] | None,
+) -> Generated:
+    """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
+
+    The rewriting happens only with history; its tokens are not shown. Nothing goes to a tracing service, whatever the
+    environment says. A failure of the model is returned. Raises Cancelled, and what `search` and `on_token` raise.
+    """
+    from langsmith.run_helpers import tracing_context
+
+    run = _ChainRun(request, context, llm, search, on_token)
+    failure: ModelProblem | None = None
+    try:
+        with tracing_context(enabled=False):
+            run.chain().invoke({"question": sanitize(request.question), "chat_history": list(run.turns)})
+    except _Failed as failed:
+        failure = failed.problem
+    return run.generated(failure)
+
+
+class _Failed(Exception):
+    """A failure of the model, passed through LangChain; distinguishes it from a failure of the search."""
+
+    def __init__(self, problem: ModelProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class _ChainRun:
+    """One question on its way through the chain."""
+
+    def __init__(
+        self,
+        request: AnswerRequest,
+        context: AnswerContext,
+        llm: ChatModel,
+        search: JudgedSearch,
+        on_token: Callable[[str], None] | None,
+    ) -> None:
+        self._question = sanitize(request.question)
+        self._history = request.history
+        self._search = search
+        self._llm = llm
+        self._prompts = context.prompts
+        limits = (context.answer_seconds, context.cancelled, context.whole_seconds)
+        self._condensing = Generation(llm, None, *limits)
+        self._answering = Generation(llm, on_token, *limits)
+        self._found: Found | None = None
+        self._answerable = True
+        self._plan: Plan | None = None
+        self.turns, self._condense_tokens = condense_history(
+            self._question, self._history, prompts=self._prompts, window=self._window()
+        )
+
+    def _window(self) -> Window:
+        return Window(self._llm.window, self._llm.num_predict, self._llm.counter.count)
+
+    def chain(self) -> Any:
+        """LangChain's chain, with our models, our search and our share of the window in it."""
+        from langchain_classic.chains import ConversationalRetrievalChain
+        from langchain_core.messages import SystemMessage
+        from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, PromptTemplate
+
+        request = PromptTemplate.from_template(
+            self._prompts.request,
+            partial_variables={"history": self._conversation} if self._prompts.wants_history else {},
+        )
+        system = SystemMessage(self._prompts.rules_text())
+        chain = ConversationalRetrievalChain.from_llm(
+            llm=_chat_model(self._answer),
+            condense_question_llm=_chat_model(self._condense),
+            retriever=as_retriever(self._search_once, self._documents),
+            condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
+            combine_docs_chain_kwargs={
+                "prompt": ChatPromptTemplate.from_messages([system, HumanMessagePromptTemplate(prompt=request)]),
+                "document_prompt": PromptTemplate.from_template(wording.PASSAGE + "{behind}"),
+            },
+            get_chat_history=lambda turns: "".join(f"\n{wording.turn_text(turn)}" for turn in turns),
+            response_if_no_docs_found=wording.REFUSAL,
+        )
+        chain.question_generator.output_parser = _standalone_question(self._question, self._history)
+        return chain
+
+    def generated(self, failure: ModelProblem | None) -> Generated:
+        """The result, with the model's failure if it failed."""
+        made, generation = self._plan, self._answering
+        warnings = list(made.warnings if made else ())
+        left = len(self._history) - len(self.turns)
+        if left:
+            warnings.append(f"The question was rewritten without the {left} oldest turns, which did not fit.")
+        return Generated(
+            generation.text,
+            self._found,
+            made.hits if made else (),
+            self._answerable,
+            failure,
+            self._condensing.asked or generation.asked,
+            generation.first_ms,
+            (*warnings, *(() if failure else generation.warnings)),
+            generation.tokens,
+            generation.prompt_cut,
+            generation.thinking_ms,
+        )
+
+    def _condense(self, messages: Sequence[tuple[str, str]]) -> str:
+        return self._generated_text(self._condensing, messages, self._condense_tokens)
+
+    def _answer(self, messages: Sequence[tuple[str, str]]) -> str:
+        made = self._plan  # never None here: the chain searches before it answers
+        return self._generated_text(self._answering, messages, made.answer_tokens if made else self._llm.num_predict)
+
+    @staticmethod
+    def _generated_text(generation: Generation, messages: Sequence[tuple[str, str]], max_tokens: int) -> str:
+        generation.run(messages, max_tokens)
+        if generation.failure is not None:
+            raise _Failed(generation.failure)
+        return generation.text
+
+    def _search_once(self, question: str) -> Found:
+        self._found, self._answerable = self._search(question)
+        return self._found
+
+    def _documents(self, found: Found) -> list[Document]:
+        if not self._answerable:
+            return []
+        try:
+            self._plan = plan(found, self._history, prompts=self._prompts, window=self._window())
+        except ModelProblem as problem:
+            raise _Failed(problem) from problem
+        return as_documents(self._plan.passages, behind=self._plan.concepts)
+
+    def _conversation(self) -> str:
+        return wording.conversation(self._plan.history if self._plan else ())
+
+
+def as_retriever(search: Searcher, documents: Callable[[Found], list[Document]]) -> BaseRetriever:
+    """Our search as a LangChain retriever: a question in, the `documents` of what was found out."""
+    from langchain_core.retrievers import BaseRetriever
+
+    class PaperRetriever(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+            del run_manager
+            return documents(search(query))
+
+    return PaperRetriever()
+
+
+def as_documents(passages: Sequence[tuple[Hit, str]], behind: str = "") -> list[Document]:
+    """A LangChain document for each passage: fenced text, and its number, source, file, path, pages and score.
+
+    `behind` is what the prompt has behind the last one.
+    """
+    from langchain_core.documents import Document
+
+    return [
+        Document(
+            page_content=text,
+            metadata={
+                "number": hit.rank,
+                "source": page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start),
+                "file": hit.chunk.file,
+                "path": hit.chunk.path,
+                "page_start": hit.chunk.page_start,
+                "page_end": hit.chunk.page_end,
+                "chunk_id": hit.chunk.chunk_id,
+                "score": hit.score,
+                "behind": behind if at == len(passages) else "",
+            },
+        )
+        for at, (hit, text) in enumerate(passages, start=1)
+    ]
+
+
+def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatModel:
+    """A LangChain chat model that replies by `say`, which gets (role, text) for each message."""
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.outputs import ChatGeneration, ChatResult
+
+    class SpokenChat(BaseChatModel):
+        @property
+        def _llm_type(self) -> str:
+            return "ragscience"
+
+        def _generate(
+            self,
+            messages: list[BaseMessage],
+            stop: list[str] | None = None,
+            run_manager: CallbackManagerForLLMRun | None = None,
+            **_: Any,
+        ) -> ChatResult:
+            del stop, run_manager
+            said = say([("system" if each.type == "system" else "user", str(each.content)) for each in messages])
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(content=said))])
+
+    return SpokenChat(cache=False)
+
+
+def _standalone_question(asked: str, history: Sequence[Turn]) -> BaseOutputParser[str]:
+    """Parses the rewritten question. Rules rewrite where the reply is unusable or leaves a pronoun as it was."""
+    from langchain_core.output_parsers import StrOutputParser
+
+    class StandaloneQuestion(StrOutputParser):
+        def parse(self, text: str) -> str:
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            said = lines[-1].rpartition("uestion:")[2].strip(" \"'“”*") if lines else ""
+            if not 0 < len(said) <= _LONGEST_QUESTION:
+                return standalone(asked, history)
+            said = sanitize(said)
+            return standalone(said, history) if has_pronoun(said) else said
+
+    return StandaloneQuestion()

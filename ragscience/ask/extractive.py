@@ -1,0 +1,368 @@
+"""An answer without an LLM: what the passages say, word for word, each quote with its page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise, zip_longest
+from typing import TYPE_CHECKING
+
+from ragscience.ask.question_needs import QuestionNeeds
+from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
+from ragscience.ask.quote_headings import without_headings
+from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with
+from ragscience.ask.unit_scores import Piece, features_of, pieces_of, score_of
+from ragscience.core.errors import ModelProblem
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
+from ragscience.core.tokenizing import STOP_WORDS
+
+if TYPE_CHECKING:
+    from ragscience.models.model_protocols import Reranker
+    from ragscience.search.retrieval import TokenMatches
+
+__all__ = ["Choice", "Matcher", "Readers", "ScoredUnit", "extract", "extract_parts", "lead_line", "quoted"]
+
+Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]
+"""The matches of a question in passages. Raises ModelProblem."""
+
+_RUN_UNITS, _RUN_CHARS = 3, 400
+"""Sentences that are scored together, and their length;"""
+_LATER_UNITS, _LATER_CHARS = 2, 250
+"""in quotes after the first."""
+_FIRST_CHARS = 600
+"""The first quote takes up its neighbours, the better one first, to this length."""
+_GAP_CHARS = 600
+"""Quotes with no more than this between them in their paper are shown as one."""
+_BLANKS = 2
+"""Characters between two sentences that follow each other."""
+_CHARS_A_QUOTE = 205
+"""All quotes together have as many characters times their limit, but there are"""
+_FEWEST = 3
+"""at least so many."""
+_LOWEST = 0.6
+"""Share of the first quote's score below which nothing is quoted."""
+_BRIEF_FROM = 3
+"""Quotes from this number on, from 0, may be shown on a line."""
+_LOOKED_AT = 80
+"""Runs that may be quoted: the best ones."""
+_LIKENESS = 0.1
+"""What a run loses that has all its terms in common with one chosen before it; less, the fewer they share."""
+_SAME = 0.7
+"""Share of its terms that a run may have in common with a better one before it counts as a repetition,"""
+_FEWEST_SHARED = 4
+"""provided that they share as many."""
+_ANNOUNCED_CHARS = 300
+"""How much longer it may be for what it announces: a formula, a list."""
+_ANNOUNCING = ("as follows", "the following", "given by", "defined as", "written as", "computed as")
+_RESTS = re.compile(r"[a-z(,;)]")
+"""How a passage begins that the sentence before it ends in."""
+_READ_UNITS, _READ_WEIGHT = 12, 0.5
+"""How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The models that choose quotes, each optional: without them words decide."""
+
+    matcher: Matcher | None = None
+    scorer: Reranker | None = None
+    """A cross-encoder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredUnit:
+    """A unit that was chosen, and why: for whoever judges how sure an answer is."""
+
+    unit: Unit
+    score: float
+    """By which it was chosen, higher is better; comparable between questions."""
+    features: Mapping[str, float]
+    """As in unit_scores.py; `read`, 0 to 1 among the runs of this question, where a cross-encoder read it."""
+    part: int | None = None
+    """The part of the question, from 0, that chose it; None for the whole question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The units that are quoted of what a search found."""
+
+    needs: QuestionNeeds
+    """What the question asks for."""
+    units: tuple[ScoredUnit, ...]
+    """The best first."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Pieces `first` to `last`, which follow each other."""
+
+    first: int
+    last: int
+    unit: Unit
+    score: float
+    features: Mapping[str, float]
+    terms: frozenset[str]
+    """With those of a row's header."""
+    numbers: frozenset[str]
+
+
+def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
+    """At most `limit` units that answer best.
+
+    All runs of up to three sentences, and single rows, are scored (unit_scores.py) and chosen one by one by maximal
+    marginal relevance (Carbonell and Goldstein 1998, SIGIR). The first takes up its neighbours; later ones are shorter.
+    Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
+    """
+    units = [unit for hit in hits for unit in units_of(hit)]
+    matches, warnings = None, list[str]()
+    if readers.matcher is not None and hits:
+        try:
+            matches = readers.matcher(question, [hit.chunk for hit in hits])
+        except ModelProblem as problem:
+            warnings.append(f"Quotes are chosen by words alone, because the embedder failed: {problem}")
+    asked, pieces = pieces_of(question, units, matches)
+    scored = [(span, features_of(pieces[span[0] : span[1] + 1], asked)) for span in _spans(pieces)]
+    order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
+    runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
+    if readers.scorer is not None and runs:
+        try:
+            runs = _read(question, runs, readers.scorer)
+        except ModelProblem as problem:
+            warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
+    alone = {first: score_of(features) for (first, last), features in scored if first == last}
+    chosen = _chosen(pieces, runs, alone, limit)
+    return Choice(asked.needs, tuple(ScoredUnit(run.unit, run.score, run.features) for run in chosen), tuple(warnings))
+
+
+def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
+    """As `extract`, for what `found` found, with what its whole question needs.
+
+    Where the question was searched for in parts, the parts choose in turn, each among its own passages, and the whole
+    question after them; a place that was chosen before is passed over.
+    """
+    whole = extract(found.question, found.hits, readers=readers, limit=limit)
+    if not found.parts:
+        return whole
+    each = [
+        extract(
+            part.words or part.question,
+            [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids],
+            readers=readers,
+            limit=limit,
+        )
+        for part in found.parts
+    ]
+    own = [[replace(one, part=number) for one in choice.units] for number, choice in enumerate(each)]
+    chosen: list[ScoredUnit] = []
+    for one in chain.from_iterable(zip_longest(*own, whole.units)):
+        if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
+            chosen.append(one)
+    length, fitting = 0, list[ScoredUnit]()
+    for one in chosen[:limit]:
+        length += len(one.unit.shown)
+        if len(fitting) < max(_FEWEST, len(each)) or length <= _CHARS_A_QUOTE * limit:
+            fitting.append(one)
+    warnings = dict.fromkeys(warning for choice in (*each, whole) for warning in choice.warnings)
+    return Choice(whole.needs, tuple(fitting), tuple(warnings))
+
+
+def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
+    """A quote for each unit, in their order, with a citation for each page that it has words on.
+
+    Units near each other are one quote, in the order of the paper, with "…" for what is left out between them; but the
+    first quote begins with the best unit. A quote is on one line; rows of one Markdown table are one block, under its
+    caption and header. Citations keep the words as they are on the page.
+    """
+    blocks: list[Block] = []
+    left = list(units)
+    while left:
+        unit, number = left.pop(0), len(blocks)
+        if is_table(unit):
+            rows = [unit, *(other for other in left if is_table(other) and same_table(unit, other))]
+            left = [other for other in left if other not in rows]
+            citations = tuple(citation for row in rows for citation in _citations(row))
+            blocks.append(Block("table", table_with(rows), citations, caption_of(unit), number >= _BRIEF_FROM))
+            continue
+        near = _near(unit, left if blocks else [each for each in left if each.place > unit.place])
+        left = [other for other in left if other not in near]
+        citations = tuple(citation for one in near for citation in _citations(one))
+        lead, words = _lead_and_words(near[0])
+        for one, other in pairwise(near):
+            words += " " if other.place[1] - one.place[2] <= _BLANKS else " … "
+            words += _lead_and_words(other)[1]
+        blocks.append(Block("quote", words, citations, lead, number >= _BRIEF_FROM))
+    return tuple(blocks)
+
+
+def _near(unit: Unit, others: Sequence[Unit]) -> list[Unit]:
+    """The unit with those others of its paper's running text that are near it, or near one of these, in their order."""
+    near = [unit]
+    prose = [each for each in others if not (is_table(each) or _lead_and_words(each)[0])]
+    while not unit.lead:
+        beside = [
+            each
+            for each in prose
+            if each not in near and any(_is_near(*sorted((each, one), key=lambda unit: unit.place)) for one in near)
+        ]
+        if not beside:
+            break
+        near = sorted([*near, beside[0]], key=lambda each: each.place)
+    return near
+
+
+def _is_near(one: Unit, other: Unit) -> bool:
+    """Whether `other` comes soon behind `one`, and under no heading of its own."""
+    (path, _, end), (other_path, start, _) = one.place, other.place
+    return path == other_path and 0 <= start - end <= _GAP_CHARS and not _lead_and_words(other)[0]
+
+
+def _lead_and_words(unit: Unit) -> tuple[str, str]:
+    """What goes before its quotation marks, and its words, on one line each."""
+    headings, words = without_headings(unit.text, unit.hit.chunk.section)
+    return unit.lead or headings, words
+
+
+def lead_line(units: Sequence[Unit]) -> str:
+    """The papers that the quotes are from, in the order of `quoted`: "Found in 2 papers: a.pdf, b.pdf"."""
+    papers = list(dict.fromkeys(unit.hit.chunk.file for unit in units))
+    return f"Found in {len(papers)} paper{'s' * (len(papers) != 1)}: {', '.join(papers)}"
+
+
+def _citations(unit: Unit) -> tuple[Citation, ...]:
+    parts = page_parts(unit.hit.chunk, unit.start, unit.end)
+    return tuple(_citation(unit, page, start, end) for page, start, end in parts)
+
+
+def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:
+    chunk = unit.hit.chunk
+    words = chunk.text[start:end]
+    begin = chunk.start + start + len(words) - len(words.lstrip())
+    quote = words.strip()
+    return Citation(chunk.file, page, quote, True, chunk.path, begin, begin + len(quote))
+
+
+def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+    """First and last of each run that is scored; a row is one alone."""
+    for first, piece in enumerate(pieces):
+        yield first, first
+        if piece.unit.lead or piece.unit.is_row:
+            continue
+        for last in range(first + 1, min(first + _RUN_UNITS, len(pieces))):
+            if not follows(pieces[last - 1].unit, pieces[last].unit):
+                break
+            if pieces[last].unit.end - piece.unit.start > _RUN_CHARS:
+                break
+            yield first, last
+
+
+def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, float]) -> _Run:
+    first, last = span
+    run = pieces[first : last + 1]
+    # The rest of a sentence is left away in front of whole ones.
+    unit = joined(run[_is_rest(run[0]) and first < last].unit, run[-1].unit)
+    words = frozenset[str]().union(*(piece.terms for piece in run))
+    return _Run(
+        first, last, unit, score_of(features), features, words, frozenset[str]().union(*(each.numbers for each in run))
+    )
+
+
+def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
+    """The runs, of which the cross-encoder reads the first few, with what it adds. Raises ModelProblem."""
+    scores = [float(score) for score in scorer.score(question, [run.unit.shown for run in runs[:_READ_UNITS]])]
+    lowest, highest = min(scores), max(scores)
+    read = [(score - lowest) / ((highest - lowest) or 1.0) for score in scores]
+    return [
+        *(
+            replace(run, score=run.score + _READ_WEIGHT * share, features={**run.features, "read": share})
+            for run, share in zip(runs, read, strict=False)
+        ),
+        *runs[_READ_UNITS:],
+    ]
+
+
+def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
+    """The runs that are quoted, in the order of their choice; `alone` has the score of each piece by itself."""
+    chosen: list[_Run] = []
+    left, length = list(range(len(runs))), 0
+    likeness = dict.fromkeys(left, 0.0)
+    while left and len(chosen) < limit:
+        best = runs[max(left, key=lambda i: (runs[i].score - _LIKENESS * likeness[i], -i))]
+        if not chosen:
+            best = _grown(pieces, alone, best)
+            left = [i for i in left if _is_short(runs[i])]
+        if chosen and best.score < _LOWEST * chosen[0].score:
+            break
+        length += len(best.unit.shown)
+        if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:
+            break
+        chosen.append(best)
+        left = [i for i in left if not _repeats(runs[i], best)]
+        for i in left:
+            likeness[i] = max(likeness[i], len(runs[i].terms & best.terms) / len(runs[i].terms | best.terms))
+    return chosen
+
+
+def _is_short(run: _Run) -> bool:
+    units = run.last - run.first + 1
+    return units == 1 or (units <= _LATER_UNITS and run.unit.end - run.unit.start <= _LATER_CHARS)
+
+
+def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _Run:
+    """The run with those neighbours that say something, the better one first, up to `_FIRST_CHARS`; its score stays."""
+    first, last = run.first, run.last
+    while True:
+        before, after = first - 1, last + 1
+        goes_on = after < len(pieces) and follows(pieces[last].unit, pieces[after].unit)
+        longer = _length(pieces[first].unit, pieces[after].unit) if goes_on else 0
+        if goes_on and _announces(pieces[last].unit) and longer <= _FIRST_CHARS + _ANNOUNCED_CHARS:
+            last = after
+            continue
+        wider = []
+        if before >= 0 and _says(pieces[before]) and follows(pieces[before].unit, pieces[first].unit):
+            wider.append((alone[before], before, last))
+        if goes_on and _says(pieces[after]):
+            wider.append((alone[after], first, after))
+        fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
+        if not fitting:
+            return replace(_run(pieces, (first, last), run.features), score=run.score)
+        _, first, last = max(fitting)
+
+
+def _says(piece: Piece) -> bool:
+    """Whether it is no noise and no rest of a sentence, and is a row or has a small word, which labels have not.
+
+    Of small words only the English ones are known: text in another script is taken as it is.
+    """
+    text = piece.unit.text
+    is_prose = not text.isascii() or any(word.strip(".,;:") in STOP_WORDS for word in text.casefold().split())
+    return not (piece.noise or _is_rest(piece)) and (piece.unit.is_row or is_prose)
+
+
+def _is_rest(piece: Piece) -> bool:
+    return piece.unit.start == 0 and bool(_RESTS.match(piece.unit.text))
+
+
+def _announces(unit: Unit) -> bool:
+    """Whether what it says stands behind it."""
+    return unit.text.endswith(":") or unit.text.casefold().rstrip(" .").endswith(_ANNOUNCING)
+
+
+def _length(first: Unit, last: Unit) -> int:
+    return len(first.lead) + last.end - first.start
+
+
+def _overlap(one: Unit, other: Unit) -> bool:
+    (path, start, end), (other_path, other_start, other_end) = one.place, other.place
+    return path == other_path and start < other_end and other_start < end
+
+
+def _repeats(one: _Run, other: _Run) -> bool:
+    if _overlap(one.unit, other.unit):
+        return True
+    if one.numbers - other.numbers:
+        return False  # other figures are other facts, in whatever words
+    shared = len(one.terms & other.terms)
+    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(one.terms), len(other.terms))

@@ -1,0 +1,248 @@
+"""Streams one reply of the LLM, watches it, and stops it if it does not end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts
+from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.models.json_server import one_line
+from ragscience.models.model_protocols import ChatModel, Counter, Reply
+from ragscience.models.reply_limits import cancellable
+from ragscience.models.token_counting import base_tokens
+
+__all__ = ["CancellableLLM", "Generation", "WrappedLLM"]
+
+_LOOK_EVERY = 128
+"""Characters after which a reply is searched for a loop again."""
+
+
+class WrappedLLM:
+    """A chat model that does all that the wrapped one does."""
+
+    def __init__(self, llm: ChatModel) -> None:
+        self.llm = llm
+        self.num_predict = llm.num_predict
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.llm.name
+
+    @property
+    def digest(self) -> str:
+        """The model's."""
+        return self.llm.digest
+
+    @property
+    def window(self) -> int:
+        """Tokens, the model's."""
+        return self.llm.window
+
+    @property
+    def counter(self) -> Counter:
+        """The model's."""
+        return self.llm.counter
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's."""
+        return self.llm.reply(messages, max_tokens=max_tokens, schema=schema)
+
+    def was_cut(
+        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
+    ) -> bool:
+        """As the model's."""
+        return self.llm.was_cut(messages, prompt_tokens, answer_tokens)
+
+
+class CancellableLLM(WrappedLLM):
+    """A chat model whose replies raise Cancelled within a second of the question's cancellation.
+
+    Each reply is read in a thread of its own, for a model may be silent for long; the connection of an abandoned reply
+    is closed, so the server stops, too. With `cancelled` None the replies are the model's own.
+    """
+
+    def __init__(self, llm: ChatModel, cancelled: Callable[[], bool] | None) -> None:
+        super().__init__(llm)
+        self._cancelled = cancelled
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's reply; iterating over it raises Cancelled, too."""
+        reply = super().reply(messages, max_tokens=max_tokens, schema=schema)
+        return reply if self._cancelled is None else _CancellableReply(reply, self._cancelled)
+
+
+class _CancellableReply:
+    def __init__(self, reply: Reply, cancelled: Callable[[], bool]) -> None:
+        self._reply = reply
+        self._cancelled = cancelled
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+        self.done_reason = ""
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            yield from cancellable(iter(self._reply), self._cancelled)
+        finally:
+            reply = self._reply
+            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
+            self.done_reason = reply.done_reason
+
+
+class Generation:
+    """One call of the LLM: `run` it, then read the result. `on_token` gets the text to show, None shows nothing.
+
+    A reply that runs in a loop is stopped and cut to one round of it. One that takes more than `seconds` from its first
+    piece, or `whole_seconds` from the call, fails, and what came by then is kept, also while the model is silent.
+    Raises Cancelled within a second of the cancellation.
+    """
+
+    def __init__(
+        self,
+        llm: ChatModel,
+        on_token: Callable[[str], None] | None,
+        seconds: float,
+        cancelled: Callable[[], bool] | None = None,
+        whole_seconds: float = inf,
+    ) -> None:
+        self._llm = llm
+        self._on_token = on_token
+        self._seconds = seconds
+        self._whole_seconds = whole_seconds
+        self._first_piece: float | None = None
+        """When it came: monotonic seconds."""
+        self._cancelled = cancelled
+        self._raw = ""
+        self._looked_at = 0
+        self._filter = ThoughtFilter()
+        self._started = 0.0
+        """When the call went out: monotonic seconds."""
+        self.asked = False
+        self.failure: ModelProblem | None = None
+        self.first_ms: float | None = None
+        """From the call to the first text that was shown."""
+        self.thinking_ms = 0.0
+        """How long the model thought before or between its words."""
+        self._thinks_since: float | None = None
+        self.warnings: tuple[str, ...] = ()
+        self.tokens: dict[str, int] = {}
+        self.prompt_cut = False
+
+    @property
+    def text(self) -> str:
+        """All that came, without thoughts."""
+        return without_thoughts(self._raw)
+
+    def run(self, messages: Sequence[tuple[str, str]], max_tokens: int) -> None:
+        """Call the model and read its reply; its failure is kept, not raised. What `on_token` raises is raised."""
+        self.asked = True
+        reply = self._llm.reply(messages, max_tokens=max_tokens)
+        self._started = time.monotonic()
+        pieces = cancellable(iter(reply), self._is_over)
+        looped = False
+        try:
+            while not looped:
+                try:
+                    piece = next(pieces, None)
+                except ModelProblem as problem:
+                    self.failure = problem
+                    break
+                except Cancelled:
+                    if not self._is_late():
+                        raise
+                    self.failure = self._lateness()
+                    break
+                if piece is None:
+                    break
+                self._first_piece = self._first_piece or time.monotonic()
+                looped = self._take(piece)
+        finally:
+            pieces.close()
+        self._show(self._filter.rest())
+        self._judge(messages, reply, max_tokens, looped=looped)
+
+    def _is_late(self) -> bool:
+        now = time.monotonic()
+        begun = now if self._first_piece is None else self._first_piece
+        return now - begun > self._seconds or now - self._started > self._whole_seconds
+
+    def _lateness(self) -> ModelProblem:
+        if time.monotonic() - self._started > self._whole_seconds:
+            said, setting = f"was not done after {self._whole_seconds:g} seconds", "RAG_AGENT_SECONDS"
+        else:
+            said, setting = f"was not done {self._seconds:g} seconds after its first token", "RAG_ANSWER_SECONDS"
+        return ModelProblem(f"{self._llm.name} {said}.", f"Raise {setting}, or choose a smaller model.")
+
+    def _is_over(self) -> bool:
+        return self._is_late() or (self._cancelled is not None and self._cancelled())
+
+    def _take(self, piece: str) -> bool:
+        """Whether the reply runs in a loop."""
+        self._raw += piece
+        shown = self._filter.feed(piece)
+        self._time_thoughts(is_thinking=self._filter.is_thinking)
+        self._show(shown)
+        if len(self._raw) - self._looked_at < _LOOK_EVERY:
+            return False
+        self._looked_at = len(self._raw)
+        repeated = repeated_tail(self._raw)
+        if repeated:
+            self._raw = self._raw[:-repeated]
+        return repeated > 0
+
+    def _time_thoughts(self, *, is_thinking: bool) -> None:
+        now = time.monotonic()
+        if self._thinks_since is not None:
+            self.thinking_ms = round(self.thinking_ms + (now - self._thinks_since) * 1000, 3)
+        self._thinks_since = now if is_thinking else None
+
+    def _show(self, text: str) -> None:
+        if not text:
+            return
+        if self.first_ms is None:
+            self.first_ms = round((time.monotonic() - self._started) * 1000, 3)
+        if self._on_token is not None:
+            self._on_token(text)
+
+    def _judge(self, messages: Sequence[tuple[str, str]], reply: Reply, max_tokens: int, *, looped: bool) -> None:
+        window = self._llm.window
+        warnings = []
+        if self.failure is None and not looped:
+            self.prompt_cut = self._llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
+        if self.prompt_cut:
+            served = self._llm.window
+            fix = (
+                f"Set RAG_NUM_CTX={served}, which is what the server gives, or let it give more "
+                "(Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size)."
+                if served < window
+                else "Raise RAG_NUM_CTX, or ask for fewer passages with -k."
+            )
+            warnings.append(
+                f"The server cut the prompt ({reply.prompt_tokens} tokens of it were read): {self._llm.name} did not "
+                f"see all of it, so don't trust this answer. {fix}"
+            )
+        if looped:
+            warnings.append(f"{self._llm.name} began to repeat itself; the answer was stopped there.")
+        elif reply.done_reason == "length":
+            setting = "RAG_MAX_ANSWER_TOKENS" if max_tokens >= self._llm.num_predict else "RAG_NUM_CTX"
+            warnings.append(
+                f"The answer was cut off at the limit of {max_tokens} tokens. Raise {setting} for longer answers."
+            )
+        elif reply.done_reason == "content_filter":
+            warnings.append(f"The server's content filter stopped {self._llm.name}: the answer may be incomplete.")
+        elif reply.done_reason != "stop" and self.failure is None:
+            how = f"with the reason {one_line(reply.done_reason)}" if reply.done_reason else "without a reason"
+            warnings.append(f"{self._llm.name}'s reply ended {how}: the answer may be incomplete.")
+        self.warnings = tuple(warnings)
+        self._time_thoughts(is_thinking=False)
+        thoughts = round(base_tokens(self._raw) - base_tokens(self.text)) if self.text != self._raw else 0
+        counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
+        counts |= {"thoughts": thoughts} if thoughts > 0 else {}
+        self.tokens = {name: count for name, count in counts.items() if count is not None}

@@ -1,0 +1,190 @@
+"""A paper as its elements and sentences, each with the pages that it is on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.records import Citation, Hit, Paper, StoredChunk
+from ragscience.core.sentences import split_sentences
+from ragscience.core.tokenizing import joined_lines
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
+__all__ = ["PaperText", "Paragraph", "Part", "Sentence", "paragraphs_of"]
+
+_PROSE = ("text", "abstract", "list")
+_FLOATS = ("caption", "table", "figure", "footnote")
+"""What may stand between the two pieces of a paragraph."""
+_BULLET = re.compile(r"\s*(?:[•◦▪·‣∙●○*–—-]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s")
+_RUN_IN = 40
+"""Characters of a heading in a paragraph's first line."""
+_MOST_HITS = 8
+_NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An element with its words: `Document.text[start:end] == text`."""
+
+    index: int
+    """Among the paper's elements."""
+    kind: str
+    """As `Element.kind`."""
+    text: str
+    page: int
+    start: int
+    end: int
+    level: int
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a paper."""
+
+    text: str
+    """On one line."""
+    citations: tuple[Citation, ...]
+    """One for each page that it is on."""
+    section: str
+    kind: str
+    """Of its paragraph's first element."""
+    paragraph: int
+    """From 0."""
+    is_first: bool
+    """Whether its paragraph begins with it, but for a heading in its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph or an item of a list, whole, also where a page or a float divides it."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """Its words on one line."""
+        return joined_lines(self._joined())
+
+    def _joined(self) -> str:
+        return "".join(piece for piece, _ in self._pieces())
+
+    def _pieces(self) -> Iterator[tuple[str, Part]]:
+        """The words of each part, a blank before them unless the part before ends within a word."""
+        before: Part | None = None
+        for part in self.parts:
+            yield ("" if before is None or before.end == part.start else " ") + part.text, part
+            before = part
+
+    def spans(self) -> Iterator[tuple[str, list[tuple[Part, int, int]]]]:
+        """For each sentence its words on one line, and what it has of each part: `part.text[start:end]`."""
+        whole = self._joined()
+        for span in split_sentences(whole):
+            at, held = 0, []
+            for piece, part in self._pieces():
+                shift = at + len(piece) - len(part.text)
+                start, end = max(span.start - shift, 0), min(span.end - shift, len(part.text))
+                if start < end:
+                    held.append((part, start, end))
+                at += len(piece)
+            yield joined_lines(whole[span.start : span.end]), held
+
+
+class PaperText:
+    """A paper's elements, paragraphs and sentences, as the library has them."""
+
+    def __init__(self, library: Store, paper: Paper) -> None:
+        self._library = library
+        self.paper = paper
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """All elements in the order of the text; those of a damaged page are left out."""
+        starts = {page.number: page.start for page in self._library.pages(self.paper.paper_id)}
+        texts: dict[int, str] = {}
+        parts: list[Part] = []
+        for index, one in enumerate(self._library.elements(self.paper.paper_id)):
+            if one.page not in texts:
+                texts[one.page] = self._page_text(one.page)
+            first = starts.get(one.page, 0)
+            text = texts[one.page][one.start - first : one.end - first]
+            if text.strip():
+                parts.append(Part(index, one.kind, text, one.page, one.start, one.end, one.level, one.section))
+        return tuple(parts)
+
+    def _page_text(self, number: int) -> str:
+        try:
+            return self._library.page_text(self.paper.paper_id, number)
+        except (LibraryDamaged, NothingFound):
+            return ""
+
+    @cached_property
+    def paragraphs(self) -> tuple[Paragraph, ...]:
+        """Running text and items of lists, in order; no headings, captions, footnotes, references."""
+        return tuple(paragraphs_of(self.parts))
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the paragraphs, in order."""
+        return tuple(sentence for n in range(len(self.paragraphs)) for sentence in self.sentences_of(n))
+
+    def sentences_of(self, number: int) -> Iterator[Sentence]:
+        """The sentences of a paragraph."""
+        paragraph = self.paragraphs[number]
+        first = paragraph.parts[0]
+        before = 0
+        for text, held in paragraph.spans():
+            cited = tuple(self.cite_span(*span) for span in held)
+            yield Sentence(text, cited, first.section, first.kind, number, before < _RUN_IN)
+            before += len(text)
+
+    def cite(self, parts: Sequence[Part]) -> tuple[Citation, ...]:
+        """A citation of each part, whole."""
+        return tuple(self.cite_span(part, 0, len(part.text)) for part in parts)
+
+    def cite_span(self, part: Part, start: int, end: int) -> Citation:
+        """A citation of `part.text[start:end]`."""
+        words = part.text[start:end]
+        place = (part.start + start, part.start + end)
+        return Citation(self.paper.file, part.page, words, True, self.paper.path, *place)
+
+    def hits(self, citations: Sequence[Citation], by: str) -> tuple[Hit, ...]:
+        """The passages that hold most of what is cited, in the order of the citations, at most eight."""
+        chunks = self._library.paper_chunks(self.paper.paper_id)
+        chosen: dict[int, StoredChunk] = {}
+        for cited in citations:
+            shared = [(min(one.end, cited.end) - max(one.start, cited.start), -one.ordinal, one) for one in chunks]
+            most = max(shared, default=None, key=lambda each: each[:2])
+            if most is not None and most[0] > 0:
+                chosen.setdefault(most[2].chunk_id, most[2])
+        best = list(chosen.values())[:_MOST_HITS]
+        return tuple(Hit(rank, chunk, 1.0, _NO_SCORES, (by,)) for rank, chunk in enumerate(best, start=1))
+
+
+def paragraphs_of(parts: Sequence[Part]) -> Iterator[Paragraph]:
+    """The paragraphs that `parts` make; one goes on behind a page's end, and behind floats."""
+    pieces: list[Part] = []
+    for part in parts:
+        if pieces and (part.kind in _FLOATS or _continues(pieces[-1], part)):
+            pieces += [part] if part.kind in _PROSE else []
+            continue
+        if pieces:
+            yield Paragraph(tuple(pieces))
+        pieces = [part] if part.kind in _PROSE else []
+    if pieces:
+        yield Paragraph(tuple(pieces))
+
+
+def _continues(before: Part, part: Part) -> bool:
+    if part.kind not in _PROSE or (part.kind == "list" and _BULLET.match(part.text)):
+        return False
+    if part.start - before.end <= 1:
+        return True
+    is_cut = before.text.rstrip()[-1] not in '.:!?…”")'
+    return is_cut and part.text.lstrip()[0].islower() and part.page - before.page in (0, 1)

@@ -1,0 +1,121 @@
+"""What a question asks for, a number, a formula, a definition or something else, and about what.
+
+By rules on the words of an English question, some tens of microseconds each.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ragscience.core.tokenizing import STOP_WORDS, terms
+
+__all__ = ["QuestionNeeds", "needs_of"]
+
+_REASON = re.compile(
+    r"\bwhy\b|\bfor what reasons?\b|\bwhat (?:is|was|are|were) the reasons?\b|\bwhat (?:causes?|made)\b"
+)
+_COMPARISON = re.compile(
+    r"^compare\b|\bhow (?:do|does|did|is|are) .{1,120}\b(?:compare|differ|different)\b|"
+    r"\bdifferences? between\b|\b(?:versus|vs)\b"
+)
+_FORMULA = re.compile(r"\b(?:formula|equation|written as|expression|update rule|loss function|objective function)\b")
+_DEFINITION = re.compile(
+    r"\bwhat (?:is|are) (?:meant by|the (?:definition|meaning) of)\b|^define\b|\bhow (?:is|are) .{1,80} defined\b|"
+    r"\bwhat (?:does|do) .{1,60} (?:mean|stand for)\b"
+)
+_PLAIN_DEFINITION = re.compile(r"what(?:'s| is| are) (?:an? )?(?:[\w'-]+ ){0,3}[\w'-]+ ?\?*")
+_HOW = re.compile(r"\bhow (many|much|long|often|large|big|far|fast|high|low|small|wide|deep|old|quickly|slow|tall)\b")
+_BY_HOW_MUCH = re.compile(r"\b(?:by how much|by what factor|at what|to what (?:size|extent|value)|from what)\b")
+_ASKING = re.compile(r"\b(?:what|which|whose|how (?:many|much))\b(?:'s)?")
+_WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++)*+")
+_NUMBER_NOUNS = frozenset(
+    """
+    accuracy age amount auc average bandwidth bleu bound budget capacity coefficient concentration constant cost count
+    decay decrease depth deviation dimension dimensionality dosage dose dropout duration epoch error estimate exponent
+    f1 factor fraction frequency gain hyper-parameter hyperparameter improvement increase interval latency length margin
+    mean median memory momentum number p-value penalty percent percentage perplexity precision price probability
+    proportion range rate ratio recall reduction rouge score setting share size speed speedup step temperature threshold
+    throughput time value variance weight width year
+    """.split()  # noqa: SIM905  # a list of 60 strings reads worse
+)
+_PASSED_OVER = frozenset(
+    {"is", "are", "was", "were", "the", "a", "an", "kind", "kinds", "type", "types", "of", "exact"}
+)
+_ENDS = frozenset(
+    """
+    about across after against and are as at been before between by can could did do does during for from had has have
+    if in into is it may might must of on or over per should so than that the their them these they this to under was
+    were when where which while who will with within without would
+    """.split()  # noqa: SIM905  # as above
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionNeeds:
+    """What a quote must have to answer a question."""
+
+    kind: str
+    """ "number", "formula", "definition" or "other"."""
+    attribute: frozenset[str]
+    """Terms (core/tokenizing.py) of what is asked for: of "What learning rate does Adam use?" learn, rate; or none."""
+    entities: tuple[str, ...]
+    """Names as the question has them: words with a capital, a digit or an inner capital, but for its first word."""
+
+
+def needs_of(question: str) -> QuestionNeeds:
+    """What `question` asks for. Why something is so, and how two things differ, is told by no number."""
+    asked = " ".join(question.casefold().split())
+    attribute = _attribute(asked)
+    return QuestionNeeds(_kind(asked, attribute), frozenset(terms(" ".join(attribute))), _entities(question))
+
+
+def _kind(asked: str, attribute: tuple[str, ...]) -> str:
+    if _REASON.search(asked) or _COMPARISON.search(asked):
+        return "other"
+    if _FORMULA.search(asked):
+        return "formula"
+    if attribute[:1] in (("happens",), ("happened",)):
+        return "other"
+    if _HOW.search(asked) or _BY_HOW_MUCH.search(asked) or _names_a_number(attribute):
+        return "number"
+    is_list = attribute and attribute[-1].endswith("s") and not attribute[-1].endswith(("ss", "us", "is"))
+    if (
+        _DEFINITION.search(asked)
+        or _PLAIN_DEFINITION.fullmatch(asked)
+        or (asked.startswith(("what is ", "what are ", "what's ")) and not is_list)
+    ):
+        return "definition"
+    return "other"
+
+
+def _names_a_number(attribute: tuple[str, ...]) -> bool:
+    return any(word in _NUMBER_NOUNS or word.removesuffix("s") in _NUMBER_NOUNS for word in attribute)
+
+
+def _attribute(asked: str) -> tuple[str, ...]:
+    """The words between what asks ("which", "how many") and the next verb or preposition."""
+    begin = _ASKING.search(asked)
+    if begin is None:
+        return ()
+    words: list[str] = []
+    for match in _WORD.finditer(asked, begin.end()):
+        word = match.group()
+        if not words and word in _PASSED_OVER:
+            continue
+        if word in _ENDS or len(words) == 5:
+            break
+        words.append(word)
+    return tuple(words)
+
+
+def _entities(question: str) -> tuple[str, ...]:
+    found = []
+    for number, match in enumerate(_WORD.finditer(question)):
+        word = match.group()
+        is_named = any(letter.isupper() for letter in word[1:]) or (word[0].isupper() and number > 0)
+        if (
+            is_named or (any(map(str.isdigit, word)) and any(map(str.isalpha, word)))
+        ) and word.casefold() not in STOP_WORDS:
+            found.append(word)
+    return tuple(dict.fromkeys(found))

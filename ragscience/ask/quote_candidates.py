@@ -1,0 +1,181 @@
+"""What an extractive answer may quote of a passage: sentences, rows of a table, equations with their lead-in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragscience.core.records import Hit, StoredChunk
+from ragscience.core.sentences import Span, split_sentences
+from ragscience.core.tokenizing import joined_lines
+
+__all__ = ["Unit", "follows", "joined", "table_head_end", "units_of"]
+
+_BLOCK_CHARS = 400
+"""Neighbouring rows that are not of a Markdown table are one unit up to this length;"""
+_EQUATION_CHARS = 500
+"""an equation and the sentence that leads to it up to this one."""
+_LEAD_CHARS = 200
+"""A longer caption or header stays out of the quote: it is never cut in a word."""
+_CAPTION_CHARS = 300
+"""As much of a caption, in whole sentences, goes before the rows of its table."""
+_EQUATION_ROWS = 3
+"""More rows than this in a run are a table, whatever signs they contain."""
+_LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
+_RELATION = re.compile(r"[=≤≥≈≠∝≪≫∈≜≡<>]")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z](?:\.\d{1,2})+\.?)\s+[A-Z][^=≤≥<>]{2,80}$")
+_BEGINS_ANEW = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*+\.?|[A-Z](?:\.\d{1,2})++\.?)\s++[A-Z]|(?i:table|figure|fig\.) ?\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One quote: `hit.chunk.text[start:end]`, with the words around it that say what it is about."""
+
+    hit: Hit
+    start: int
+    end: int
+    lead: str
+    """Of a row: the table's caption and header, on one line; otherwise empty."""
+
+    @property
+    def text(self) -> str:
+        """The words as they are on the page."""
+        return self.hit.chunk.text[self.start : self.end]
+
+    @property
+    def shown(self) -> str:
+        """Lead and words, on one line."""
+        return f"{self.lead} {joined_lines(self.text)}".strip()
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is of a table in Markdown."""
+        return self.hit.chunk.text[self.start] == "|"
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Path and character span in the document; passages that overlap give the same sentence the same place."""
+        return self.hit.chunk.path, self.hit.chunk.start + self.start, self.hit.chunk.start + self.end
+
+
+def units_of(hit: Hit) -> list[Unit]:
+    """What may be quoted of a hit, in the order of its text: sentences, rows of tables, equations.
+
+    A sentence has the heading before it, an equation the sentence before it.
+    """
+    text = hit.chunk.text
+    spans = split_sentences(text)
+    units: list[Unit] = []
+    caption = _caption_of_table(hit.chunk, spans)
+    covered = 0
+    for i, span in enumerate(spans):
+        if i < caption:
+            continue
+        if span.kind == "row":
+            if i < covered or _heads(text, spans, i) or _is_table_head(text, spans, i):
+                continue
+            first, covered = _block(text, spans, i)
+            lead = "" if first < i else _lead(text, spans, i)
+        else:
+            first, covered = i - _heads(text, spans, i - 1), i + 1
+            lead = ""
+        start, end = spans[first].start, spans[covered - 1].end
+        if not units or end > units[-1].end:
+            units.append(Unit(hit, start, end, lead))
+    return units
+
+
+def follows(unit: Unit, other: Unit) -> bool:
+    """Whether `other`, the unit after `unit` of a passage, may be in one quote with it.
+
+    Rows of one table may; of the rest what has no caption or header of its own, and begins neither a section nor a
+    caption.
+    """
+    if other.hit is not unit.hit or other.start < unit.end:
+        return False
+    if unit.is_row or other.is_row:
+        return unit.is_row and other.is_row and unit.lead == other.lead
+    return not (unit.lead or other.lead or _BEGINS_ANEW.match(other.text))
+
+
+def joined(first: Unit, last: Unit) -> Unit:
+    """What stands from `first` to `last`, which is the same or follows it."""
+    return replace(first, end=last.end)
+
+
+def table_head_end(text: str) -> int:
+    """Where the rows of a table's passage begin, behind its caption and header."""
+    line = text.find("|-")
+    return max(0, text.find("\n", line) if line >= 0 else text.find("|"))
+
+
+def _heads(text: str, spans: Sequence[Span], i: int) -> bool:
+    """Whether span `i` is a numbered heading over the sentence behind it."""
+    if i < 0 or i + 1 == len(spans) or spans[i].kind != "row" or spans[i + 1].kind != "sentence":
+        return False
+    return bool(_HEADING.match(joined_lines(text[spans[i].start : spans[i].end])))
+
+
+def _caption_of_table(chunk: StoredChunk, spans: Sequence[Span]) -> int:
+    """How many spans at the beginning of a table's passage are its caption, which its rows bring along."""
+    rows = (i for i in range(len(spans)) if _is_table_head(chunk.text, spans, i))
+    return next(rows, 0) if chunk.kind == "table" else 0
+
+
+def _is_table_head(text: str, spans: Sequence[Span], i: int) -> bool:
+    """Whether row `i` is the head of a Markdown table, which its rows bring along."""
+    span = spans[i]
+    return text[span.start] == "|" and "|-" in text[span.start : span.end] and i + 1 < len(spans)
+
+
+def _block(text: str, spans: Sequence[Span], i: int) -> tuple[int, int]:
+    """First span, and the one behind the last, of the block that row `i` begins; a row of Markdown is one alone."""
+    if text[spans[i].start] == "|":
+        return i, i + 1
+    run = i
+    while run < len(spans) and spans[run].kind == "row":
+        run += 1
+    if i and spans[i - 1].kind == "sentence" and _is_led_to(text, spans, i, run):
+        end = run
+        while end > i + 1 and spans[end - 1].end - spans[i - 1].start > _EQUATION_CHARS:
+            end -= 1
+        if spans[end - 1].end - spans[i - 1].start <= _EQUATION_CHARS:
+            return i - 1, end
+    end = i + 1
+    while end < run and spans[end].end - spans[i].start <= _BLOCK_CHARS:
+        end += 1
+    return i, end
+
+
+def _is_led_to(text: str, spans: Sequence[Span], i: int, run: int) -> bool:
+    """Whether rows `i` to `run` are an equation, or go on with what the sentence before them begins."""
+    if run - i > _EQUATION_ROWS:
+        return False
+    rows = text[spans[i].start : spans[run - 1].end]
+    is_equation = bool(_RELATION.search(rows)) and 2 * len(_LONG_WORD.findall(rows)) <= len(rows.split())
+    return is_equation or bool(_LEADS_ON.search(text[: spans[i - 1].end]))
+
+
+def _lead(text: str, spans: Sequence[Span], i: int) -> str:
+    """How the caption of the table that row `i` is in begins, and its header: the last caption above, or one below.
+
+    Where they don't follow each other on the page, "…" goes between them.
+    """
+    first = i
+    while first > 0 and spans[first - 1].kind == "row":
+        first -= 1
+    captions = [span for span in spans if span.kind == "caption"]
+    near = [span for span in captions if span.start < spans[i].start][-1:] or captions[:1]
+    if text[spans[i].start] == "|" and near:
+        near = [
+            span for span in spans[:first] if near[0].start <= span.start and span.end <= near[0].start + _CAPTION_CHARS
+        ]
+    leads = [*near, *(spans[first : first + 1] if first < i else [])]
+    said, end = "", None
+    for span in (span for span in leads if span.end - span.start <= _LEAD_CHARS):
+        is_next = end is None or (end <= span.start and not text[end : span.start].strip())
+        said += f"{' ' if is_next else ' … '}{text[span.start : span.end]}"
+        end = span.end
+    return joined_lines(said).strip()

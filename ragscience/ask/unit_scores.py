@@ -1,0 +1,317 @@
+"""How well a run of sentences, or a row of a table, answers a question.
+
+Features, each 0 to 1 unless said otherwise, weighted and summed:
+
+- `meaning`: for each word piece of the question the best cosine in the run (MaxSim: Khattab and Zaharia 2020, SIGIR),
+  or in the caption and header of a row, weighted by how rare the piece's word is among the passages; up from -1.
+  Without token vectors, whether the run has the word.
+- `words`: the question's terms that it holds, `context` those that only its headings, title, caption or header hold,
+  both weighted by rarity; `attribute`: those of what is asked for, `named`: those of the question's names that only the
+  context holds.
+- `rank`: 1 over the root of its passage's rank.
+- `kind`: where a number is asked for how near one is to the question's words; for a formula or a definition whether it
+  has the form of one.
+- `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING
+
+from ragscience.ask.question_needs import QuestionNeeds, needs_of
+from ragscience.ask.quote_candidates import Unit, table_head_end
+from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
+
+if TYPE_CHECKING:
+    from ragscience.search.retrieval import TokenMatches
+
+__all__ = ["Asked", "Piece", "features_of", "pieces_of", "score_of"]
+
+_WEIGHTS = {
+    "meaning": 1.0,
+    "words": 0.4,
+    "context": 0.3,
+    "attribute": 0.15,
+    "named": 0.25,
+    "rank": 0.2,
+    "kind": 0.25,
+    "noise": -0.6,
+}
+"""Round numbers on a plateau: docs/choices.md."""
+_LEAD_SHARE = 0.9
+"""What a match in the caption or header of a row counts of one in the row."""
+_NEAR_WORDS = 4
+"""Words between a number and a word of the question at which `kind` is a half."""
+_FEWEST_TITLE_BLANKS = 4
+"""Of a title that no sentence has by chance."""
+_NEAR_CHARS = 30
+"""Between a defining word and a word of the question."""
+_WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
+_DEFINES = re.compile(
+    r"\b(?:is|are) (?:an?|the|defined|called|those|simply|any|when|just)\b|\brefers? to\b|\bcall(?:ed)?\b|\bdefin|"
+    r"\bknown as\b|\bmeans?\b|\bdenotes?\b|\btermed\b",
+    re.IGNORECASE,
+)
+_INTRODUCES = re.compile(
+    r"\b(?:introduc|propos|present|develop)(?:e|es|ed|ing)?\b|, (?:an?|the) (?=[a-z])|\bstands for\b"
+)
+"""Words that define what stands right beside them: "We introduce Adam", "Adam, an algorithm"."""
+_BESIDE_CHARS = 12
+_RELATION = re.compile(r"[=≤≥≈∝]")
+_CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
+_THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"[\w.]@\w|\bP\. ?O\. ?Box\b|\b(?:author information|correspondence (?:to|address)|corresponding author)\b",
+    re.IGNORECASE,
+)
+_POINTERS = re.compile(
+    r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,12}\]|"
+    r"\([^()]{0,120}?\b(?:19|20)\d\d[a-z]?(?:[;,][^()]{0,120})?\)|"
+    r"\b(?:table|figure|fig\.|section|sec\.|appendix|equation|eqn?\.|algorithm|theorem|lemma|chapter)s?\s?\(?\d++(?:\.\d++)*+\)?|"
+    r"\^\d{1,3}\b",
+    re.IGNORECASE,
+)
+"""Numbers that point elsewhere and say nothing themselves: "[12]", "(Devlin et al., 2018)", "Table 3", a footnote's."""
+_FIGURES = re.compile(r"(?<!\S)[-\u2212\u2013]?[\d.,:%^()]++(?!\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as its units are compared with it."""
+
+    needs: QuestionNeeds
+    weights: Mapping[str, float]
+    """The rarity of each term of the question among the units, as shares of their sum, in an order of their own."""
+    attribute: Mapping[str, float]
+    """The same of the terms of what is asked for alone."""
+    named: Mapping[str, float]
+    """The same of the terms of the question's names."""
+    numbers: frozenset[str]
+    tokens: tuple[tuple[frozenset[str], float], ...]
+    """For each word piece that is matched the terms of its word, and its weight; the weights' sum is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence or row with what its comparison needs."""
+
+    unit: Unit
+    terms: frozenset[str]
+    """Of its words, and of a row's caption and header."""
+    held: frozenset[str]
+    """Those of the question's terms that its words have;"""
+    above: frozenset[str]
+    """that its caption and header, its headings or the paper's title have."""
+    numbers: frozenset[str]
+    """Without those of the question."""
+    cosines: tuple[float, ...]
+    """For each of `Asked.tokens`."""
+    asked_at: tuple[int, ...]
+    """Which of its words have a term of the question."""
+    numbers_at: tuple[int, ...]
+    """Which of its words are numbers that the question does not have."""
+    length: int
+    """Words."""
+    form: float
+    """A half or 1 where its form is that of what is asked for; 0 for numbers, whose place decides."""
+    noise: float
+
+
+def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None) -> tuple[Asked, list[Piece]]:
+    """The question, and the units that have a word at all, in their order."""
+    above = {
+        text: _terms_of(_words(text))
+        for text in {text for unit in units for text in (unit.hit.chunk.header, unit.lead)}
+    }
+    read = [(unit, joined_lines(unit.text)) for unit in units]
+    worded = [(unit, text, _words(text)) for unit, text in read]
+    asked_terms = frozenset(terms(question))
+    held = [asked_terms & (_terms_of(words) | above[unit.lead]) for unit, _, words in worded]
+    weights = _rarity(asked_terms, held)
+    needs = needs_of(question)
+    named = frozenset(term for name in needs.entities for term in terms(name))
+    asked = Asked(
+        needs,
+        weights,
+        _shares(weights, needs.attribute),
+        _shares(weights, named),
+        numbers(question) | frozenset(term for term in asked_terms if term[0].isdigit()),
+        _tokens(question, weights, matches),
+    )
+    names = {paper: _terms_of(_words(" ".join(said))) for paper, said in (matches.names if matches else {}).items()}
+    any_name = frozenset[str]().union(*names.values())
+    pieces = []
+    for unit, text, words in worded:
+        without = _words(_POINTERS.sub(" ", text)) if needs.kind == "number" else words
+        own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
+        if own:
+            headings = (above[chunk.header] - any_name) | names.get(chunk.paper_id, frozenset())
+            pieces.append(
+                Piece(
+                    unit=unit,
+                    terms=own | lead,
+                    held=own & asked_terms,
+                    above=(lead | headings) & asked_terms,
+                    numbers=frozenset[str]().union(*(figures for _, figures in words)) - asked.numbers,
+                    cosines=_cosines(unit, own, asked, matches),
+                    asked_at=tuple(i for i, (word, _) in enumerate(without) if not asked_terms.isdisjoint(word)),
+                    numbers_at=tuple(i for i, (_, figures) in enumerate(without) if figures - asked.numbers),
+                    length=len(without),
+                    form=_form(text, asked),
+                    noise=1.0 if _is_title(text, chunk.header) else _noise(text),
+                )
+            )
+    return asked, pieces
+
+
+def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
+    """The features of pieces that follow each other in a passage."""
+    own = run[0].held.union(*(piece.held for piece in run[1:]))
+    around = run[0].above - own
+    best = reduce(lambda one, other: tuple(map(max, one, other)), (piece.cosines for piece in run))
+    return {
+        "meaning": sum(weight * cosine for (_, weight), cosine in zip(asked.tokens, best, strict=True)),
+        "words": _held(asked.weights, own),
+        "context": _held(asked.weights, around),
+        "attribute": _held(asked.attribute, own),
+        "named": _held(asked.named, around),
+        "rank": 1.0 / math.sqrt(run[0].unit.hit.rank),
+        "kind": _nearness(run) if asked.needs.kind == "number" else max(piece.form for piece in run),
+        "noise": max(piece.noise for piece in run),
+    }
+
+
+def score_of(features: Mapping[str, float]) -> float:
+    """The weighted sum."""
+    return sum(weight * features[name] for name, weight in _WEIGHTS.items())
+
+
+_Word = tuple[frozenset[str], frozenset[str]]
+"""The terms of a word, and those of them that begin with a figure."""
+
+
+@lru_cache(maxsize=1 << 15)
+def _word(word: str) -> _Word:
+    found = frozenset(terms(word))
+    return found, frozenset(term for term in found if term[0].isdigit())
+
+
+def _words(text: str) -> list[_Word]:
+    return [_word(word) for word in _WORD.findall(text)]
+
+
+def _terms_of(words: Sequence[_Word]) -> frozenset[str]:
+    return frozenset[str]().union(*(found for found, _ in words))
+
+
+def _cosines(unit: Unit, own: frozenset[str], asked: Asked, matches: TokenMatches | None) -> tuple[float, ...]:
+    passage = matches.passages.get(unit.hit.chunk.chunk_id) if matches is not None else None
+    if passage is None:
+        return tuple(float(bool(word & own)) for word, _ in asked.tokens)
+    cosines = passage.best(unit.start, unit.end)
+    if not unit.lead:
+        return cosines
+    above = passage.best(None, table_head_end(unit.hit.chunk.text))
+    return tuple(max(one, _LEAD_SHARE * other) for one, other in zip(cosines, above, strict=True))
+
+
+def _tokens(
+    question: str, weights: Mapping[str, float], matches: TokenMatches | None
+) -> tuple[tuple[frozenset[str], float], ...]:
+    words = [(match.span(), frozenset(terms(match.group())) & weights.keys()) for match in _WORD.finditer(question)]
+    places = matches.asked if matches is not None and matches.asked else [span for span, word in words if word]
+    of_piece = [
+        next((i for i, ((a, b), _) in enumerate(words) if a <= start and end <= b), -1) for start, end in places
+    ]
+    pieces = Counter(of_piece)
+    heavy = [max((weights[term] for term in words[i][1]), default=0.0) / pieces[i] if i >= 0 else 0.0 for i in of_piece]
+    total = sum(heavy)
+    if not total:
+        heavy, total = [1.0] * len(places), float(len(places) or 1)
+    return tuple(
+        (words[i][1] if i >= 0 else frozenset(), weight / total) for i, weight in zip(of_piece, heavy, strict=True)
+    )
+
+
+def _form(text: str, asked: Asked) -> float:
+    match asked.needs.kind:
+        case "definition":
+            found = [_definition(text, cue.span(), asked) for cue in _DEFINES.finditer(text)]
+            return max(
+                found + [_introduction(text, cue.span(), asked) for cue in _INTRODUCES.finditer(text)], default=0.0
+            )
+        case "formula":
+            return float(bool(_RELATION.search(text)))
+    return 0.0
+
+
+def _definition(text: str, cue: tuple[int, int], asked: Asked) -> float:
+    """1 where a word of the question is beside the defining words, a half elsewhere."""
+    around = text[max(0, cue[0] - _NEAR_CHARS) : cue[0]], text[cue[1] : cue[1] + _NEAR_CHARS]
+    return 1.0 if any(asked.weights.keys() & _terms_of(_words(side)) for side in around) else 0.5
+
+
+def _introduction(text: str, cue: tuple[int, int], asked: Asked) -> float:
+    """1 where the word right before or behind such words is of the question."""
+    before = _words(text[max(0, cue[0] - _BESIDE_CHARS) : cue[0]])[-1:]
+    behind = _words(text[cue[1] : cue[1] + _BESIDE_CHARS])[:1]
+    return float(any(asked.weights.keys() & _terms_of(side) for side in (before, behind)))
+
+
+def _nearness(run: Sequence[Piece]) -> float:
+    """1 where a new number is beside a word of the question, a half at `_NEAR_WORDS` words from it, 0 without one."""
+    asked_at, numbers_at, before = list[int](), list[int](), 0
+    for piece in run:
+        asked_at += [before + i for i in piece.asked_at]
+        numbers_at += [before + i for i in piece.numbers_at]
+        before += piece.length
+    if not asked_at or not numbers_at:
+        return 0.0
+    return 1.0 / (1.0 + min(abs(a - b) for a in asked_at for b in numbers_at) / _NEAR_WORDS)
+
+
+def _noise(text: str) -> float:
+    if _THANKS.search(text) or _ADDRESS.search(text) or _is_axis(text):
+        return 1.0
+    return 0.5 * bool(_CAPTION.match(text))
+
+
+def _is_title(text: str, header: str) -> bool:
+    """Whether the paper's title is in the text, as on its first page or over each page."""
+    title = joined_lines(header.partition(" › ")[0]).casefold()
+    return title.count(" ") >= _FEWEST_TITLE_BLANKS and title in text.casefold()
+
+
+def _is_axis(text: str) -> bool:
+    """Whether figures stand side by side with hardly a small word between them, and it is no row of a table."""
+    figures = len(_FIGURES.findall(text))
+    if figures < 3 or text.startswith("|"):
+        return False
+    words = text.split()
+    small = sum(word.casefold().strip(".,;") in STOP_WORDS for word in words)
+    return len(words) >= 8 and figures >= 0.3 * len(words) and small < 0.06 * len(words)
+
+
+def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:
+    """For each term asked log(1 + texts / (1 + those with it)), as shares of their sum; sorted, so that sums agree."""
+    frequency = Counter(term for each in texts for term in asked & each)
+    weight = {term: math.log(1 + len(texts) / (1 + frequency[term])) for term in sorted(asked)}
+    total = sum(weight.values()) or 1.0
+    return {term: value / total for term, value in weight.items()}
+
+
+def _held(weights: Mapping[str, float], text: frozenset[str]) -> float:
+    return sum(value for term, value in weights.items() if term in text)
+
+
+def _shares(weights: Mapping[str, float], wanted: frozenset[str]) -> dict[str, float]:
+    """The weights of the wanted terms as shares of their sum."""
+    some = {term: weight for term, weight in weights.items() if term in wanted}
+    total = sum(some.values()) or 1.0
+    return {term: weight / total for term, weight in some.items()}

@@ -1,1 +1,0 @@
-"""Checks every sentence of an answer against the pages that it cites."""

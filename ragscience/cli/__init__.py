@@ -1,0 +1,1 @@
+"""The commands: arguments, the chat, and what is printed."""

@@ -1,0 +1,1 @@
+"""What every package uses: records, settings, errors and text."""

@@ -1,0 +1,225 @@
+"""Papers, their pages and passages.
+
+Positions are counted in characters of `Document.text`; pages are numbered from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ragscience.core.serialization import Share
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
+
+SURE = 0.5
+"""Confidence from which on a field of `Metadata` is taken for true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page: `Document.text[start:end]` is in `box`."""
+
+    start: int
+    end: int
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a document: `Document.text[start:end]` is what was read from it."""
+
+    number: int
+    """From 1."""
+    start: int
+    end: int
+    warning: str = ""
+    """Why this page has less text than it should ("could not be read: …"), or empty."""
+    lines: tuple[Line, ...] = ()
+    """In the order of the text; empty where they are not known."""
+    furniture: str = ""
+    """What the text leaves out: running heads, page numbers, stamps; a line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageShape:
+    """How a page is shown. Points are 1/72 inch."""
+
+    width: float
+    """In points, as the page is shown."""
+    height: float
+    rotation: int
+    """Degrees clockwise by which it is turned to be shown: 0, 90, 180 or 270."""
+    crop_box: Box
+    """The part of the sheet that is shown: left, bottom, right, top in the file's own units and axes, before the page
+    is turned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A part of a document on one page: `Document.text[start:end]` is of one kind."""
+
+    start: int
+    end: int
+    kind: str
+    """One of "title", "authors", "abstract", "heading", "text", "list", "caption", "table", "figure" (the text in one),
+    "equation", "footnote", "reference"."""
+    page: int
+    level: int = 0
+    """Of a heading, from 1; 0 for all else."""
+    section: str = ""
+    """The headings above it, outermost first: "3 Model › 3.2 Attention"; a heading's own is the last."""
+    box: Box | None = None
+    """Around all its lines; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Bibliographic fields, read from the first page and the file; empty where unknown."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    """In the order printed, given name first."""
+    year: int | None = None
+    """As printed or as the paper's source says; None where neither does."""
+    venue: str = ""
+    """Conference or journal without the year; school or institution of a thesis or report."""
+    doi: str = ""
+    """Without a prefix: "10.1136/pgmj.2009.089987"."""
+    arxiv_id: str = ""
+    """With its version where that is printed: "1706.03762v7"."""
+    confidence: Mapping[str, Share] = field(default_factory=dict)
+    """0 to 1 for each field that is filled, by its name."""
+    abstract: str = ""
+    """This and the fields up to `published` are known only of a fetched paper, from its source."""
+    categories: tuple[str, ...] = ()
+    """arXiv's subject classes, the primary one first: ("cs.CL", "cs.LG")."""
+    url: str = ""
+    """Where the file was fetched from."""
+    published: str = ""
+    """The day of its first version, as "2017-06-12"."""
+    kind: str = ""
+    """What was published: "article", "inproceedings", "phdthesis", "mastersthesis", "techreport"; empty if unclear."""
+    volume: str = ""
+    """This and the fields below as printed on the first page."""
+    number: str = ""
+    """Of a journal's issue or of a report."""
+    pages: str = ""
+    """ "305-313", or an article's number: "e85777"."""
+
+
+LOST_PAGE = "could not be read"
+"""How the warning of a page begins that is damaged."""
+REPAIRED_FILE = "damaged and repaired: something may be missing"
+"""The warning of a document whose file is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as read: the whole text, and where each page begins and ends in it."""
+
+    text: str
+    pages: tuple[Page, ...]
+    title: str = ""
+    warnings: tuple[str, ...] = ()
+    elements: tuple[Element, ...] = ()
+    """In the order of the text, which they cover but for blanks; empty where the structure is not known."""
+    metadata: Metadata = field(default_factory=Metadata)
+
+
+def title_of(paper: Paper) -> str:
+    """The title read from the first page where that is sure enough, else the file's own."""
+    sure = paper.metadata.confidence.get("title", 0.0) >= SURE
+    return (sure and paper.metadata.title) or paper.title or paper.metadata.title
+
+
+def searched_text(header: str, text: str) -> str:
+    """The text of a passage that is embedded, indexed and reranked; only `text` is cited."""
+    return f"{header}\n{text}" if header else text
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document: `Document.text[start:end] == text`, on pages `page_start` to `page_end` inclusive."""
+
+    ordinal: int
+    """From 0, in the order of the document."""
+    text: str
+    start: int
+    end: int
+    page_start: int
+    page_end: int
+    section: str = ""
+    kind: str = "text"
+    header: str = ""
+    """Its "title › section", and the header row for later parts of a table: searched with the text, not part of it."""
+
+    @property
+    def searched(self) -> str:
+        """See `searched_text`."""
+        return searched_text(self.header, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper in the library."""
+
+    paper_id: int
+    file: str
+    """The shortest unambiguous name: `attention.pdf`, or `2017/attention.pdf`."""
+    path: str
+    """The full path that it was read from."""
+    md5: str
+    """Of the file's bytes, in hexadecimal."""
+    size_bytes: int
+    modified_ns: int
+    """The file's mtime when it was read, in nanoseconds since 1970."""
+    pages: int
+    chunks: int
+    title: str
+    added_at: str
+    """ISO 8601, UTC."""
+    warnings: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=Metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk in the library, with its paper."""
+
+    chunk_id: int
+    paper_id: int
+    file: str
+    path: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    page_start: int
+    page_end: int
+    section: str
+    kind: str
+    page_breaks: tuple[tuple[int, int], ...]
+    """(offset in `text`, page number) for each page that the chunk touches; the first offset is 0."""
+    header: str = ""
+    """As of the chunk."""
+    md5: str = ""
+    """Of the paper's file; empty in an answer that an older version kept."""
+
+    @property
+    def searched(self) -> str:
+        """See `searched_text`."""
+        return searched_text(self.header, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """The model that made a library's vectors; vectors of different identities are never mixed."""
+
+    provider: str
+    """ "embedded", "ollama" or "sentence-transformers"."""
+    model: str
+    digest: str
+    """Of the weights, in hexadecimal (sha256, or what Ollama calls the model's digest)."""
+    dimension: int

@@ -1,0 +1,498 @@
+"""Every setting of RAG Science: the only place where its default, unit, bounds and purpose are written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+# pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ragscience.core.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
+
+__all__ = ["ANSWER", "ENV_PREFIX", "Decides", "Settings"]
+
+ENV_PREFIX = "RAG_"
+SERVER_ADDRESS = r"^$|^https?://[^?#\s]+$"
+"""The base address of a server, without a query, in which a key would be shown."""
+
+Decides = Literal["answers", "the library", ""]
+ANSWER: Decides = "answers"
+"""The same question after the same turns can be answered differently; audit records and agent runs keep the value."""
+LIBRARY: Decides = "the library"
+"""What the library holds; an answer depends on it through the library's generation alone."""
+NOTHING: Decides = ""
+"""Neither: limits, places, what is kept and shown."""
+
+
+def setting(default: Any, decides: Decides, description: str, *, guarded: bool = False, **bounds: Any) -> Any:
+    """A field of Settings; a `guarded` one can start a program, send text elsewhere, or read or write files."""
+    extra: dict[str, Any] = {"decides": decides, "guarded": guarded}
+    return Field(default, description=description, json_schema_extra=extra, **bounds)
+
+
+class Settings(BaseSettings):
+    """The settings of one run, checked."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True, validate_default=False)
+    # Files and folders
+    home: Path = Field(
+        default_factory=Path.cwd,
+        description="Folder that holds papers/, vectorstore/ and ingested.json.",
+        json_schema_extra={"decides": NOTHING, "guarded": True},
+    )
+    library: str = setting(
+        "vectorstore",
+        NOTHING,
+        "Where the library is kept: vectorstore (the folder of that name), lance:///folder or s3://bucket/prefix "
+        "(in LanceDB; see docs/stores.md).",
+        guarded=True,
+        pattern=r"^vectorstore$|^lance:///.|^s3://.",
+    )
+    cache_folder: Path = setting(
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ragscience",
+        NOTHING,
+        "Where models are kept after their one-time conversion; safe to delete.",
+        guarded=True,
+    )
+
+    papers: str = setting(
+        "",
+        NOTHING,
+        "Where the PDFs are: s3://bucket/prefix, read with the credentials and the server that the AWS_ variables "
+        "name; empty: the folder papers/ of the home.",
+        pattern=r"^$|^s3://[a-z0-9.-]{3,63}(/[^\s?#*]{0,900})?$",
+        guarded=True,
+    )
+    papers_cache_mb: int = setting(
+        2048,
+        NOTHING,
+        "Disk space for PDFs of a bucket, in MiB, in `cache_folder`; what was not used for longest goes first.",
+        ge=1,
+        le=10_000_000,
+    )
+    papers_poll_seconds: float = setting(
+        60.0, NOTHING, "`ingest.py watch` lists a bucket this often: one request for 1,000 objects.", ge=0.1, le=86400
+    )
+
+    # Reading
+    reading_workers: int = setting(0, NOTHING, "Processes that read PDFs; 0: CPU cores minus one.", ge=0, le=64)
+    reading_timeout_seconds: float = setting(
+        60.0, NOTHING, "Most seconds for reading one file; a slower one is reported and skipped.", gt=0, le=3600
+    )
+    reading_memory_mb: int = setting(1024, NOTHING, "Memory limit of one reading process, in MiB.", ge=256, le=65536)
+    ocr: bool = setting(False, LIBRARY, "Read pages without a text layer by OCR, 2 to 5 s a page; needs Tesseract.")
+    ocr_language: str = setting(
+        "eng",
+        LIBRARY,
+        "Language of scanned pages, as Tesseract names it; join several with +, as eng+deu.",
+        pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
+        max_length=100,
+    )
+    watch_settle_seconds: float = setting(
+        2.0, NOTHING, "`ingest.py watch` reads a file once it has not changed for this many seconds.", gt=0, le=3600
+    )
+    layout: Literal["auto", "always", "never"] = setting(
+        "auto",
+        LIBRARY,
+        "When PyMuPDF's layout model also reads a paper (0.7 s a page, up to 2 GiB more memory a process): "
+        "always, never, or auto (when gaps in the section numbers show that a heading is missing).",
+    )
+
+    # Chunking (the guide)
+    chunk_size: int = setting(1500, LIBRARY, "Characters in a chunk: enough for a full paragraph.", ge=50, le=20_000)
+    chunk_overlap: int = setting(
+        200, LIBRARY, "Characters that neighbouring chunks share, so that no sentence is cut in both.", ge=0, le=10_000
+    )
+    separators: tuple[str, ...] = setting(
+        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
+    )
+
+    # The map (the graph guide)
+    map_neighbours: int = setting(3, NOTHING, "Most similar papers that each paper is joined to.", ge=1, le=50)
+    map_min_cosine: float = setting(0.3, NOTHING, "Cosine above which two papers are joined.", ge=-1, le=1)
+    map_max_nodes: int = setting(
+        2000,
+        NOTHING,
+        "Papers, and as many entities, that the map draws at most; those with the fewest relations are left out.",
+        ge=10,
+        le=10_000,
+    )
+
+    # Models
+    embedder: Literal["auto", "embedded", "ollama", "openai", "sentence-transformers"] = setting(
+        "auto",
+        ANSWER,
+        "What makes the vectors; openai: the server of `embed_url`; auto: that server if it is set, else Ollama if it "
+        "runs and has the model, else the built-in model.",
+    )
+    embedding_model: str = setting(
+        "nomic-embed-text",
+        ANSWER,
+        "Embedding model, for Ollama, the server of `embed_url` or sentence-transformers.",
+        min_length=1,
+        guarded=True,
+    )
+    embed_url: str = setting(
+        "",
+        ANSWER,
+        "Address of a server with OpenAI's API for embeddings, as http://127.0.0.1:8081/v1; empty: none.",
+        pattern=SERVER_ADDRESS,
+        guarded=True,
+    )
+    embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
+    rerank: Literal["auto", "cross-encoder", "late-interaction", "llm", "off"] = setting(
+        "auto",
+        ANSWER,
+        "Reranker; auto: the cross-encoder if it is installed, else late interaction over stored token vectors; llm: "
+        "the chat model, which scores the ten best passages.",
+    )
+    token_cache_mb: int = setting(
+        2048,
+        NOTHING,
+        "Disk space for token vectors, in MiB (about 5 KiB a passage); when it is full, a search computes those of a "
+        "few candidates. 0: store none.",
+        ge=0,
+        le=1_048_576,
+    )
+    reranker: str = setting(
+        "cross-encoder/ms-marco-MiniLM-L-6-v2",
+        ANSWER,
+        "Cross-encoder: a name on the Hugging Face Hub, or a folder.",
+        min_length=1,
+        guarded=True,
+    )
+    rerank_budget_ms: int = setting(
+        0,
+        ANSWER,
+        "Time limit for the cross-encoder, in ms; passages not scored by then keep their order. 0: no limit.",
+        ge=0,
+        le=600_000,
+    )
+    llm_rerank_seconds: float = setting(
+        120.0,
+        ANSWER,
+        "Time limit for an LLM to score the passages of one search; passages not scored by then keep their order.",
+        gt=0,
+        le=3600,
+    )
+    answerer: Literal["auto", "llm", "ollama", "extractive"] = setting(
+        "auto",
+        ANSWER,
+        "What writes the answer; auto: the language model if it can be used, else quotes; llm: the language model or "
+        "an error; ollama: Ollama's or an error, whatever `llm_url` says; extractive: quotes.",
+    )
+    llm: str = setting(
+        "llama3.1:8b",
+        ANSWER,
+        "Chat model of Ollama or of the server of `llm_url`, or the path of a GGUF file.",
+        min_length=1,
+        guarded=True,
+    )
+    llm_url: str = setting(
+        "",
+        ANSWER,
+        "Address of a server with OpenAI's API (llama.cpp, LM Studio, vLLM), as http://127.0.0.1:8080/v1; empty: "
+        "Ollama.",
+        pattern=SERVER_ADDRESS,
+        guarded=True,
+    )
+    llm_key: SecretStr = setting(
+        SecretStr(""),
+        NOTHING,
+        "Key for the servers of `llm_url` and `embed_url`; from the environment only, never in config.toml.",
+    )
+    llm_key_file: str = setting("", NOTHING, "File that holds the key instead.", max_length=4096, guarded=True)
+    llm_memory_mb: int = setting(
+        0,
+        NOTHING,
+        "Memory limit of the process that runs a GGUF file, in MiB; 0: one and a half times the file, and 4 GiB.",
+        ge=0,
+        le=1_048_576,
+    )
+    llm_connect_seconds: float = setting(
+        5.0, NOTHING, "Seconds to wait for a connection to these servers, and for their lists of models.", gt=0, le=60
+    )
+    llm_timeout_seconds: float = setting(
+        120.0, NOTHING, "Time limit for each further piece of their replies, and for an embedding.", gt=0, le=3600
+    )
+    temperature: float = setting(0.0, ANSWER, "Randomness; 0: the same question gets the same answer.", ge=0, le=2)
+    num_ctx: int = setting(
+        8192, ANSWER, "Context window in tokens, sent to Ollama with each call.", ge=512, le=1_048_576
+    )
+    max_answer_tokens: int = setting(1024, ANSWER, "Longest answer, in tokens.", ge=16, le=32768)
+    ollama_url: str = setting(
+        "http://127.0.0.1:11434",
+        ANSWER,
+        "Address of Ollama; not set: Ollama's own OLLAMA_HOST.",
+        pattern=r"^https?://",
+        guarded=True,
+    )
+    ollama_connect_seconds: float = setting(1.0, NOTHING, "Seconds to wait for a connection to Ollama.", gt=0, le=60)
+    llm_first_token_s: float = setting(
+        600.0,
+        NOTHING,
+        "Time limit for the first token of a language model, which first reads the whole prompt.",
+        gt=0,
+        le=86400,
+    )
+    ollama_timeout_seconds: float = setting(
+        120.0, NOTHING, "Time limit for each further piece of Ollama's reply, and for an embedding.", gt=0, le=3600
+    )
+    offline: bool = setting(False, ANSWER, "Refuse everything that needs a connection to another machine.")
+
+    # Retrieval (the guide)
+    profile: Literal["default", "rrf", "even", "deep", "balanced"] = setting(
+        "default", ANSWER, "How passages are searched and ranked; `query.py profiles` compares the profiles."
+    )
+    top_k_candidates: int = setting(
+        20, ANSWER, "Candidates from each search, and how many of them are reranked (profile default).", ge=1, le=1000
+    )
+    top_k: int = setting(
+        4,
+        ANSWER,
+        "Passages that `search` lists, in every profile; not set: the profile's number. It also sets how many "
+        "passages an answer is made from, unless `answer_passages` is set. -k overrides both for one run.",
+        ge=1,
+        le=200,
+    )
+    dense_weight: float = setting(0.7, ANSWER, "Weight of dense search in the fused score.", ge=0, le=1)
+    bm25_weight: float = setting(0.3, ANSWER, "Weight of keyword search in the fused score.", ge=0, le=1)
+    answerable_threshold: float = setting(
+        0.12,
+        ANSWER,
+        "Least probability (0 to 1; `answerability` in the JSON) that the passages answer the question; below it the "
+        "answer is refused. If the library has token vectors, a quarter of it is enough when the question's words are "
+        "like some of the passages', and four times as much is needed when not. 0: refuse only if nothing was found.",
+        ge=0,
+        le=1,
+    )
+
+    # The knowledge graph (the graph guide, the graph search notes)
+    graph: Literal["auto", "on", "off"] = setting(
+        "auto",
+        ANSWER,
+        "Whether a search also uses the knowledge graph (`ingest.py graph` makes it); auto: as the profile "
+        "says (deep does).",
+    )
+    graph_filter: bool = setting(False, ANSWER, "Search only papers that mention entities near the question.")
+    graph_max_hops: int = setting(
+        2, ANSWER, "How many steps from the entities of a question the graph is searched.", ge=1, le=4
+    )
+    graph_entity_types: tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=100)], ...] = setting(
+        (), ANSWER, 'Types of entities that a graph search uses, as ["METHOD"]; empty: all.'
+    )
+
+    # Conversations
+    history: bool = setting(
+        True, NOTHING, "Save each question and its answer in vectorstore/history.sqlite, on this machine."
+    )
+    audit: bool = setting(
+        True,
+        NOTHING,
+        "Save each answer and everything it was made from in vectorstore/audit.jsonl, on this machine; needs "
+        "`history`.",
+    )
+    audit_max_mb: int = setting(16, NOTHING, "Size at which a new audit log file is started, in MiB.", ge=1, le=10_000)
+    audit_keep: int = setting(5, NOTHING, "Earlier audit logs that are kept; older ones are deleted.", ge=1, le=1000)
+    history_turns: int = setting(
+        6, NOTHING, "Earlier turns that are used to understand a follow-up question; 0: none.", ge=0, le=100
+    )
+
+    # Papers from the network
+    arxiv_url: str = setting(
+        "https://export.arxiv.org/api/query",
+        NOTHING,
+        "Address of arXiv's API.",
+        pattern=r"^https?://[^/?#\s]+/[^?#\s]*$",
+        guarded=True,
+    )
+    arxiv_pause_s: float = setting(
+        3.0, NOTHING, "Seconds between two requests to the same host; arXiv's terms of use ask for 3.", ge=0, le=600
+    )
+    sources_max_mb: int = setting(200, NOTHING, "Largest PDF that is fetched, in MiB.", ge=1, le=10_000)
+    sources_timeout_s: float = setting(
+        30.0, NOTHING, "Seconds to wait for a server, and for each further piece of its answer.", gt=0, le=3600
+    )
+    sources_total_s: float = setting(
+        900.0, NOTHING, "Most seconds for one file, not counting pauses that a server asks for.", gt=0, le=86400
+    )
+    sources_max_redirects: int = setting(5, NOTHING, "Most redirects that are followed from one address.", ge=0, le=20)
+    sources_allow_http: bool = setting(
+        False, NOTHING, "Also fetch over http://, where others can change what is sent.", guarded=True
+    )
+    sources_allow_loopback: bool = setting(
+        False, NOTHING, "Fetch from servers on this machine; other private addresses are always refused.", guarded=True
+    )
+
+    # Logs and metrics: docs/telemetry.md
+    log_file: str = setting(
+        "", NOTHING, "File to which ask, chat and search append one line per question.", max_length=4096, guarded=True
+    )
+    metrics_file: str = setting(
+        "",
+        NOTHING,
+        "File of counters and times (`*.prom`) for the textfile collector of Prometheus's node exporter.",
+        max_length=4096,
+        guarded=True,
+    )
+    trace_questions: bool = setting(False, NOTHING, "Include the question's text in OpenTelemetry spans.", guarded=True)
+
+    # The server: docs/lab.md
+    serve_answers: int = setting(
+        8, NOTHING, "Questions that `query.py serve` answers at once; others wait for their turn.", ge=1, le=1000
+    )
+    serve_answers_each: int = setting(
+        3,
+        NOTHING,
+        "Questions of one person with a token that are answered at once, always fewer than `serve_answers`; further "
+        "ones are refused until one has ended.",
+        ge=1,
+        le=1000,
+    )
+    serve_requests_per_min: int = setting(
+        600,
+        NOTHING,
+        "Requests of one person with a token in a minute; reading a long PDF takes some.",
+        ge=1,
+        le=1_000_000,
+    )
+    serve_body_kb: int = setting(1024, NOTHING, "Largest request that is no upload, in KiB.", ge=16, le=1_048_576)
+    serve_upload_mb: int = setting(200, NOTHING, "Largest upload, all its files together, in MiB.", ge=1, le=10_000)
+    serve_uploads_waiting: int = setting(
+        20,
+        NOTHING,
+        "Uploads of one person with a token that may wait to be read; further ones are refused.",
+        ge=1,
+        le=10_000,
+    )
+    serve_session_hours: float = setting(
+        168.0, NOTHING, "Hours after which a browser has to sign in again.", gt=0, le=8760
+    )
+
+    # Viewing pages
+    pdf_viewer: str = setting(
+        "",
+        NOTHING,
+        "Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer that is installed.",
+        pattern=r"^$|\{file\}",
+        guarded=True,
+    )
+
+    # Answers
+    answer_passages: int = setting(
+        8,
+        ANSWER,
+        "Passages that an answer is made from; it does not change what `search` lists. Not set: `top_k` if that is "
+        "set, else 8, or the profile's number if that is larger. -k overrides it for one run.",
+        ge=1,
+        le=200,
+    )
+    extractive_sentences: int = setting(
+        8, ANSWER, "Most quotes in an answer without an LLM; its length limit fits about five.", ge=1, le=20
+    )
+    max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
+    answer_seconds: float = setting(
+        600.0,
+        ANSWER,
+        "Time limit for an LLM's answer, from its first token; an unfinished answer is shown and followed by quotes.",
+        gt=0,
+        le=86400,
+    )
+    corrective: Literal["auto", "on", "off"] = setting(
+        "auto",
+        ANSWER,
+        "Whether the passages found are judged before the answer, and searched for again in other words if they "
+        "are doubtful; auto: as the profile says.",
+    )
+    llm_steps_from: float = setting(
+        1.0,
+        ANSWER,
+        "Billions of parameters from which a language model also plans and grades for the agent and judges passages; "
+        "a smaller one only writes the answer, and rules do the rest. 0: every model does all of it.",
+        ge=0,
+        le=10_000,
+    )
+    agent_iterations: int = setting(
+        3, ANSWER, "Most passes of the agent; each searches and writes a draft.", ge=1, le=10
+    )
+    agent_enough: float = setting(0.7, ANSWER, "The agent's grade, 0 to 1, from which it accepts a draft.", ge=0, le=1)
+    agent_seconds: float = setting(
+        600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
+    )
+    agent_tokens: int = setting(
+        60_000,
+        ANSWER,
+        "Most tokens (prompts and replies) for one answer by the agent; after that, rules replace the LLM and no "
+        "further pass starts.",
+        ge=0,
+        le=100_000_000,
+    )
+    agent_passages: int = setting(
+        12,
+        ANSWER,
+        "Passages, from all its searches, that a draft of the agent is made from; -k overrides it for one run.",
+        ge=1,
+        le=200,
+    )
+    agent_tool_calls: int = setting(4, ANSWER, "Most tool calls of the agent in one pass; 0: none.", ge=0, le=20)
+    llm_failures: int = setting(
+        3, NOTHING, "Failures of the LLM in a row after which it is not called for `llm_pause_seconds`.", ge=1, le=1000
+    )
+    llm_pause_seconds: float = setting(60.0, NOTHING, "Seconds for which it is then not called.", ge=0, le=86400)
+    answer_rules: str = setting(
+        "",
+        ANSWER,
+        "System message for answers; may contain {refusal}. For this and the next two: a text or @FILE; write a "
+        "literal brace twice; empty: the text in ragscience/ask/prompts.py.",
+        guarded=True,
+    )
+    answer_request: str = setting(
+        "", ANSWER, "Prompt for an answer; must contain {context} and {question}, may contain {history}.", guarded=True
+    )
+    condense_prompt: str = setting(
+        "", ANSWER, "Prompt that rewrites a follow-up; must contain {chat_history} and {question}.", guarded=True
+    )
+
+    def chosen(self, name: str) -> Any:
+        """The value of the setting where somebody has set it, be it to the default; else None."""
+        return getattr(self, name) if name in self.model_fields_set else None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given over the environment; pydantic would look for each setting in two more places."""
+        return init_settings, env_settings
+
+    @field_validator("ollama_url", "llm_url", "embed_url", "arxiv_url")
+    @classmethod
+    def _without_credentials(cls, value: str) -> str:
+        if "@" in value.split("://", 1)[-1].split("/", 1)[0]:
+            raise ValueError("it contains a user name or a password, which would be shown and sent; leave them out")
+        return value
+
+    @field_validator("answer_rules", "answer_request", "condense_prompt")
+    @classmethod
+    def _checked_template(cls, value: str, info: ValidationInfo) -> str:
+        required, allowed = TEMPLATE_PLACEHOLDERS[str(info.field_name)]
+        return checked_template(value, required, required | allowed)
+
+    @model_validator(mode="after")
+    def _values_that_go_together(self) -> Self:
+        if abs(self.dense_weight + self.bm25_weight - 1.0) > 1e-6:
+            raise ValueError(
+                f"dense_weight {self.dense_weight:g} and bm25_weight {self.bm25_weight:g} must add up to 1"
+            )
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(f"chunk_overlap {self.chunk_overlap} must be below chunk_size {self.chunk_size}")
+        return self

@@ -1,5 +1,0 @@
-"""A library on LanceDB: on a disk or in object storage, for more passages than the embedded store is made for."""
-
-from ragscience.lance_store.lance_library import LanceLibrary
-
-__all__ = ["LanceLibrary"]

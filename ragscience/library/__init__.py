@@ -1,0 +1,1 @@
+"""What is kept on disk: papers, their indexes, ingest, history and audit."""

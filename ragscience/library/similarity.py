@@ -1,0 +1,331 @@
+"""Near-duplicate papers, in other bytes or in an older version: recognised by identifier, title and text.
+
+Texts are compared by their shingles, runs of `SHINGLE_WORDS` words, of which each paper keeps the `SKETCH_SIZE` with
+the smallest hashes. Two such sketches estimate how much two texts share (A. Broder, "On the resemblance
+and containment of documents", SEQUENCES 1997, sections 2 and 3).
+
+The time grows with the number of papers, not with that of pairs. Two texts that are the same share at least a sixth of
+their sketches, so that one of their rarer hashes is common to both, and the most frequent sixth, a licence or a
+template, need not be looked up (the prefix filter of R. Bayardo, Y. Ma and R. Srikant, "Scaling up all pairs similarity
+search", WWW 2007, section 4). What many papers share all the same compares each with its next few.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ragscience.core.records import Metadata
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "SHINGLE_WORDS",
+    "SKETCH_SIZE",
+    "Duplicate",
+    "Fingerprint",
+    "fingerprint_of",
+    "near_duplicates",
+    "overlap_of",
+    "overlaps",
+    "same_statements",
+    "sharing_text",
+]
+
+SHINGLE_WORDS = 5
+SKETCH_SIZE = 256
+"""Hashes kept of each paper: the resemblance has a standard deviation of about 0.03."""
+
+_SAME_TEXT = 0.5
+"""Minimum share of the shorter text that two versions of a paper have in common."""
+_SAME_LENGTH = 0.4
+"""A text shorter than this share of the other is a part of it, not a version."""
+_OTHER_TEXT = 0.05
+"""Share below which two texts are of different papers, whatever else agrees."""
+_ENOUGH_SHINGLES = 100
+"""Fewer shingles are a title page or a scan's few stray words, and decide nothing."""
+_LEAST_SHARED = 6
+"""Two sketches of the same text share at least one in so many hashes: with `_SAME_TEXT` and `_SAME_LENGTH`, of the
+formula in `overlaps`."""
+_COMPARED = 20
+"""Of the papers that have something in common, each is compared with at most so many that follow it."""
+_EXCERPT = 0.5
+"""A copy with less than this share of the other's text never replaces it, whatever its version."""
+_COMPLETE = 0.95
+"""A copy with less than this share of the other's text is cut off where nothing says that it is another version."""
+_BATCH = 4096
+_TAILS = 2**16
+"""Values of a hash's last bits."""
+_NONE = 2**64 - 1
+"""Fills up sketches; no hash of a shingle, but for one in 10**19."""
+_ENOUGH_TITLE = 12
+"""Minimum letters of a title that is unique to a paper."""
+_BROKEN_WORD = re.compile(r"(?<=\w)-\s*\n\s*(?=\w)|\u00ad\s*")
+_WORD = re.compile(r"\w+")
+_ARXIV = re.compile(r"(.+?)(?:v(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The features by which papers are compared."""
+
+    paper: str
+    """The name for reports."""
+    title: str
+    """Title: letters and digits only, case ignored; empty if unknown."""
+    first_author: str
+    """The last word of the first author's name, normalised likewise."""
+    doi: str
+    arxiv_id: str
+    """Without its version."""
+    version: int
+    """Version of the arXiv id, 0 if it has none."""
+    year: int | None
+    modified_ns: int
+    """When the file was last changed, in nanoseconds since 1970."""
+    shingles: int
+    """Number of distinct shingles of the text."""
+    sketch: tuple[int, ...]
+    """The smallest 64-bit hashes of the shingles, ascending, at most `SKETCH_SIZE`."""
+    is_damaged: bool = False
+    """Whether the file, or one of its pages, could only be read in part."""
+    empty_pages: int = 0
+    """Pages without text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Two files that are the same paper."""
+
+    newer: str
+    """The one to keep: the complete one where the other lacks something, else the newer one."""
+    older: str
+    reasons: tuple[str, ...]
+    """Of "identifier", "title" and "text", at least one."""
+    newer_by: str
+    """What decided which is newer: "completeness", "version", "year" or "file date"."""
+    overlap: float
+    """Estimated share of the shorter text's shingles that the other one has too, 0 to 1."""
+
+
+def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) -> Fingerprint:
+    """The fingerprint of a paper with this text; time grows with the text, about 5 ms for 1,000 words."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", _BROKEN_WORD.sub("", text)).casefold())
+    hashes = {_hash(" ".join(words[start : start + SHINGLE_WORDS])) for start in range(len(words) - SHINGLE_WORDS + 1)}
+    known = _ARXIV.fullmatch(metadata.arxiv_id)
+    author = metadata.authors[0].split()[-1:] if metadata.authors else []
+    stated = dict(statements_of(metadata))
+    return Fingerprint(
+        paper,
+        stated.get("title", ""),
+        _squashed("".join(author)),
+        stated.get("doi", ""),
+        stated.get("arxiv", ""),
+        int(known[2] or 0) if known else 0,
+        metadata.year,
+        modified_ns,
+        len(hashes),
+        tuple(sorted(hashes)[:SKETCH_SIZE]),
+    )
+
+
+def overlap_of(one: Fingerprint, other: Fingerprint) -> float:
+    """The share of the smaller set of shingles that is in the other one too, estimated from the sketches, 0 to 1."""
+    return float(overlaps([one, other], [(0, 1)])[0])
+
+
+def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    """The overlap of each pair of indices, shape (len(pairs),), 0 to 1.
+
+    The resemblance r of two sets is the share of the smallest hashes of their union that both have; they have
+    r / (1 + r) of the sum of their sizes in common.
+    """
+    import numpy as np
+
+    found = np.zeros(len(pairs))
+    for begin in range(0, len(pairs), _BATCH):
+        batch = pairs[begin : begin + _BATCH]
+        both = np.full((len(batch), 2 * SKETCH_SIZE), _NONE, np.uint64)
+        for row, (first, second) in enumerate(batch):
+            one, other = papers[first].sketch[:SKETCH_SIZE], papers[second].sketch[:SKETCH_SIZE]
+            both[row, : len(one)] = one
+            both[row, len(one) : len(one) + len(other)] = other
+        both.sort(axis=1)
+        is_new = np.ones(both.shape, np.bool_)
+        is_new[:, 1:] = both[:, 1:] != both[:, :-1]
+        among = (np.cumsum(is_new, axis=1) <= SKETCH_SIZE) & (both != _NONE)
+        smallest = np.maximum((among & is_new).sum(axis=1), 1)
+        resemblance = (among & ~is_new).sum(axis=1) / smallest
+        sizes = np.array([(papers[first].shingles, papers[second].shingles) for first, second in batch], np.float64)
+        common = resemblance / (1 + resemblance) * sizes.sum(axis=1)
+        found[begin : begin + _BATCH] = np.minimum(common / np.maximum(sizes.min(axis=1), 1), 1.0)
+    return found
+
+
+def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None = None) -> list[Duplicate]:
+    """Each pair that is the same paper, in the order of the papers; with `among`, those with one that it names.
+
+    Of more than `_COMPARED` papers that have something in common, not every pair is compared, but each paper is.
+    """
+    pairs = sorted(_candidates(papers) | _sharing_text(papers))
+    if among is not None:
+        pairs = [pair for pair in pairs if any(papers[place].paper in among for place in pair)]
+    found = (
+        _compared(papers[first], papers[second], float(overlap))
+        for (first, second), overlap in zip(pairs, overlaps(papers, pairs), strict=True)
+    )
+    return [duplicate for duplicate in found if duplicate is not None]
+
+
+def sharing_text(kept: Iterable[tuple[int, bytes]], papers: Sequence[Fingerprint]) -> Iterator[int]:
+    """Which of the texts with these (number, sketch as it is kept) may be that of one of the papers; some twice.
+
+    A sketch is kept as little-endian uint64: the number of shingles, then the hashes (library/element_rows.py).
+    """
+    import numpy as np
+
+    mine = [np.array(paper.sketch, np.uint64) for paper in papers if paper.sketch]
+    rows = iter(kept)
+    # Looking a hash up among a paper's own is slow: by its last bits nearly all are excluded before.
+    tails = [np.zeros(_TAILS, np.bool_) for _ in mine]
+    for own, has in zip(mine, tails, strict=True):
+        has[own % _TAILS] = True
+    while batch := list(islice(rows, _BATCH)):
+        sizes = np.array([len(sketch) // 8 for _, sketch in batch], np.int64)
+        hashes = np.frombuffer(b"".join(sketch[: len(sketch) // 8 * 8] for _, sketch in batch), "<u8")
+        owners = np.repeat(np.arange(len(batch)), sizes)
+        ends = (hashes % _TAILS).astype(np.uint16)
+        for own, has in zip(mine, tails, strict=True):
+            likely = np.flatnonzero(has[ends])
+            place = np.minimum(np.searchsorted(own, hashes[likely]), own.size - 1)
+            shared = np.bincount(owners[likely[own[place] == hashes[likely]]], minlength=len(batch))
+            is_alike = (shared > 0) & (_LEAST_SHARED * shared >= np.minimum(sizes - 1, own.size))
+            yield from (batch[place][0] for place in np.flatnonzero(is_alike).tolist())
+
+
+def same_statements(papers: Sequence[Fingerprint], others: Sequence[Metadata]) -> list[int]:
+    """The places of those of `others` that have an identifier or a title in common with one of the papers."""
+    mine = {each for paper in papers for each in _stated(paper)}
+    return [place for place, other in enumerate(others) if not mine.isdisjoint(statements_of(other))]
+
+
+def statements_of(metadata: Metadata) -> list[tuple[str, str]]:
+    """The identifiers and the title of a paper, as they are compared: those that it has."""
+    known = _ARXIV.fullmatch(metadata.arxiv_id) if metadata.arxiv_id else None
+    stated = (
+        ("arxiv", known[1].casefold() if known else ""),
+        ("doi", metadata.doi.casefold()),
+        ("title", _squashed(metadata.title)),
+    )
+    return [each for each in stated if each[1]]
+
+
+def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
+    """Indices of papers that have an identifier or a title in common."""
+    holders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, paper in enumerate(papers):
+        for each in _stated(paper):
+            holders[each].append(place)
+    return {
+        (first, second)
+        for places in holders.values()
+        for at, first in enumerate(places)
+        for second in places[at + 1 : at + 1 + _COMPARED]
+    }
+
+
+def _stated(paper: Fingerprint) -> list[tuple[str, str]]:
+    """Its identifiers and its title."""
+    stated = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
+    return [(name, value) for name, value in stated if value]
+
+
+def _sharing_text(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
+    """Indices of papers that may have the same text: those with one of their rarer hashes in common."""
+    import numpy as np
+
+    long = [place for place, paper in enumerate(papers) if paper.shingles >= _ENOUGH_SHINGLES]
+    if len(long) < 2:
+        return set()
+    sizes = np.array([len(papers[place].sketch) for place in long])
+    hashes = np.concatenate([np.array(papers[place].sketch, np.uint64) for place in long])
+    owners = np.repeat(np.arange(len(long)), sizes)
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    holders = counts[inverse]
+    shared = holders > 1
+    alone = sizes - np.bincount(owners[shared], minlength=len(long))
+    numbers, owners, holders = inverse[shared], owners[shared], holders[shared]
+    rarest = np.lexsort((numbers, holders, owners))
+    numbers, owners = numbers[rarest], owners[rarest]
+    starts = np.searchsorted(owners, owners)  # where the paper's own begin
+    rank = alone[owners] + np.arange(owners.size) - starts
+    kept = rank <= sizes[owners] - -(-sizes[owners] // _LEAST_SHARED)
+    by_hash = np.lexsort((owners[kept], numbers[kept]))
+    numbers, owners = numbers[kept][by_hash], owners[kept][by_hash]
+    found: set[tuple[int, int]] = set()
+    for step in range(1, _COMPARED + 1):
+        same = np.flatnonzero(numbers[step:] == numbers[:-step])
+        pairs = np.unique(owners[same] * len(long) + owners[same + step])
+        found.update((long[first], long[second]) for first, second in zip(*divmod(pairs, len(long)), strict=True))
+    return found
+
+
+def _compared(one: Fingerprint, other: Fingerprint, overlap: float) -> Duplicate | None:
+    shorter, longer = sorted((one.shingles, other.shingles))
+    has_text = shorter >= _ENOUGH_SHINGLES
+    same_id = bool(one.arxiv_id and one.arxiv_id == other.arxiv_id) or bool(one.doi and one.doi == other.doi)
+    same_title = len(one.title) >= _ENOUGH_TITLE and one.title == other.title
+    same_text = has_text and overlap >= _SAME_TEXT and shorter >= _SAME_LENGTH * longer
+    is_other_text = has_text and overlap < _OTHER_TEXT
+    same_author = bool(one.first_author) and one.first_author == other.first_author
+    reasons = []
+    if same_id and (same_title or not is_other_text):
+        reasons.append("identifier")
+    if same_title and not is_other_text and (same_id or same_author or has_text):
+        reasons.append("title")
+    if same_text:
+        reasons.append("text")
+    if not reasons:
+        return None
+    newer, older, newer_by = _ordered(one, other)
+    return Duplicate(newer.paper, older.paper, tuple(reasons), newer_by, round(overlap, 3))
+
+
+def _ordered(one: Fingerprint, other: Fingerprint) -> tuple[Fingerprint, Fingerprint, str]:
+    """The one to keep, the other one and the reason.
+
+    Completeness first: an excerpt, a damaged file or one with empty pages in place of text never replaces a whole one.
+    Then the version, or the year; where these are the same, the amount of text; last, the file's date.
+    """
+    shorter, longer = sorted((one, other), key=lambda paper: paper.shingles)
+    if shorter.shingles < _EXCERPT * longer.shingles:
+        return longer, shorter, "completeness"
+    if one.is_damaged != other.is_damaged:
+        return (other, one, "completeness") if one.is_damaged else (one, other, "completeness")
+    is_cut = shorter.shingles < _COMPLETE * longer.shingles
+    if is_cut and shorter.empty_pages > longer.empty_pages:
+        return longer, shorter, "completeness"
+    by, first, second = "file date", one.modified_ns, other.modified_ns
+    if one.arxiv_id == other.arxiv_id and one.version and other.version and one.version != other.version:
+        by, first, second = "version", one.version, other.version
+    elif one.year and other.year and one.year != other.year:
+        by, first, second = "year", one.year, other.year
+    elif is_cut:
+        return longer, shorter, "completeness"
+    return (one, other, by) if first >= second else (other, one, by)
+
+
+def _hash(shingle: str) -> int:
+    return int.from_bytes(hashlib.blake2b(shingle.encode("utf-8", "replace"), digest_size=8).digest())
+
+
+def _squashed(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

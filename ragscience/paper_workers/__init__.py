@@ -1,1 +1,0 @@
-"""Other processes read, cut and embed papers; the one that asks them alone writes the library."""

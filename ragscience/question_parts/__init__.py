@@ -1,1 +1,0 @@
-"""A question of several parts, taken apart by its words: what it sets side by side, and the papers that it names."""

@@ -1,0 +1,392 @@
+"""Splits a Document into Chunks: sentences packed within the limits of sections, tables and references.
+
+Text of unknown structure is split by LangChain's RecursiveCharacterTextSplitter. With the separators kept, the
+pieces of a text are contiguous, and a chunk is a run of them. Here each piece carries its offset from
+the start, so a chunk's position is known, never searched for: a passage that occurs twice has two positions.
+
+LangChain keeps a paragraph whole that is shorter than a chunk, so two of 800 characters become two passages without
+overlap. Running text of known structure is split into sentences by the same separators before it is packed,
+so that passages are full and overlap: docs/choices.md, "Reading".
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Self
+
+from ragscience.core.records import Chunk, Document, Element
+
+if TYPE_CHECKING:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+__all__ = ["chunk_document", "chunker_identity", "load_splitter"]
+
+_VERSION = 3
+"""Incremented with any change that gives other chunks for the same document and settings."""
+_SEPARATOR = " › "
+_LONGEST_TITLE = 200
+_SHORT = 400
+"""Minimum characters of a section that is a passage of its own: docs/choices.md, "Reading"."""
+_CUTS_SENTENCES = {" ", ""}
+"""Separators used only inside a sentence longer than a chunk, if the structure is known."""
+_SPECIAL = {"abstract", "caption", "equation", "footnote"}
+"""Kinds that a chunk takes if most of its text has them; otherwise it is "text"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A table with its caption, references, or the running text between such: passages do not cross its ends."""
+
+    kind: str
+    """ "table", "reference", or "" for running text, whose kind is set passage by passage."""
+    elements: Sequence[Element]
+
+    @property
+    def start(self) -> int:
+        return self.elements[0].start
+
+    @property
+    def end(self) -> int:
+        return self.elements[-1].end
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A span of running text that is not split further: a sentence, a heading, a line of a list."""
+
+    start: int
+    end: int
+    heading: bool
+    section: str
+    begun: int
+    """Start of the run's part of the section: the section itself, or its text from a table on."""
+    until: int
+    """End of that part."""
+
+
+def chunk_document(document: Document, *, size: int, overlap: int, separators: Sequence[str]) -> list[Chunk]:
+    """The document's passages in order, each with `document.text[start:end] == text` and no blank at either end.
+
+    `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
+    cuts anywhere), and two consecutive ones share at most `overlap`. Every visible character is in a chunk.
+    A chunk's pages are those of its first and its last character; text between two pages counts with the first.
+    If the document's elements are known, running text is packed into chunks sentence by sentence. A chunk stays in
+    its section; short sections are joined with their neighbours of the same chapter (a section of the first level),
+    and such a chunk's section is the one that it begins in. A table forms one with its caption, and is split, between
+    its rows, only if larger than `size`; references are separate.
+    Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
+    """
+    if not separators:
+        raise ValueError("separators must not be empty")
+    splitter = _splitter_class()(
+        chunk_size=size, chunk_overlap=overlap, separators=list(separators), keep_separator=True
+    )
+    text = document.text
+    page_starts = [page.start for page in document.pages]
+    title = _title(document)
+    chunks: list[Chunk] = []
+
+    def add(start: int, end: int, section: str, kind: str, header_row: str = "") -> None:
+        first, last = (document.pages[bisect_right(page_starts, position) - 1] for position in (start, end - 1))
+        header = "\n".join(filter(None, (_SEPARATOR.join(filter(None, (title, section))), header_row)))
+        number = len(chunks)
+        chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
+
+    if not document.elements:
+        for start, end in _spans(splitter.split_text(_Placed.at(0, text))):
+            add(start, end, "", "text")
+    for run in _runs(document.elements):
+        if run.kind:
+            table = next((one for one in run.elements if one.kind == "table"), None)
+            for start, end in _cuts(splitter, text, run, size):
+                row = _header_row(text, table) if table is not None and start > table.start else ""
+                add(start, end, run.elements[0].section, run.kind, row)
+            continue
+        for start, end in _filled(text, run.elements, size, overlap, separators):
+            add(start, end, _section(run.elements, start, end), _kind(run.elements, start, end))
+    return chunks
+
+
+def _title(document: Document) -> str:
+    """The document's title on one line, from its record or its first page."""
+    found = document.title or next(
+        (document.text[one.start : one.end] for one in document.elements if one.kind == "title"), ""
+    )
+    return " ".join(found.split())[:_LONGEST_TITLE]
+
+
+def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
+    """The runs in the order of the text, which they cover except for whitespace."""
+    for kind, run in groupby(_kinds(elements), key=lambda item: item[1]):
+        yield _Run(kind.partition(" ")[0], [element for element, _ in run])
+
+
+def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
+    """Each element with "reference", "table N" for the tables and their captions, or "" for running text."""
+    tables = 0
+    for index, element in enumerate(elements):
+        after = elements[index + 1] if index + 1 < len(elements) else None
+        if element.kind == "table":
+            # A caption directly precedes its table and has opened it.
+            if not (index and elements[index - 1].kind == "caption"):
+                tables += 1
+            yield element, f"table {tables}"
+        elif element.kind == "caption" and after is not None and after.kind == "table":
+            tables += 1
+            yield element, f"table {tables}"
+        else:
+            yield element, "reference" if element.kind == "reference" else ""
+
+
+# Running text
+
+
+def _filled(
+    text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
+) -> list[tuple[int, int]]:
+    """(start, end) of the passages of running text: as many pieces as fit, the next one starting at the overlap.
+
+    No overlap crosses into another section.
+    """
+    pieces = _pieces(text, elements, size, overlap, separators)
+    spans: list[tuple[int, int]] = []
+    first, count = 0, len(pieces)
+    while first < count:
+        beyond = _beyond(pieces, first, size)
+        last = pieces[beyond - 1]
+        spans.append((pieces[first].start, last.end))
+        following = beyond
+        while (
+            beyond < count
+            and following - 1 > first
+            and pieces[following - 1].section == pieces[beyond].section
+            and last.end - pieces[following - 1].start <= overlap
+            and pieces[beyond].end - pieces[following - 1].start <= size
+        ):
+            following -= 1
+        first = following
+    return _trimmed(text, spans)
+
+
+def _beyond(pieces: Sequence[_Piece], first: int, size: int) -> int:
+    """The index of the piece before which the passage that begins with piece `first` ends.
+
+    It does not end with a heading, unless it contains nothing else.
+    """
+    beyond = first + 1
+    while beyond < len(pieces) and pieces[beyond].end - pieces[first].start <= size:
+        before, after = pieces[beyond - 1], pieces[beyond]
+        if before.section != after.section and not _gathered(pieces[first], before, after, size):
+            break
+        beyond += 1
+    while beyond < len(pieces) and beyond - 1 > first and pieces[beyond - 1].heading:
+        beyond -= 1
+    return beyond
+
+
+def _gathered(first: _Piece, before: _Piece, after: _Piece, size: int) -> bool:
+    """Whether a passage that begins with `first` continues beyond `before` into the section that begins with `after`.
+
+    It does within a chapter, if it has only short sections so far, or a short one that fits whole follows. Text
+    above all headings goes with the first of them.
+    """
+    if before.section and before.section.partition(_SEPARATOR)[0] != after.section.partition(_SEPARATOR)[0]:
+        return False
+    if first.start == first.begun and before.until - first.start < _SHORT:
+        return True
+    return after.until - after.start < _SHORT and after.until - first.start <= size
+
+
+def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]) -> list[_Piece]:
+    """The elements split into contiguous pieces."""
+    pieces: list[_Piece] = []
+    ends = [*(after.start for after in elements[1:]), elements[-1].end]
+    for section, members in groupby(zip(elements, ends, strict=True), key=lambda item: item[0].section):
+        run = list(members)
+        begun, until = run[0][0].start, run[-1][0].end
+        for element, end in run:
+            for start, stop in _finer(text, element.start, end, size, overlap, separators):
+                pieces.append(_Piece(start, stop, element.kind == "heading", section, begun, until))
+    return pieces
+
+
+def _finer(
+    text: str, start: int, end: int, size: int, overlap: int, separators: Sequence[str]
+) -> Iterator[tuple[int, int]]:
+    """A span split at every separator except those inside sentences, which only split what is too long.
+
+    The visible part of a separator ends a piece: a sentence keeps its full stop.
+    """
+    for index, separator in enumerate(separators):
+        if separator in _CUTS_SENTENCES and end - start <= size:
+            continue
+        if not separator:
+            step = min(size, overlap or size)
+            yield from ((position, min(position + step, end)) for position in range(start, end, step))
+            return
+        bounds, found = [start], text.find(separator, start, end)
+        while found >= 0:
+            bounds.append(found + len(separator.rstrip()))
+            found = text.find(separator, found + len(separator), end)
+        if len(bounds) > 1:
+            for begin, until in pairwise([*bounds, end]):
+                if begin < until:
+                    yield from _finer(text, begin, until, size, overlap, separators[index + 1 :])
+            return
+    yield start, end
+
+
+def _section(elements: Sequence[Element], start: int, end: int) -> str:
+    """The section of a passage's first character; for text above all headings, the first section in it."""
+    for element in _touched(elements, start, end):
+        if element.section:
+            return element.section
+    return ""
+
+
+# Tables and references
+
+
+def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
+    """(start, end) of the chunks of a table or of references."""
+    if run.kind != "table" or run.end - run.start <= size:
+        yield from _spans(splitter.split_text(_Placed.at(run.start, text[run.start : run.end])))
+        return
+    start = end = position = run.start
+    while position < run.end:
+        line_end = text.find("\n", position, run.end)
+        beyond = run.end if line_end < 0 else line_end + 1
+        if beyond - start > size and end > start:
+            yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
+            start = end
+        end = position = beyond
+    yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
+
+
+def _header_row(text: str, table: Element) -> str:
+    return text[table.start : table.end].partition("\n")[0]
+
+
+def _kind(elements: Sequence[Element], start: int, end: int) -> str:
+    """The kind of most of a span of running text."""
+    shares: dict[str, int] = {}
+    for element in _touched(elements, start, end):
+        shares[element.kind] = shares.get(element.kind, 0) + min(end, element.end) - max(start, element.start)
+    kind = max(shares, key=lambda name: shares[name], default="text")
+    return kind if kind in _SPECIAL and 2 * shares[kind] > end - start else "text"
+
+
+def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Element]:
+    """The elements that overlap a span, in order."""
+    for number in range(max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0), len(elements)):
+        if elements[number].start >= end:
+            return
+        yield elements[number]
+
+
+def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
+    """A fingerprint that changes whenever the chunks of a text may: algorithm, version and settings."""
+    return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(list(separators))}"
+
+
+class _Placed(str):
+    """A part of a text that knows its offset there."""
+
+    __slots__ = ("start",)
+    start: int
+
+    @classmethod
+    def at(cls, start: int, text: str) -> Self:
+        piece = cls(text)
+        piece.start = start
+        return piece
+
+    def cut(self, separator: str) -> list[_Placed]:
+        """The contiguous parts, each but the first beginning with the separator; single characters if ""."""
+        if not separator:
+            return [_Placed.at(self.start + offset, character) for offset, character in enumerate(self)]
+        bounds = [0]
+        found = self.find(separator)
+        while found >= 0:
+            bounds.append(found)
+            found = self.find(separator, found + len(separator))
+        bounds.append(len(self))
+        return [_Placed.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
+
+
+def _spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """The (start, end) of each piece that the splitter gave, as `_trimmed` has them."""
+    spans: list[tuple[int, int]] = []
+    for piece in pieces:
+        if not isinstance(piece, _Placed):
+            raise TypeError("the splitter lost track of where a passage begins: check the version of LangChain")
+        start = piece.start + len(piece) - len(piece.lstrip())
+        spans.append((start, start + len(piece.strip())))
+    return _distinct(spans)
+
+
+def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans without surrounding whitespace, without those that lie within a neighbour."""
+    bare = []
+    for start, end in spans:
+        piece = text[start:end]
+        first = start + len(piece) - len(piece.lstrip())
+        bare.append((first, first + len(piece.strip())))
+    return _distinct(bare)
+
+
+def _distinct(bare: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that are not empty and do not lie within the one before or after.
+
+    Such a one has only overlap and whitespace: the passage before or after it contains all its text.
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in bare:
+        if start == end or (spans and end <= spans[-1][1]):
+            continue
+        while spans and start <= spans[-1][0]:
+            spans.pop()
+        spans.append((start, end))
+    return spans
+
+
+def load_splitter() -> None:
+    """Import what `chunk_document` needs, which takes 0.3 s."""
+    _splitter_class()
+
+
+@cache
+def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    class SpanSplitter(RecursiveCharacterTextSplitter):
+        """Splits and joins pieces; the parent class decides when to split and what to merge."""
+
+        def _split_text(self, text: str, separators: list[str]) -> list[str]:
+            """The chunks of a _Placed, by the first separator that occurs in it, longer parts by the later ones."""
+            assert isinstance(text, _Placed)  # noqa: S101 - split_text is only called with one, as is this below
+            index = next((i for i, separator in enumerate(separators) if separator in text), len(separators) - 1)
+            finer = separators[index + 1 :] if separators[index] else []
+            chunks: list[str] = []
+            run: list[str] = []
+            for piece in text.cut(separators[index]):
+                if len(piece) < self._chunk_size:
+                    run.append(piece)
+                    continue
+                chunks += self._merge_splits(run, "") if run else []
+                run = []
+                chunks += self._split_text(piece, finer) if finer else [piece]
+            return chunks + (self._merge_splits(run, "") if run else [])
+
+        def _join_docs(self, docs: list[str], separator: str) -> str | None:
+            """The run of pieces as one, at the offset of the first."""
+            first = docs[0] if docs else None
+            assert first is None or isinstance(first, _Placed)  # noqa: S101 - they are those of _split_text
+            return _Placed.at(first.start, separator.join(docs)) if first is not None else None
+
+    return SpanSplitter

@@ -1,0 +1,1 @@
+"""Passages for a question: first pass, fusion, reranking, and the names of papers."""

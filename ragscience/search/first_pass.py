@@ -1,0 +1,183 @@
+"""First-stage retrieval: each source gives its candidates, and every candidate gets the scores of all, fused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Profile
+from ragscience.core.stage_timing import Timings, timed
+from ragscience.search.fusion import by_max, min_max, plain_sum, reciprocal_rank, shared_weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.library.store import Store
+
+__all__ = ["FirstPass", "Question", "Scope", "ScoreSource", "SearchLog", "first_pass"]
+
+ScoreSource = Callable[[str], Mapping[int, float]]
+"""A further search: for a question the ids of passages, each with a score of 0 to 1. Raises RagScienceError."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """The candidates of a search."""
+
+    listed: Mapping[str, Mapping[int, float]]
+    """Each source's own ranking, best first, under "dense", "bm25" and the names of further sources."""
+    scores: Mapping[str, Mapping[int, float]]
+    """By the same names: cosine and BM25 of every candidate, a further source's scores of its own candidates."""
+    fused: Mapping[int, float]
+    """The candidates that are passed on, and their fused scores; higher is better."""
+
+    def found_by(self, chunk_id: int) -> tuple[str, ...]:
+        """The names of the sources that listed a passage."""
+        return tuple(name for name, found in self.listed.items() if chunk_id in found)
+
+    def scores_of(self, chunk_id: int) -> dict[str, float | None]:
+        """Each source's score of a passage, None if it has none, and `fused`."""
+        return {name: scores.get(chunk_id) for name, scores in self.scores.items()} | {"fused": self.fused[chunk_id]}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and its vector."""
+
+    text: str
+    vector: NDArray[np.float32] | None
+    """None: dense search is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The passages that a search may find."""
+
+    library: Store
+    allowed: NDArray[np.int64] | None
+    """Ids of passages, ascending; None: all."""
+
+    def present(self, ids: Sequence[int]) -> list[int]:
+        """Those of `ids` that are in the library and pass the filters, each once."""
+        if not ids:
+            return []
+        found = list(dict.fromkeys(chunk.chunk_id for chunk in self.library.chunks(ids)))
+        if self.allowed is None:
+            return found
+        import numpy as np
+
+        from ragscience.library.top_scores import places
+
+        _, permitted = places(self.allowed, np.array(found, np.int64))
+        return list(compress(found, permitted.tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLog:
+    """Timings and warnings of one search."""
+
+    timings: Timings = field(default_factory=Timings)
+    warnings: list[str] = field(default_factory=list)
+
+
+def first_pass(
+    question: Question,
+    scope: Scope,
+    profile: Profile,
+    *,
+    also: Sequence[int],
+    sources: Mapping[str, ScoreSource],
+    log: SearchLog,
+) -> FirstPass:
+    """The candidates of dense and keyword search, of `sources` that the profile gives a weight, and those of `also`.
+
+    `also` are passages of the scope. A failing source adds a warning.
+    """
+    library, allowed = scope.library, scope.allowed
+    by_dense: dict[int, float] = {}
+    nearest = None
+    if question.vector is not None:
+        nearest = library.begin_dense(question.vector, profile.dense_candidates, allowed)
+    with timed(log.timings, "bm25_ms"):
+        by_bm25 = _as_scores(*library.search_keywords(question.text, profile.bm25_candidates, allowed))
+    if nearest is not None:
+        with timed(log.timings, "dense_ms"):  # where the store searches meanwhile, what is left of it
+            by_dense = _as_scores(*nearest())
+    listed = {"dense": by_dense, "bm25": by_bm25}
+    for name, _ in profile.more_weights:
+        if name in sources:
+            with timed(log.timings, f"{name}_ms"):
+                listed[name] = _of_source(name, sources[name], question, scope, log)
+    again = list(dict.fromkeys(also))
+    candidates = {chunk_id for scores in listed.values() for chunk_id in scores} | set(again)
+    scores = listed | {
+        "dense": by_dense | _dense_of(question, candidates - by_dense.keys(), library),
+        "bm25": by_bm25 | _bm25_of(question, candidates - by_bm25.keys(), library),
+    }
+    present = {"bm25"} if question.vector is None else {"dense", "bm25"}
+    # A source without candidates for a question is treated as absent.
+    present |= {name for name, found in listed.items() if found}
+    fused = dict.fromkeys(again, 0.0) | _fused(profile, listed, scores, present)
+    return FirstPass(listed, scores, _best(fused, profile.prefilter))
+
+
+def _of_source(name: str, source: ScoreSource, question: Question, scope: Scope, log: SearchLog) -> dict[int, float]:
+    """The ranking of a further source, best first, limited to the library and the filters."""
+    try:
+        named = source(question.text)
+    except RagScienceError as problem:
+        log.warnings.append(f"The search went on without the {name}: {problem}")
+        return {}
+    scores = {key: min(1.0, max(0.0, score)) for key, score in named.items() if math.isfinite(score)}
+    best = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+    return {chunk_id: scores[chunk_id] for chunk_id in scope.present(best)}
+
+
+def _fused(
+    profile: Profile,
+    listed: Mapping[str, Mapping[int, float]],
+    scores: Mapping[str, Mapping[int, float]],
+    present: set[str],
+) -> dict[int, float]:
+    weights = {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
+    if "dense" not in present and not weights["bm25"]:
+        weights["bm25"] = weights["dense"]
+    weights = shared_weights(weights, present)
+    if profile.fusion == "rrf":
+        return reciprocal_rank([(weight, list(listed[name])) for name, weight in weights.items()])
+    scaled = dict(scores)
+    if profile.fusion == "by-max":
+        scaled["dense"] = {key: max(0.0, cosine) for key, cosine in scores["dense"].items()}
+        scaled["bm25"] = by_max(scores["bm25"])
+    else:
+        scaled["dense"], scaled["bm25"] = min_max(scores["dense"]), min_max(scores["bm25"])
+    return plain_sum([(weight, scaled[name]) for name, weight in weights.items()])
+
+
+def _best(fused: dict[int, float], prefilter: int) -> dict[int, float]:
+    if not prefilter or len(fused) <= prefilter:
+        return fused
+    kept = sorted(fused, key=lambda chunk_id: (-fused[chunk_id], chunk_id))[:prefilter]
+    return {chunk_id: fused[chunk_id] for chunk_id in kept}
+
+
+def _as_scores(ids: NDArray[np.int64], scores: NDArray[np.floating[Any]]) -> dict[int, float]:
+    return dict(zip(ids.tolist(), scores.tolist(), strict=True))
+
+
+def _dense_of(question: Question, ids: set[int], library: Store) -> dict[int, float]:
+    """Exact cosines: a passage below the end of a list does not score 0 there."""
+    if question.vector is None:
+        return {}
+    wanted = sorted(ids)
+    return dict(zip(wanted, library.dense_scores(question.vector, wanted).tolist(), strict=True))
+
+
+def _bm25_of(question: Question, ids: set[int], library: Store) -> dict[int, float]:
+    wanted = sorted(ids)
+    return dict(zip(wanted, library.keyword_scores(question.text, wanted).tolist(), strict=True))

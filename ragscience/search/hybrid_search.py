@@ -1,0 +1,249 @@
+"""The hybrid search: from a question to the passages that may answer it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
+from ragscience.core.stage_timing import timed
+from ragscience.search.back_matter import back_matter, lowered
+from ragscience.search.deduplication import first_of_each
+from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
+from ragscience.search.foreign_questions import readable
+from ragscience.search.fusion import min_max
+from ragscience.search.late_interaction import late_scores, maxsim_scores
+from ragscience.search.named_papers import SearchedPaper, named_papers, own_candidates, preferred
+from ragscience.search.reranking import InBatches, rerank_within_budget
+from ragscience.search.search_signals import log_odds, signals
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.library.store import Store
+    from ragscience.models.maxsim import QuestionTokens
+    from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
+
+__all__ = ["SearchModels", "search"]
+
+RERANK_BATCH = 4
+"""Passages per batch of a cross-encoder between two checks of the time budget, if the profile sets no number."""
+
+NO_DENSE = "The embedder failed, so the question was searched by its words alone"
+NO_LATE = "Late interaction is left out, because its model failed"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchModels:
+    """The models of a search."""
+
+    embedder: Embedder
+    tokens_from: TokenEmbedder | None = None
+    """For late interaction; None: off."""
+    reranker: Reranker | None = None
+    """Scores question and passage together."""
+    rerank_budget_ms: float | None = None
+    """Time budget of the reranker; None: no limit."""
+    sources: Mapping[str, ScoreSource] = field(default_factory=dict)
+    """Further searches, by the name under which a profile weighs them."""
+    on_rerank: Callable[[int], None] | None = None
+    """Called with the number of passages before the reranker reads them."""
+
+
+def search(
+    question: str,
+    *,
+    library: Store,
+    models: SearchModels,
+    profile: Profile,
+    filters: Filters,
+    also: Sequence[int] = (),
+) -> Found:
+    """The `profile.top_k` best passages that `filters` allow, from one generation of the library.
+
+    Dense and keyword search, and those of `models.sources` that the profile gives a weight, give candidates, filtered
+    inside the search and ordered by the fused score; a profile with a `prefilter` passes on only that many. Late
+    interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
+    many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
+    The passages of a paper that the question names are candidates, too, and preferred (search/named_papers.py).
+    Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
+    A question in another language is searched by the words of it that the library has, with a warning, where the
+    library was embedded with the embedded model: `Found.question` has them. `Found.signals` are those of
+    search/search_signals.py. Where the embedder fails, keyword search alone gives the candidates; where a reranker
+    fails, the order stays; both with a warning. Raises NothingFound where a filter fits no paper.
+    """
+    with library.snapshot():
+        log = SearchLog()
+        with timed(log.timings, "retrieval_ms"):
+            foreign = readable(question, library)
+            question = foreign.searched
+            log.warnings.extend(filter(None, [foreign.warning]))
+            scope = Scope(library, library.select(filters))
+            with timed(log.timings, "names_ms"):
+                named = named_papers(question, scope)
+            with timed(log.timings, "embed_ms"):
+                (vector, tokens), *others = _embedded([question, *(paper.text for paper in named)], models, log)
+                named = [
+                    replace(paper, vector=vector, tokens=tokens)
+                    for paper, (vector, tokens) in zip(named, others, strict=True)
+                ]
+            own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
+            more = [*scope.present(also), *own]
+            first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
+        maxsims, late = {}, {}
+        if tokens is not None and models.tokens_from is not None and profile.rerank_depth and first.fused:
+            with timed(log.timings, "late_ms"):
+                maxsims = _maxsims(tokens, first, library, models.tokens_from, log)
+                late = late_scores(maxsims, first.fused) if maxsims else {}
+        if named:
+            late = _preferred(late or min_max(first.fused), named, library, profile, models)
+        depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
+        order, chunks, repeated = _best(late, first.fused, depth, library)
+        if behind := back_matter(question, chunks.values()):
+            late = lowered(late or min_max(first.fused), behind)
+            order, chunks, repeated = _best(late, first.fused, depth, library)
+        log.warnings.extend(repeated)
+        ranking = _Ranking(list(chunks), late, {})
+        if models.reranker and chunks and profile.rerank_depth:
+            with timed(log.timings, "rerank_ms"):
+                ranking = _reranked(question, chunks, ranking, models, profile, log)
+        rerank = log_odds(ranking.best, models.reranker.scale) if models.reranker and ranking.by_reranker else None
+        # Cosines of another model than that of the token vectors have another scale.
+        cosines = first.scores["dense"] if models.tokens_from in (None, models.embedder) else {}
+        with timed(log.timings, "signals_ms"):
+            seen = signals(question, order, scope, cosines=cosines, maxsims=maxsims, rerank=rerank)
+            seen |= {"foreign": 1.0} if foreign.warning else {}
+        hits = _as_hits(ranking, profile.top_k, chunks, first)
+    stages = tuple(log.timings.stages)
+    return Found(foreign.asked, profile.name, hits, tuple(log.warnings), dict(log.timings), seen, stages=stages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Passages in their final order, by id."""
+
+    order: list[int]
+    late: Mapping[int, float]
+    """Scores of late interaction, raised for papers that the question names; empty without both."""
+    by_reranker: Mapping[int, float]
+    """Scores of the passages that a reranker read; empty without one."""
+
+    @property
+    def best(self) -> float | None:
+        return max(self.by_reranker.values(), default=None)
+
+
+def _preferred(
+    scores: Mapping[int, float],
+    named: Sequence[SearchedPaper],
+    library: Store,
+    profile: Profile,
+    models: SearchModels,
+) -> dict[int, float]:
+    """The scores with those of the named papers' passages raised; without late interaction in them where it fails."""
+
+    def maxsims(tokens: QuestionTokens, fused: Mapping[int, float]) -> Mapping[int, float]:
+        if models.tokens_from is None or not profile.rerank_depth:
+            return {}
+        try:
+            return maxsim_scores(tokens, fused, library=library, tokens_from=models.tokens_from)
+        except ModelProblem:  # the whole search has said so
+            return {}
+
+    return preferred(scores, named, library, profile, maxsims)
+
+
+def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], first: FirstPass) -> tuple[Hit, ...]:
+    reranked = ranking.by_reranker or ranking.late
+    decided = {**first.fused, **ranking.late, **ranking.by_reranker}
+    return tuple(
+        Hit(
+            rank=rank,
+            chunk=chunks[chunk_id],
+            score=decided[chunk_id],
+            scores=first.scores_of(chunk_id) | {"rerank": reranked.get(chunk_id)},
+            found_by=first.found_by(chunk_id),
+        )
+        for rank, chunk_id in enumerate(ranking.order[:top_k], start=1)
+    )
+
+
+def _best(
+    late: Mapping[int, float], fused: Mapping[int, float], wanted: int, library: Store
+) -> tuple[list[int], dict[int, StoredChunk], list[str]]:
+    """The ids of all candidates in their order; the first `wanted` without repetitions by id; a warning of those."""
+    order = sorted(fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+    chunks, repeated = first_of_each(order, wanted, library)
+    subject = "passage that repeats another one is" if repeated == 1 else "passages that repeat others are"
+    warnings = [f"{repeated} {subject} left out."] if repeated else []
+    return order, {chunk.chunk_id: chunk for chunk in chunks}, warnings
+
+
+def _reranked(
+    question: str,
+    chunks: Mapping[int, StoredChunk],
+    before: _Ranking,
+    models: SearchModels,
+    profile: Profile,
+    log: SearchLog,
+) -> _Ranking:
+    """The passages in the reranker's order; as `before`, with a warning, if it fails."""
+    if models.reranker is None:
+        return before
+    passages = [chunk.searched for chunk in chunks.values()]
+    if models.on_rerank is not None:
+        models.on_rerank(len(passages))
+    reranker = InBatches(models.reranker, profile.rerank_batch) if profile.rerank_batch else models.reranker
+    batch = profile.rerank_batch or RERANK_BATCH
+    try:
+        read = rerank_within_budget(
+            question, passages, reranker, budget_ms=models.rerank_budget_ms, batch_size=batch, clock=time.monotonic
+        )
+    except ModelProblem as problem:
+        log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
+        return before
+    if not read.complete:
+        log.warnings.append(f"The reranker read {read.read} of {len(passages)} passages within its time.")
+    scores = {key: score for key, score in zip(before.order, read.scores, strict=True) if score is not None}
+    return _Ranking([before.order[number] for number in read.order], before.late, scores)
+
+
+def _embedded(
+    texts: Sequence[str], models: SearchModels, log: SearchLog
+) -> list[tuple[NDArray[np.float32] | None, QuestionTokens | None]]:
+    """Each text's vector and, for late interaction, its token vectors: from one pass if one model makes both.
+
+    None, with a warning, where a model fails.
+    """
+    vectors: list[NDArray[np.float32] | None] = [None] * len(texts)
+    tokens: list[QuestionTokens | None] = [None] * len(texts)
+    if models.tokens_from is not None:
+        from ragscience.models.maxsim import question_tokens
+
+        try:
+            whole = models.tokens_from.embed_with_tokens(texts)
+            vectors = [each.vector for each in whole]
+            tokens = [question_tokens(each) for each in whole]
+        except ModelProblem as problem:
+            log.warnings.append(f"{NO_DENSE if models.tokens_from is models.embedder else NO_LATE}: {problem}")
+    if models.tokens_from is not models.embedder:
+        try:
+            vectors = [models.embedder.embed_query(text) for text in texts]
+        except ModelProblem as problem:
+            vectors = [None] * len(texts)
+            log.warnings.append(f"{NO_DENSE}: {problem}")
+    return list(zip(vectors, tokens, strict=True))
+
+
+def _maxsims(
+    tokens: QuestionTokens, first: FirstPass, library: Store, tokens_from: TokenEmbedder, log: SearchLog
+) -> dict[int, float]:
+    try:
+        return maxsim_scores(tokens, first.fused, library=library, tokens_from=tokens_from)
+    except ModelProblem as problem:
+        log.warnings.append(f"{NO_LATE}: {problem}")
+        return {}

@@ -1,0 +1,153 @@
+"""Prefers the passages of the papers that a question names.
+
+Such a paper is searched by itself, for the question without the name: all its passages are about the name, so that it
+would only favour those which repeat it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragscience.core.records import Filters, Profile
+from ragscience.search.fusion import min_max, weighted_sum
+from ragscience.search.late_interaction import late_scores
+from ragscience.search.paper_names import NamedPaper, PaperNames
+from ragscience.search.search_signals import asked_terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.library.store import Store
+    from ragscience.models.maxsim import QuestionTokens
+    from ragscience.search.first_pass import Scope
+
+__all__ = ["MOST_NAMED", "SearchedPaper", "named_papers", "named_texts", "own_candidates", "preferred"]
+
+MOST_NAMED = 3
+"""How many of the papers that a question names are searched by themselves: the ones named most surely."""
+SHARE = 0.2
+"""What is added to the score, 0 to 1, of a passage of a paper that is surely named."""
+OWN = 0.5
+"""The weight of the paper's own ranking of its passages against that of the whole search."""
+FEWEST_TERMS = 2
+"""Terms that a question must have left without the names, to be asked without them."""
+_OTHERS = re.compile(
+    r"\b(?:papers?|works?|articles?|studies|publications?|authors?|who|others?)\b[^?.]{0,60}?"
+    r"\b(?:us(?:e|es|ed|ing)|cit|mention|refer|compar|buil[dt]|extend|appl|adopt|follow|improv|beat|outperform)\w*+"
+    r"[^?.,]{0,40}$",
+    re.IGNORECASE,
+)
+""" "Which papers use X", "who else cites X"."""
+_BUT = re.compile(r"\b(?:other than|besides|except(?: for)?|apart from|without|not in)\s++(?:the\s++)?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedPaper:
+    """A paper that a question names, and the question that it is searched for."""
+
+    strength: float
+    """How surely it is named, 0 to 1."""
+    text: str
+    """The question, without the paper's names where more is left."""
+    allowed: NDArray[np.int64]
+    """Ids of its passages that the filters allow, ascending."""
+    vector: NDArray[np.float32] | None = None
+    """The text's, where it was embedded."""
+    tokens: QuestionTokens | None = None
+
+
+def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
+    """The papers that a question names and asks about, at most MOST_NAMED; none for "which papers use X".
+
+    Their texts are not embedded yet.
+    """
+    from ragscience.library.top_scores import shared
+
+    searched = []
+    for names in _surest(question, PaperNames.of(scope.library)):
+        allowed = scope.library.select(Filters(paper_ids=(names[0].paper_id,), kinds=("all",)))
+        if allowed is not None and scope.allowed is not None:
+            allowed = shared(allowed, scope.allowed)
+        if allowed is not None and allowed.size:
+            text = _without(question, names)
+            searched.append(SearchedPaper(max(name.strength for name in names), text, allowed))
+    return searched
+
+
+def named_texts(question: str, names: PaperNames) -> list[str]:
+    """What is searched for in each of the papers that a question names, as `named_papers` has it without filters."""
+    return [_without(question, paper) for paper in _surest(question, names)]
+
+
+def _surest(question: str, names: PaperNames) -> list[list[NamedPaper]]:
+    """The names of each paper that is asked about, those of the surest papers."""
+    by_paper: dict[int, list[NamedPaper]] = {}
+    for name in names.in_text(question):
+        before = question[: name.start]
+        if not (_OTHERS.search(before) or _BUT.search(before)):
+            by_paper.setdefault(name.paper_id, []).append(name)
+    return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))[:MOST_NAMED]
+
+
+def _without(question: str, names: Sequence[NamedPaper]) -> str:
+    """The question without the names; with them where hardly anything else is asked for: "What is X?"."""
+    whole = question
+    for name in sorted(names, key=lambda name: -name.start):
+        question = question[: name.start] + question[name.end :]
+    return " ".join(question.split()) if len(set(asked_terms(question))) >= FEWEST_TERMS else whole
+
+
+def own_candidates(paper: SearchedPaper, library: Store, profile: Profile) -> list[int]:
+    """Ids of the paper's best passages by dense and by keyword search, as many as the profile's searches give."""
+    found, _ = library.search_keywords(paper.text, profile.bm25_candidates, paper.allowed)
+    ids: list[int] = found.tolist()
+    if paper.vector is not None:
+        nearest, _ = library.search_dense(paper.vector, profile.dense_candidates, paper.allowed)
+        ids = [*nearest.tolist(), *ids]
+    return list(dict.fromkeys(ids))
+
+
+def preferred(
+    scores: Mapping[int, float],
+    papers: Sequence[SearchedPaper],
+    library: Store,
+    profile: Profile,
+    maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
+) -> dict[int, float]:
+    """The scores, 0 to 1, of all candidates by id, in which those of the named papers' passages are higher.
+
+    A paper's passages get the mean of their score and of that which they have among themselves for the question without
+    the name, and SHARE on top; both in proportion to the strength of the name. `maxsims` as
+    `late_interaction.maxsim_scores`.
+    """
+    changed = dict(scores)
+    for paper in papers:
+        own = [chunk_id for chunk_id in paper.allowed.tolist() if chunk_id in scores]
+        if not own:
+            continue
+        among = min_max(_among_themselves(paper, own, library, profile, maxsims))
+        for chunk_id in own:
+            wanted = (1 - OWN) * scores[chunk_id] + OWN * among[chunk_id] + SHARE
+            changed[chunk_id] += paper.strength * (wanted - scores[chunk_id])
+    return changed
+
+
+def _among_themselves(
+    paper: SearchedPaper,
+    own: Sequence[int],
+    library: Store,
+    profile: Profile,
+    maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
+) -> dict[int, float]:
+    by_bm25 = dict(zip(own, library.keyword_scores(paper.text, own).tolist(), strict=True))
+    lists: list[tuple[float, Mapping[int, float]]] = [(profile.bm25_weight, by_bm25)]
+    if paper.vector is not None:
+        by_dense = dict(zip(own, library.dense_scores(paper.vector, own).tolist(), strict=True))
+        lists.append((profile.dense_weight, by_dense))
+    fused = weighted_sum(lists)
+    late = maxsims(paper.tokens, fused) if paper.tokens is not None else {}
+    return late_scores(late, fused) if late else fused

@@ -1,0 +1,215 @@
+"""The names of one paper, found in its own text and metadata, each with the place that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Paper, StoredChunk, title_of
+from ragscience.core.tokenizing import STOP_WORDS, tokenize
+from ragscience.graph.passage_words import short_forms
+from ragscience.reading.author_names import last_name
+from ragscience.search.name_patterns import introduced
+from ragscience.search.paper_name import AUTHORS, PaperName, is_shaped, key_of, words_of
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
+__all__ = ["names_of_paper"]
+
+FEWEST_PASSAGES, LEAST_SHARE, LEAST_SHARE_OF_WORD = 3, 0.08, 0.15
+"""A name that a paper introduces is in so many of its passages, and in this share of them; in more if it is a word."""
+OFTEN = 0.25
+"""The share of passages from which on an acronym of a part of the title, or a compound in it, names the paper."""
+PLAIN = 0.25
+"""A capitalised word that this share of the passages that have it write in lower case is no name."""
+MOST_WORDS = 5
+"""Of a title with an acronym in it that is short enough to be a name."""
+_FEWEST_LETTERS = 2
+_EARLY_PAGES = 2
+_EARLY_SECTION = re.compile(r"\b(?:abstract|introduction|conclusions?|summary|contributions?)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]++")
+_COMPOUND = re.compile(r"[^\W_]++(?:-[^\W_]++)++|[^\W_]++")
+_SUBTITLE = re.compile(r":\s|\s[-–—]\s|[–—]\s")
+_ARTICLE = re.compile(r"^(?:the|an?)\s++", re.IGNORECASE)
+_BEGINNING = re.compile(
+    r"\s(?:for|with|in|of|on|using|via|by|from|to|through|under|at|is|are|can|that)\s", re.IGNORECASE
+)
+_ET_AL_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
+
+
+def names_of_paper(paper: Paper, library: Store) -> tuple[PaperName, ...]:
+    """The names of a paper, each once, the surest first. Reads its passages."""
+    chunks = library.paper_chunks(paper.paper_id)
+    text = _OwnText([chunk for chunk in chunks if chunk.kind != "reference"])
+    best: dict[str, PaperName] = {}
+    for name in (*_of_title(paper, text), *_introduced(paper, text), *_of_file(paper, text)):
+        key = key_of(name.name)
+        known = best.get(key, name)
+        if len(key) >= _FEWEST_LETTERS:
+            # What is said outright counts for more than a title; the first that says so is kept.
+            stated = name if name.how == "introduced" != known.how else known
+            best[key] = replace(stated, base=max(name.base, known.base))
+    found = sorted(best.values(), key=lambda name: -name.base)
+    found += _of_authors(paper, text)
+    return tuple(_counted(found, [chunk.chunk_id for chunk in chunks], library))
+
+
+class _OwnText:
+    """The passages of a paper, searched for names."""
+
+    def __init__(self, passages: Sequence[StoredChunk]) -> None:
+        self.passages = passages
+        self.lines = [" ".join(chunk.text.split("\n")) for chunk in passages]
+        """Each passage on one line, at the same offsets."""
+        self._cased = [f" {' '.join(_WORD.findall(line))} " for line in self.lines]
+        self._folded = [f" {' '.join(words_of(line))} " for line in self.lines]
+
+    def having(self, name: str, *, cased: bool = False) -> int:
+        """How many passages have a name's words one after the other."""
+        words = _WORD.findall(name) if cased else words_of(name)
+        wanted = f" {' '.join(words)} "
+        return sum(wanted in passage for passage in (self._cased if cased else self._folded)) if words else 0
+
+    def share(self, name: str) -> float:
+        """The share of the passages that have a name, or its plural."""
+        having = max(self.having(name), self.having(f"{name}s"), self.having(name.removesuffix("s")))
+        return having / len(self.passages) if self.passages else 0.0
+
+    def is_plain_word(self, name: str) -> bool:
+        """Whether a name of one capitalised word is a word that the paper also writes in lower case."""
+        if is_shaped(name) or len(_WORD.findall(name)) > 1:
+            return False
+        return self.having(name.lower(), cased=True) > PLAIN * self.having(name)
+
+    def place(self, name: str) -> tuple[int, int, int]:
+        """(page, start, end) of where a name first stands; page 1 and nothing if it does not."""
+        for chunk, line in zip(self.passages, self.lines, strict=True):
+            at = line.casefold().find(name.casefold())
+            if at >= 0 and len(line.casefold()) == len(line):
+                return _place(chunk, at, at + len(name))
+        return 1, 0, 0
+
+
+def _place(chunk: StoredChunk, start: int, end: int) -> tuple[int, int, int]:
+    page = next((number for number, _, _ in page_parts(chunk, start, end)), chunk.page_start)
+    return page, chunk.start + start, chunk.start + end
+
+
+def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
+    title = title_of(paper)
+    if not title:
+        return
+    names = [(title, "title", 1.0)]
+    head, *rest = _SUBTITLE.split(title, maxsplit=1)
+    if rest and _SUBTITLE.sub("", rest[0]):
+        names.append((head, "short title", 0.95))
+        names += [(part, "short title", 0.9) for part in head.split(" and ") if part != head and " " not in part]
+        if len(rest[0].split()) > 2:
+            names.append((rest[0], "short title", 0.9))
+    for part in (head, *rest):
+        beginning = _BEGINNING.split(part, maxsplit=1)[0]
+        content = [word for word in words_of(beginning) if word not in STOP_WORDS]
+        if beginning != part and len(content) > 1 and " " in beginning:
+            names.append((beginning, "short title", 0.6))
+    for word in _COMPOUND.findall(title):
+        if (word.count("-") > 1 or (is_shaped(word) and not word.isupper())) and text.share(word) >= OFTEN:
+            names.append((word, "short title", 0.8))
+    for name, how, base in names:
+        bare = _ARTICLE.sub("", name.strip())
+        if how == "short title" and text.is_plain_word(bare):
+            continue
+        yield PaperName(bare, how, base, *text.place(bare), share=text.share(bare))
+
+
+def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
+    """What the abstract, the introduction or the conclusion says that the paper introduces, and acronyms of that."""
+    title_terms = tokenize(title_of(paper)) or [""]
+    title = set(title_terms)
+    own: dict[str, PaperName] = {}
+    acronyms: list[tuple[str, str, StoredChunk]] = []
+    for chunk, line in zip(text.passages, text.lines, strict=True):
+        is_early = chunk.kind == "abstract" or chunk.page_start <= _EARLY_PAGES
+        if is_early or _EARLY_SECTION.search(chunk.section):
+            for name, start, end in introduced(line, abstract=chunk.kind == "abstract" or chunk.page_start == 1):
+                if name not in own and _is_used(name, text):
+                    own[name] = PaperName(name, "introduced", 0.9, *_place(chunk, start, end), share=text.share(name))
+        acronyms += [(short, long, chunk) for short, long in short_forms(line)]
+    yield from own.values()
+    keys = {key_of(name) for name in own}
+    for short, long, chunk in acronyms:
+        content = set(tokenize(long))
+        is_own = key_of(short) in keys or key_of(long) in keys
+        is_of_title = content <= title and tokenize(long)[:1] == title_terms[:1]
+        is_coined = set(tokenize(long)[:1]) & title and not short.removesuffix("s").isupper()
+        if not is_own and (not (is_of_title or is_coined) or text.share(short) < OFTEN):
+            yield from _title_with(short, long, paper, text)
+            continue
+        for name in (short, long):
+            if _is_used(name, text) or (name == long and key_of(short) in keys):
+                at, base = max(chunk.text.find(name), 0), 0.85 if is_own else 0.7
+                how = "introduced" if is_own else "acronym"
+                yield PaperName(name, how, base, *_place(chunk, at, at + len(name)), share=text.share(name))
+
+
+def _title_with(short: str, long: str, paper: Paper, text: _OwnText) -> Iterator[PaperName]:
+    """A short title with an acronym for what it stands for: "Neural ODEs"."""
+    title, long = title_of(paper), long.removesuffix("s")
+    at = title.casefold().find(long.casefold())
+    shorter = f"{title[:at]}{short.removesuffix('s')}{title[at + len(long) :]}"
+    if at >= 0 and 1 < len(shorter.split()) <= MOST_WORDS:
+        yield PaperName(shorter, "acronym", 0.85, *text.place(shorter), share=text.share(shorter))
+
+
+def _is_used(name: str, text: _OwnText) -> bool:
+    share = text.share(name)
+    fewest = min(FEWEST_PASSAGES, len(text.passages)) / max(len(text.passages), 1)
+    least = LEAST_SHARE if is_shaped(name) or len(words_of(name)) > 1 else LEAST_SHARE_OF_WORD
+    return share >= max(fewest, least) and not text.is_plain_word(name)
+
+
+def _of_file(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
+    """The file's name without its numbers at the end: "neural_ode_1806.07366.pdf" is "neural ode"."""
+    words = _WORD.findall(PurePath(paper.file).stem)
+    while words and any(letter.isdigit() for letter in words[-1]):
+        words.pop()
+    name = " ".join(words)
+    share = text.share(name)
+    if name and (len(words) > 1 or (share and not text.is_plain_word(name))):
+        yield PaperName(name, "file", 0.7, 0, 0, 0, share=share or 1.0)
+
+
+def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
+    """The first author's family name; who else and which years may stand beside it is in `detail`."""
+    known = paper.metadata
+    if not known.authors:
+        return
+    families = [last_name(author) for author in known.authors[:2]]
+    years = {str(known.year)} if known.year else set()
+    stamp = _ET_AL_YEAR.match(known.arxiv_id)
+    if stamp:
+        years.add(f"20{stamp[1]}")
+    second = families[1] if len(known.authors) == 2 else ""
+    if len(families[0]) >= _FEWEST_LETTERS:
+        page, start, end = text.place(known.authors[0])
+        yield PaperName(
+            families[0], AUTHORS[len(families) == 1], 0.9, page, start, end, detail=(second, *sorted(years))
+        )
+
+
+def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> Iterator[PaperName]:
+    """The names with what the keyword index counts of them in their own paper."""
+    terms = [tuple(dict.fromkeys(tokenize(name.name))) for name in found]
+    every = list(dict.fromkeys(term for each in terms for term in each))
+    counts = library.term_counts(every, ids, None) if every else None
+    for name, own in zip(found, terms, strict=True):
+        if counts is None:
+            yield name
+            continue
+        present = (counts.counts > 0).sum(axis=1).tolist()
+        by_term = dict(zip(counts.terms, present, strict=True))
+        yield replace(name, indexed=tuple(by_term[term] for term in own))

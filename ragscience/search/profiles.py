@@ -1,0 +1,141 @@
+"""The table of search profiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Profile
+
+__all__ = ["LLM_DEPTH", "LLM_KEPT", "PROFILE_NAMES", "all_profiles", "profile_named", "read_by_llm", "with_graph"]
+
+PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced")
+LLM_DEPTH, LLM_KEPT = 10, 5
+"""How many passages an LLM scores, and how many of them are kept: the graph guide's numbers."""
+GRAPH_SHARES = (("graph", 0.20), ("gear", 0.15))
+"""Weights of the graph's two scores, out of 1 (the production notes)."""
+EVERY_PASSAGE = 1000
+"""Candidates in place of "all that contain a word of the question": far more than the ten that are kept."""
+
+_FIXED = (
+    Profile(
+        name="rrf",
+        dense_candidates=20,
+        bm25_candidates=20,
+        fusion="rrf",
+        dense_weight=1.0,
+        bm25_weight=1.0,
+        rerank_depth=20,
+        top_k=5,
+        about="Combines the two searches by rank (reciprocal rank fusion); scores are not compared.",
+    ),
+    Profile(
+        name="even",
+        dense_candidates=3 * LLM_DEPTH,
+        bm25_candidates=EVERY_PASSAGE,
+        fusion="by-max",
+        dense_weight=0.5,
+        bm25_weight=0.5,
+        rerank_depth=LLM_DEPTH,
+        top_k=LLM_KEPT,
+        prefilter=LLM_DEPTH,
+        llm_reranks=True,
+        corrective=True,
+        about="Meaning and words count the same; an LLM, if there is one, scores the ten best and judges the result.",
+    ),
+    Profile(
+        name="deep",
+        dense_candidates=100,
+        bm25_candidates=60,
+        fusion="weighted",
+        dense_weight=0.45,
+        bm25_weight=0.20,
+        rerank_depth=80,
+        top_k=12,
+        prefilter=80,
+        more_weights=GRAPH_SHARES,
+        rerank_batch=8,
+        about="Many candidates and many passages, with the knowledge graph if there is one.",
+    ),
+    Profile(
+        name="balanced",
+        dense_candidates=20,
+        bm25_candidates=20,
+        fusion="weighted",
+        dense_weight=0.5,
+        bm25_weight=0.5,
+        rerank_depth=0,
+        top_k=4,
+        about="Meaning and words count the same, without a reranker: for collections of abstracts.",
+    ),
+)
+"""The profiles whose numbers are not settings."""
+
+
+def all_profiles(*, candidates: int, top_k: int, dense_weight: float, bm25_weight: float) -> tuple[Profile, ...]:
+    """Every profile, in the order of PROFILE_NAMES; the arguments are the settings that `default` is made from."""
+    default = Profile(
+        name="default",
+        dense_candidates=candidates,
+        bm25_candidates=candidates,
+        fusion="weighted",
+        dense_weight=dense_weight,
+        bm25_weight=bm25_weight,
+        rerank_depth=candidates,
+        top_k=top_k,
+        about="Meaning counts more than words; the numbers are settings.",
+    )
+    return (default, *_FIXED)
+
+
+def profile_named(
+    name: str, *, candidates: int, top_k: int, dense_weight: float, bm25_weight: float, wanted: int | None
+) -> Profile:
+    """The profile `name` of `all_profiles`.
+
+    `wanted` is the requested number of passages, or None for the profile's own; the candidate lists grow
+    with it, so that 50 requested are 50 found. Raises UsageError for a name that is not in the table.
+    """
+    table = all_profiles(candidates=candidates, top_k=top_k, dense_weight=dense_weight, bm25_weight=bm25_weight)
+    found = next((profile for profile in table if profile.name == name), None)
+    if found is None:
+        raise UsageError(f"There is no profile {name!r}.", f"Take one of: {', '.join(PROFILE_NAMES)}.")
+    if wanted is None:
+        return found
+    return replace(
+        found,
+        top_k=wanted,
+        dense_candidates=max(found.dense_candidates, wanted),
+        bm25_candidates=max(found.bm25_candidates, wanted),
+        rerank_depth=max(found.rerank_depth, wanted) if found.rerank_depth else 0,
+        # Twice: some of them repeat others and are left out.
+        prefilter=max(found.prefilter, 2 * wanted) if found.prefilter else 0,
+    )
+
+
+def with_graph(profile: Profile) -> Profile:
+    """The profile with the knowledge graph's scores added, with the weights of the production notes.
+
+    A profile that already weighs further sources is unchanged.
+    """
+    if profile.more_weights:
+        return profile
+    rest = 1.0 - sum(share for _, share in GRAPH_SHARES)
+    both = profile.dense_weight + profile.bm25_weight
+    return replace(
+        profile,
+        dense_weight=profile.dense_weight * rest,
+        bm25_weight=profile.bm25_weight * rest,
+        more_weights=tuple((name, share * both) for name, share in GRAPH_SHARES),
+    )
+
+
+def read_by_llm(profile: Profile, *, wanted: int | None) -> Profile:
+    """The profile with an LLM as the reranker: it scores LLM_DEPTH passages, and LLM_KEPT, or `wanted`, are kept."""
+    return replace(
+        profile,
+        rerank_depth=LLM_DEPTH,
+        top_k=LLM_KEPT if wanted is None else wanted,
+        rerank_batch=0,
+        llm_reranks=True,
+    )

@@ -1,0 +1,177 @@
+"""Words of a question that no passage has, and the library's own words that they may be misspellings of.
+
+The keyword index has hashes of stems, no list of words. So the words one edit away from the one that was written are
+made and looked up (Norvig 2007, "How to Write a Spelling Corrector"), a few hundred for a word, however large the
+library is; the best is taken only where a passage has it as it is spelled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+from ragscience.core.question_language import language_of
+from ragscience.core.tokenizing import tokenize
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
+__all__ = ["Correction", "corrected", "one_edit_away"]
+
+SHORTEST = 5
+"""Letters of a word that is corrected: shorter ones, and names of letters and digits, are too near to others."""
+LONGEST = 24
+SHORTEST_PART = 3
+"""Letters of each word that a compound is taken apart into."""
+FEWEST_PASSAGES = 2
+"""That have the word: what one passage has may be a misspelling itself."""
+MOST_WORDS = 4
+"""Of a question, that are looked for."""
+_LOOKED_INTO = 8
+"""Passages in which the word must stand as it is spelled."""
+_TRIED = 3
+"""Candidates whose passages are read."""
+
+_WORD = re.compile(r"(?<![\w’'.+/-])[A-Za-z]+(?![\w’'+/-])")
+_NEXT = re.compile(r" ([A-Za-z]+)\b")
+_IN_PASSAGE = re.compile(r"[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A word of a question, `question[start:end]`, and what was meant by it."""
+
+    written: str
+    meant: str
+    start: int
+    end: int
+
+    @property
+    def note(self) -> str:
+        """For the user, a sentence."""
+        return f"Searched ‘{self.meant}’ for ‘{self.written}’, which no paper has."
+
+
+def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...]]:
+    """The question with its misspelt words corrected, and what was corrected.
+
+    A word is misspelt where no passage has its stem and it is no common English word. It is taken for the word one
+    insertion, deletion, replacement or transposition away that most passages have, else for the two words that it is
+    written together from, else for the one that it makes with the word behind it. Numbers, short words and what has
+    digits or hyphens in it stay; a word with a capital is corrected to one that the passages write with a capital,
+    and one with a capital inside ("FlashAttention") to one with the same capitals.
+    A question in another language stays as it is.
+    """
+    if language_of(question):
+        return question, ()
+    written = [match for match in _WORD.finditer(question) if SHORTEST <= len(match[0]) <= LONGEST]
+    unknown = _unknown([match[0] for match in written], library)
+    found: list[Correction] = []
+    for match in (each for each in written if each[0] in unknown):
+        if len(found) == MOST_WORDS:
+            break
+        start, end = match.span()
+        meant = _meant(match[0], library, is_name=match[0][0].isupper() and start > 0)
+        if not meant and (joined := _NEXT.match(question, end)):
+            meant, end = _known_as(match[0] + joined[1], library), end + len(joined[0])
+        if meant:
+            found.append(Correction(question[start:end], meant, start, end))
+    for each in reversed(found):
+        question = question[: each.start] + each.meant + question[each.end :]
+    return question, tuple(found)
+
+
+def one_edit_away(word: str) -> Iterator[str]:
+    """All strings one insertion, deletion, replacement (of a-z) or transposition of neighbours away, some twice.
+
+    None is the word with a letter more at its end: that is another word as often ("transferrin", "transferring").
+    """
+    for i in range(len(word)):
+        before, letter, behind = word[:i], word[i], word[i + 1 :]
+        yield before + behind
+        yield from (before + other + behind for other in ascii_lowercase if other != letter)
+        yield from (before + other + letter + behind for other in ascii_lowercase)
+        if behind:
+            yield before + behind[0] + letter + behind[1:]
+
+
+def _unknown(words: Sequence[str], library: Store) -> set[str]:
+    if not words:
+        return set()
+    absent = {word for word, passages in zip(words, _passages(words, library), strict=True) if not passages}
+    if not absent:
+        return absent
+    from ragscience.models.common_words import common_words
+
+    return {word for word in absent if word.lower() not in common_words()}
+
+
+def _passages(words: Sequence[str], library: Store) -> list[int]:
+    """How many passages have the stem of each word; 0 for a stop word."""
+    stems = [next(iter(tokenize(word)), "") for word in words]
+    counts = library.term_counts(stems, (), None)
+    known = dict(zip(counts.terms, counts.frequencies.tolist(), strict=True)) | {"": 0}
+    return [known[stem] for stem in stems]
+
+
+def _meant(word: str, library: Store, *, is_name: bool) -> str:
+    lower = word.lower()
+    of_stem: dict[str, list[str]] = {}
+    for variant in sorted(set(one_edit_away(lower))):
+        of_stem.setdefault(next(iter(tokenize(variant)), ""), []).append(variant)
+    passages = dict(zip(of_stem, _passages([variants[0] for variants in of_stem.values()], library), strict=True))
+    likely = sorted(
+        (stem for stem in of_stem if passages[stem] >= FEWEST_PASSAGES),
+        key=lambda stem: (stem[0] != lower[0], -passages[stem], stem),
+    )
+    for stem in likely[:_TRIED]:
+        spelled = _as_spelled(of_stem[stem], library)
+        if spelled and (not is_name or not spelled.islower()) and _may_be_coined(word, spelled):
+            return spelled if is_name else spelled.lower()
+    return "" if is_name else _two_words(lower, library)
+
+
+def _may_be_coined(word: str, spelled: str) -> bool:
+    """Whether a name with capitals inside has the same ones in `spelled`: QLoRA is not a misspelt LoRA."""
+    return not _is_coined(word) or [each for each in word if each.isupper()] == [c for c in spelled if c.isupper()]
+
+
+def _is_coined(word: str) -> bool:
+    """Whether it has capitals behind its first letter and small letters, too, as coined names do."""
+    return not word[1:].islower() and not word.isupper()
+
+
+def _two_words(word: str, library: Store) -> str:
+    """The two words that it is written together from, where they stand beside each other in a passage; else ""."""
+    cuts = [(word[:i], word[i:]) for i in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)]
+    if not cuts:
+        return ""
+    passages = _passages([part for cut in cuts for part in cut], library)
+    both = [min(passages[2 * i], passages[2 * i + 1]) for i in range(len(cuts))]
+    best = sorted((i for i in range(len(cuts)) if both[i] >= FEWEST_PASSAGES), key=lambda i: -both[i])
+    for one, other in (cuts[i] for i in best[:_TRIED]):
+        texts = " ".join(_read(f"{one} {other}", library)).lower()
+        if f" {one} {other}" in texts or f"{one}-{other}" in texts:
+            return f"{one} {other}"
+    return ""
+
+
+def _known_as(word: str, library: Store) -> str:
+    (passages,) = _passages([word], library)
+    return _as_spelled([word.lower()], library) if passages >= FEWEST_PASSAGES else ""
+
+
+def _as_spelled(variants: Sequence[str], library: Store) -> str:
+    """What the passages have most often of some words of one stem, as they write it; "" where they have none."""
+    wanted = frozenset(variants)
+    spelled = [each for text in _read(variants[0], library) for each in _IN_PASSAGE.findall(text)]
+    spelled = [each for each in spelled if each.lower() in wanted]
+    return max(sorted(set(spelled)), key=spelled.count) if spelled else ""
+
+
+def _read(words: str, library: Store) -> list[str]:
+    ids, _ = library.search_keywords(words, _LOOKED_INTO, None)
+    return [chunk.text for chunk in library.chunks(ids.tolist())]

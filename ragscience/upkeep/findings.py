@@ -1,0 +1,72 @@
+"""What a check finds, and how many findings of one kind are listed."""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from ragscience.core.answer_output import Output
+from ragscience.core.errors import RagScienceError
+
+__all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
+
+Severity = Literal["ok", "info", "warning", "error"]
+SEVERITIES: tuple[Severity, ...] = ("ok", "info", "warning", "error")
+"""From harmless to grave."""
+FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check."""
+
+    area: str
+    """"disk", "database", "papers", …"""
+    severity: Severity
+    message: str
+    remedy: str = ""
+    """What to do about it, with the command; empty where nothing is to be done."""
+
+
+class DoctorOutput(Output):
+    """`doctor`."""
+
+    worst: Severity
+    findings: Sequence[Finding]
+
+
+def worst(findings: Sequence[Finding]) -> Severity:
+    """The gravest of their severities; "ok" for none."""
+    return max((finding.severity for finding in findings), key=SEVERITIES.index, default="ok")
+
+
+def few(findings: Iterable[Finding], what: str) -> Iterator[Finding]:
+    """The first ten, then the number of the others: "12 more papers …"."""
+    each = iter(findings)
+    last = None
+    for last in islice(each, FEW):
+        yield last
+    left = sum(1 for _ in each)
+    if left and last is not None:
+        yield Finding(last.area, last.severity, f"{left} more {what}.", last.remedy)
+
+
+def guarded(area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> Iterator[Finding]:
+    """The findings of `check(*given)`; an error that stops it is a finding, too."""
+    try:
+        yield from check(*given)
+    except RagScienceError as problem:
+        yield Finding(area, "error", problem.message, problem.fix)
+    except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        remedy = "Check the disk and the permissions; `python ingest.py rebuild` rebuilds everything."
+        yield Finding(area, "error", f"This could not be checked: {error}.", remedy)
+
+
+def quoted(path: Path | str) -> str:
+    """A path as a shell takes it."""
+    return shlex.quote(str(path))

@@ -1,0 +1,263 @@
+"""OpenTelemetry: a question's event becomes a tree of spans, sent where the standard OTEL_ variables say, else nowhere.
+
+OpenTelemetry is imported only where OTEL_TRACES_EXPORTER names an exporter. Variables:
+https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. Unlike there, no value means no
+exporter.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from ipaddress import ip_address
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.records import Stage, Step
+from ragscience.upkeep.question_event import STAGES, QuestionEvent
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+__all__ = ["Attributes", "Span", "SpanSender", "exporter_names", "open_spans", "span_tree"]
+
+Attributes = dict[str, str | int | float | bool]
+
+INSTALL = "Install what sends it: pip install -r requirements-telemetry.txt; or unset OTEL_TRACES_EXPORTER."
+FLUSH_SECONDS = 2.0
+"""The longest wait for a collector at the end."""
+_SLACK_SECONDS = 1e-5
+"""Each stage is timed with two clocks, and the times are rounded."""
+_PARENTS = {stage.name: stage.inside for stage in STAGES}
+_MODELS = {"embed": "embedder", "rerank": "reranker", "llm": "llm"}
+_OPERATIONS = {"search": "retrieval", "embed": "embeddings", "llm": "chat"}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span, in plain values."""
+
+    name: str
+    started: float
+    """Seconds since 1970."""
+    ms: float
+    parent: int | None
+    """Its index in the tuple; None of the root."""
+    attributes: Attributes
+
+
+def span_tree(event: QuestionEvent, *, with_questions: bool) -> tuple[Span, ...]:
+    """The question, the agent's steps, and each run of a stage; every span after its parent.
+
+    Attributes are those of OpenTelemetry's conventions for generative AI (`gen_ai.…`) where they fit, else
+    `ragscience.…`. They contain the question's words only `with_questions`.
+    """
+    spans = [Span(event.how, event.started, event.total_ms, None, _root_attributes(event, with_questions))]
+    spans += [
+        Span(step.node, step.started, step.seconds * 1000, 0, _step_attributes(step))
+        for step in sorted(event.steps, key=lambda each: each.started)
+        if step.started
+    ]
+    steps = list(range(1, len(spans)))
+    for stage in event.stages:
+        inside = _PARENTS.get(stage.name, "")
+        known = [number for number, span in enumerate(spans) if number and span.name == inside] if inside else steps
+        # The candidate that began last before the stage; the whole question without one.
+        begun = [number for number in known if spans[number].started <= stage.started + _SLACK_SECONDS]
+        parent = max(begun, key=lambda number: spans[number].started, default=0)
+        spans.append(Span(stage.name, stage.started, stage.ms, parent, _stage_attributes(stage, event, with_questions)))
+    last = max((span.started - event.started) * 1000 + span.ms for span in spans)
+    return (replace(spans[0], ms=last), *spans[1:])
+
+
+def _root_attributes(event: QuestionEvent, with_questions: bool) -> Attributes:
+    found: Attributes = {"ragscience.passages": event.passages, "ragscience.profile": event.profile}
+    if event.answer_id:
+        found |= {
+            "ragscience.answer_id": event.answer_id,
+            "ragscience.mode": event.mode,
+            "ragscience.refused": event.refused,
+            **{f"ragscience.citations.{verdict}": count for verdict, count in event.citations.items()},
+        }
+    if event.steps:
+        found |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "ragscience", **_usage(event)}
+    if event.error:
+        found = {"error.type": event.error}
+    if with_questions:
+        found["ragscience.question"] = event.question
+    return found
+
+
+def _step_attributes(step: Step) -> Attributes:
+    names = ("iteration", "by", "searches", "llm_calls", "tool_calls", "tokens")
+    return {f"ragscience.step.{name}": getattr(step, name) for name in names}
+
+
+def _stage_attributes(stage: Stage, event: QuestionEvent, with_questions: bool) -> Attributes:
+    """What the conventions have for a search, for the question's vector and for the chat model."""
+    found: Attributes = {}
+    if model := event.models.get(_MODELS.get(stage.name, "")):
+        found["gen_ai.request.model"] = model
+    if operation := _OPERATIONS.get(stage.name):
+        found["gen_ai.operation.name"] = operation
+    if stage.name == "search" and with_questions and not event.steps:
+        found["gen_ai.retrieval.query.text"] = event.searched
+    if stage.name == "llm":
+        found |= {"gen_ai.provider.name": "ollama", **({} if event.steps else _usage(event))}
+    return found
+
+
+def _usage(event: QuestionEvent) -> dict[str, int]:
+    names = {"prompt": "gen_ai.usage.input_tokens", "answer": "gen_ai.usage.output_tokens"}
+    return {name: event.tokens[kind] for kind, name in names.items() if kind in event.tokens}
+
+
+def exporter_names(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The names in OTEL_TRACES_EXPORTER but "none"; empty where it is unset or OTEL_SDK_DISABLED is true."""
+    if environment.get("OTEL_SDK_DISABLED", "").strip().casefold() == "true":
+        return ()
+    names = [name.strip() for name in environment.get("OTEL_TRACES_EXPORTER", "").split(",")]
+    return tuple(dict.fromkeys(name for name in names if name and name != "none"))
+
+
+def open_spans(environment: Mapping[str, str], *, with_questions: bool, offline: bool) -> SpanSender | None:
+    """The sender of spans where the environment asks for one; else None, and nothing is imported.
+
+    Raises UsageError where the package or the exporter is not installed, and where `offline` forbids the endpoint.
+    """
+    names = exporter_names(environment)
+    if not names:
+        return None
+    if offline:
+        _check_local(names, environment)
+    try:
+        import opentelemetry.sdk.trace  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"OTEL_TRACES_EXPORTER is {names[0]}, but OpenTelemetry is not installed.", INSTALL) from error
+    return SpanSender([_exporter(name, environment) for name in names], environment, with_questions=with_questions)
+
+
+def _exporter(name: str, environment: Mapping[str, str]) -> SpanExporter:
+    from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+    if name == "console":
+        return ConsoleSpanExporter(out=sys.stderr)  # stdout is for the answer
+    protocol = "grpc" if _otlp(environment, "PROTOCOL") == "grpc" else "http"
+    entry = f"otlp_proto_{protocol}" if name == "otlp" else name
+    found = list(entry_points(group="opentelemetry_traces_exporter", name=entry))
+    if not found:
+        raise UsageError(f"OTEL_TRACES_EXPORTER names {name!r}, and no such exporter is installed.", INSTALL)
+    try:
+        exporter: SpanExporter = found[0].load()()
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"The exporter {name} of OTEL_TRACES_EXPORTER does not start: {error}.", INSTALL) from error
+    return exporter
+
+
+def _otlp(environment: Mapping[str, str], what: str) -> str:
+    return environment.get(f"OTEL_EXPORTER_OTLP_TRACES_{what}") or environment.get(f"OTEL_EXPORTER_OTLP_{what}") or ""
+
+
+def _check_local(names: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raise UsageError where one of the exporters would send spans to another machine."""
+    endpoint = _otlp(environment, "ENDPOINT") or "http://localhost:4318"
+    host = urlsplit(endpoint if "//" in endpoint else f"//{endpoint}").hostname or ""
+    away = [name for name in names if name != "console" and not (name == "otlp" and _is_this_machine(host))]
+    if away:
+        where = f" to {host}" if away[0] == "otlp" else ""
+        raise UsageError(
+            f"OTEL_TRACES_EXPORTER={away[0]} would send spans{where}, and --offline forbids it.",
+            "Unset OTEL_TRACES_EXPORTER, or leave --offline out.",
+        )
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class SpanSender:
+    """Makes spans with a tracer provider of its own; no other code of the process is traced."""
+
+    def __init__(
+        self, exporters: Sequence[SpanExporter], environment: Mapping[str, str], *, with_questions: bool
+    ) -> None:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
+        from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+
+        class Ids(RandomIdGenerator):
+            """Gives the next root the trace id of its question."""
+
+            trace_id = 0
+
+            def generate_trace_id(self) -> int:
+                return self.trace_id
+
+        # A collector that does not answer is reported once, when it is given up, and not at every attempt.
+        logging.getLogger("opentelemetry").setLevel(logging.ERROR)
+        self._with_questions = with_questions
+        self._exporters = tuple(exporters)
+        self._gave_up = False
+        self._ids = Ids()
+        attributes = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in attributes
+        resource = Resource.create({} if is_named else {"service.name": "ragscience"})
+        self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
+        for exporter in exporters:
+            processor = SimpleSpanProcessor if isinstance(exporter, ConsoleSpanExporter) else BatchSpanProcessor
+            self._provider.add_span_processor(processor(exporter))
+        self._tracer = self._provider.get_tracer("ragscience")
+        self._lock = Lock()
+
+    def record(self, event: QuestionEvent) -> None:
+        """Make the spans of one question, under its trace id, with the times that were measured."""
+        from opentelemetry.context import Context
+        from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+
+        contexts: list[Context] = []
+        made: list[tuple[Any, int]] = []
+        for span in span_tree(event, with_questions=self._with_questions):
+            start = round(span.started * 1_000_000) * 1000  # nanoseconds
+            with self._lock:  # two threads may record at once, and the trace id is taken by the next root
+                self._ids.trace_id = int(event.trace_id, 16)
+                one = self._tracer.start_span(
+                    span.name,
+                    context=Context() if span.parent is None else contexts[span.parent],
+                    kind=SpanKind.CLIENT if span.name == "llm" else SpanKind.INTERNAL,
+                    attributes=span.attributes,
+                    start_time=start,
+                )
+            if span.parent is None and event.error:
+                one.set_status(StatusCode.ERROR, event.error)
+            contexts.append(set_span_in_context(one, Context()))
+            made.append((one, start + round(span.ms * 1000) * 1000))
+        for one, end in reversed(made):
+            one.end(end_time=end)
+
+    def close(self) -> None:
+        """Send the pending spans. Raises RagScienceError where that takes longer than FLUSH_SECONDS."""
+        # The SDK's own limits are not kept while an exporter waits for its next attempt (opentelemetry-python #4568).
+        limit = Timer(FLUSH_SECONDS, self._give_up)
+        limit.daemon = True
+        limit.start()
+        self._provider.shutdown()
+        limit.cancel()
+        if self._gave_up:
+            raise RagScienceError(
+                f"The collector did not take the spans within {FLUSH_SECONDS:g} s.",
+                "Check that it runs at OTEL_EXPORTER_OTLP_ENDPOINT.",
+            )
+
+    def _give_up(self) -> None:
+        self._gave_up = True
+        for exporter in self._exporters:
+            exporter.shutdown()

@@ -1,0 +1,216 @@
+"""Counts for Prometheus, in a text file that the node exporter's textfile collector reads.
+
+A process that answers one question and ends cannot be scraped. Its counts are added to those in the file, under a
+lock, and the file is replaced in one step. Metric names: https://prometheus.io/docs/practices/naming/.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
+
+from ragscience.core.errors import UsageError
+from ragscience.upkeep.question_event import QuestionEvent
+
+__all__ = ["BUCKETS", "FAMILIES", "Family", "MetricsFile", "metrics_text"]
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, float("inf"))
+"""Upper bounds in seconds: from a search in memory to a local chat model's long answer."""
+
+LOCK_SECONDS = 5.0
+"""The longest wait for another process that writes; then the counts wait for the next question."""
+
+PAUSE_SECONDS = 10.0
+"""Between two writes of one process. A process that is killed loses the counts of at most so many seconds."""
+
+
+class Family(NamedTuple):
+    """One metric."""
+
+    kind: Literal["counter", "histogram"]
+    name: str
+    help: str
+    label: str = ""
+    initial: tuple[str, ...] = ()
+    """Values of the label that are in the file from the beginning, at 0, so that the first count shows as a rise."""
+
+
+FAMILIES = (
+    Family("counter", "ragscience_questions_total", "Questions asked.", "how", ("ask", "agent", "search")),
+    Family("counter", "ragscience_answers_total", "Answers, refusals among them.", "mode", ("llm", "extractive")),
+    Family("counter", "ragscience_refusals_total", "Answers that refuse.", "mode", ("llm", "extractive")),
+    Family("counter", "ragscience_failures_total", "Questions that ended with an error.", "error"),
+    Family("counter", "ragscience_citations_total", "Citations checked.", "verdict", ("supported", "unsupported")),
+    Family("counter", "ragscience_sentences_total", "Sentences of answers checked.", "verdict",
+           ("supported", "weak", "unsupported", "no-claim", "quote")),
+    Family("counter", "ragscience_passages_total", "Passages found."),
+    Family("counter", "ragscience_tokens_total", "Tokens that the chat model took.", "kind", ("prompt", "answer")),
+    Family("histogram", "ragscience_question_duration_seconds", "Time of a whole question.", "how"),
+    Family("histogram", "ragscience_stage_duration_seconds", "Time of one run of a stage.", "stage"),
+)  # fmt: skip
+
+_Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+"""Values by the sample's name and its sorted labels."""
+
+
+class _Counts(Collector):
+    """The metrics of questions, added to the samples that a file has already."""
+
+    def __init__(self, events: Iterable[QuestionEvent], before: _Samples) -> None:
+        self._before = before
+        self._registry = CollectorRegistry()
+        metrics: dict[str, Counter | Histogram] = {}
+        for kind, name, about, label, initial in FAMILIES:
+            metric_type = Counter if kind == "counter" else partial(Histogram, buckets=BUCKETS)
+            metrics[name] = metric_type(name, about, [label] if label else [], registry=self._registry)
+            for value in initial:
+                metrics[name].labels(value)
+        for name, label, number in (each for event in events for each in _numbers(event)):
+            metric = metrics[f"ragscience_{name}"]
+            child = metric.labels(label) if label else metric
+            child.inc(number) if isinstance(child, Counter) else child.observe(number)
+
+    def collect(self) -> Iterator[Metric]:
+        """The families with all their samples: those of the file plus those of the questions."""
+        for own in self._registry.collect():
+            family = Metric(own.name, own.documentation, own.type)
+            samples = {key: value for key, value in self._before.items() if _family_of(key[0]) == own.name}
+            for sample in own.samples:
+                if not sample.name.endswith("_created"):
+                    key = sample.name, tuple(sorted(sample.labels.items()))
+                    samples[key] = samples.get(key, 0) + sample.value
+            for (name, labels), value in samples.items():
+                family.add_sample(name, dict(labels), value)
+            yield family
+
+
+def _numbers(event: QuestionEvent) -> Iterator[tuple[str, str, float]]:
+    """(metric, label's value, number to add or seconds to observe) of one question."""
+    yield "questions_total", event.how, 1
+    yield "passages_total", "", event.passages
+    if event.answer_id:
+        yield "answers_total", event.mode, 1
+        yield "refusals_total", event.mode, event.refused
+        yield from (("citations_total", verdict, count) for verdict, count in event.citations.items())
+        yield from (("sentences_total", verdict, count) for verdict, count in event.sentences.items())
+        yield from (("tokens_total", kind, event.tokens.get(kind, 0)) for kind in ("prompt", "answer"))
+    if event.error:
+        yield "failures_total", event.error, 1
+    yield "question_duration_seconds", event.how, event.total_ms / 1000
+    yield from (("stage_duration_seconds", stage.name, stage.ms / 1000) for stage in event.stages)
+
+
+def _family_of(sample: str) -> str:
+    """`x` of a sample `x_total`, `x_bucket`, `x_sum` or `x_count`."""
+    return sample.rpartition("_")[0]
+
+
+def metrics_text(event: QuestionEvent) -> str:
+    """The text of a metrics file that counts one question."""
+    return generate_latest(_Counts([event], {})).decode()
+
+
+def _parsed(text: str) -> _Samples:
+    """The samples of a metrics file. Raises ValueError or IndexError if it is not a metrics file of this program."""
+    known = {family.name.removesuffix("_total") for family in FAMILIES}
+    samples: _Samples = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if _family_of(sample.name) not in known:
+                raise ValueError(sample.name)
+            labels = dict(sample.labels)
+            if labels.get("le", "+Inf") != "+Inf":
+                labels["le"] = str(float(labels["le"]))  # version 0.1 wrote "1" where this one writes "1.0"
+            samples[sample.name, tuple(sorted(labels.items()))] = sample.value
+    return samples
+
+
+def _lock(handle: int) -> None:
+    """Wait until no other process writes the file. Raises BlockingIOError after LOCK_SECONDS."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Replace the file in one step. The folder may be everybody's: nobody can have put a link under the name."""
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class MetricsFile:
+    """A metrics file that this process adds to: at once, then every PAUSE_SECONDS at most, and at the end."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read what is there; `clock` gives seconds.
+
+        Raises UsageError where the file cannot be read or written, or is not a metrics file of ours.
+        """
+        self._clock = clock
+        self._written: float | None = None
+        self._path = Path(os.path.realpath(path))
+        if self._path.exists() and not self._path.is_file():
+            raise UsageError(f"{path} is not a file.", "Give --metrics (RAG_METRICS_FILE) the name of a file.")
+        self._pending: list[QuestionEvent] = []
+        try:
+            self._write()
+        except OSError as error:
+            raise UsageError(
+                f"The metrics file {path} cannot be written: {error.strerror}.",
+                "Use another file for --metrics (RAG_METRICS_FILE).",
+            ) from error
+
+    def record(self, event: QuestionEvent) -> None:
+        """Count one question. Raises OSError or UsageError; counts that were not written are kept for later."""
+        self._pending.append(event)
+        if self._written is None or self._clock() - self._written >= PAUSE_SECONDS:
+            self.close()
+
+    def close(self) -> None:
+        """Write the pending counts. Raises OSError or UsageError."""
+        if self._pending:
+            # An attempt counts: a file that cannot be written is not tried at every question.
+            self._written = self._clock()
+            self._write()
+
+    def _write(self) -> None:
+        """Add the pending counts to those of the file, under a lock that other processes keep, too."""
+        handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            _lock(handle)
+            _replace(self._path, generate_latest(_Counts(self._pending, self._read())))
+            self._pending = []
+        finally:
+            os.close(handle)
+
+    def _read(self) -> _Samples:
+        try:
+            return _parsed(self._path.read_bytes().decode())
+        except FileNotFoundError:
+            return {}
+        except (ValueError, IndexError) as error:
+            raise UsageError(
+                f"{self._path} is not a metrics file of this program.",
+                "Give --metrics (RAG_METRICS_FILE) the name of a new file, or delete this one.",
+            ) from error

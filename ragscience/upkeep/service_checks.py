@@ -1,0 +1,102 @@
+"""Checks of models and servers: which models are there, without loading one, and what the network can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from ragscience.core.counts import counted
+from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.models.model_choice import Choice
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.openai_api import OpenAIServer
+from ragscience.upkeep.findings import Finding
+
+__all__ = ["models", "network", "torch_model"]
+
+_SECONDS = 10.0
+_NO_OLLAMA = "Start it with `ollama serve`, or set RAG_OLLAMA_URL; without it, answers are made of quotes."
+
+
+def models(
+    parts: Mapping[str, Callable[[], Choice[Any]]], needed: Collection[str], ollama: Ollama
+) -> Iterator[Finding]:
+    """A finding for each part ("embedder", "reranker", "answer"), made of its choice.
+
+    A model that is missing is an error for the parts of `needed`, else an info.
+    """
+    for part, choose in parts.items():
+        try:
+            choice = choose()
+        except (ModelProblem, LibraryUnavailable) as problem:
+            yield Finding("models", "error" if part in needed else "info", f"{part}: {problem.message}", problem.fix)
+            continue
+        if choice.model is None:
+            yield Finding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
+            continue
+        name = choice.model.identity.model if part == "embedder" else choice.model.name
+        window = _window(part, choice.model, ollama)
+        reads = f"; it reads {window} tokens at once" if window else ""
+        yield Finding("models", "ok", f"{part}: {name} ({choice.why}){reads}.", choice.warning)
+
+
+def torch_model(name: str) -> Finding:
+    """Whether the files of the embedder of sentence-transformers are there. Raises ModelProblem."""
+    from ragscience.models.cross_encoder import find_on_this_machine
+
+    folder = find_on_this_machine(name)
+    if folder is None:
+        remedy = "Name its folder in RAG_EMBEDDING_MODEL."
+        return Finding("models", "error", f"embedder: {name} is not on this machine.", remedy)
+    return Finding("models", "ok", f"embedder: {name} (its files are in {folder}).")
+
+
+def _window(part: str, model: Any, ollama: Ollama) -> int | None:
+    """Tokens; None where it is not known without loading the model."""
+    from ragscience.models.cross_encoder import PAIR_TOKENS, OnnxCrossEncoder
+    from ragscience.models.minilm import WINDOW_TOKENS
+
+    if part == "answer":
+        return int(model.window)
+    if part == "reranker":
+        return PAIR_TOKENS if isinstance(model, OnnxCrossEncoder) else None
+    if model.identity.provider == "embedded":
+        return WINDOW_TOKENS + 2  # with the two special tokens
+    try:
+        return ollama.show(model.identity.model).context_length if model.identity.provider == "ollama" else None
+    except ModelProblem:
+        return None
+
+
+def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[Finding]:
+    """Whether arXiv's API, Ollama and the servers with OpenAI's API answer, by one small request each."""
+    yield _arxiv(arxiv_url)
+    for server in servers:
+        if server.status.running:
+            models = counted(len(server.status.models), "model")
+            yield Finding("network", "ok", f"The server at {server.shown} answers and has {models}.")
+        else:
+            why = server.status.why
+            yield Finding("network", "warning", f"{why[:1].upper()}{why[1:]}.", server.remedy)
+    if ollama.status.running:
+        yield Finding("network", "ok", f"Ollama {ollama.status.version} answers at {ollama.shown}.")
+    else:
+        why = ollama.status.why
+        yield Finding("network", "info", f"{why[:1].upper()}{why[1:]}.", _NO_OLLAMA)
+
+
+def _arxiv(url: str) -> Finding:
+    import httpx
+
+    host = urlsplit(url).netloc
+    remedy = f"`curl -I {url}` shows more; until then `python ingest.py fetch` cannot be used."
+    headers = {"User-Agent": "ragscience-doctor"}
+    try:
+        code = httpx.head(url, headers=headers, timeout=_SECONDS, follow_redirects=True).status_code
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        return Finding("network", "warning", f"{host} cannot be reached: {error}.", remedy)
+    # A request without a query may be refused: the server still responds.
+    if code >= 500 or code in (403, 429):
+        return Finding("network", "warning", f"{host} answers with HTTP {code}.", "Try again in a few minutes.")
+    return Finding("network", "ok", f"{host} can be reached.")
