@@ -28,7 +28,7 @@ from ragscience.library.element_rows import pack_sketch
 from ragscience.library.row_checksums import mark_papers, row_checksum, seal, seal_meta, sum_papers
 from ragscience.library.store import Home, Library, text_hash
 from ragscience.models.token_codes import CODE_BYTES
-from ragscience.search.paper_names import PaperNames
+from ragscience.search.names import PaperNames
 
 __all__ = [
     "MadeBy",

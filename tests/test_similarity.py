@@ -17,7 +17,7 @@ from ragscience.library.similarity import (
     near_duplicates,
     overlap_of,
 )
-from ragscience.reading.metadata import metadata_of
+from ragscience.reading.paper_metadata import metadata_of
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 NOBODY = Metadata()

@@ -1,4 +1,4 @@
-"""Makes the table of ragscience/reading/legibility.py: how rare each pair of letters is in languages of Latin script.
+"""Makes the table of ragscience/reading/text_cleaning.py: how rare each pair of letters is in Latin script.
 
     python tools/make_letter_pairs.py FOLDER
 

@@ -15,8 +15,8 @@ from ragscience.core.records import Found, Turn
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
     from ragscience.models.model_protocols import ChatModel, Reranker
-    from ragscience.search.paper_names import PaperNames
-    from ragscience.search.retrieval import WordPresence
+    from ragscience.search.names import PaperNames
+    from ragscience.search.token_matches import WordPresence
 
 __all__ = ["AnswerContext", "AnswerRequest", "Searcher"]
 

@@ -17,8 +17,8 @@ from ragscience.ask.question_needs import needs_of
 from ragscience.core.records import Found
 
 if TYPE_CHECKING:
-    from ragscience.search.paper_names import PaperNames
-    from ragscience.search.retrieval import WordPresence
+    from ragscience.search.names import PaperNames
+    from ragscience.search.token_matches import WordPresence
 
 __all__ = ["MODEL", "LookedFor", "confidence", "look_for", "probability", "signs"]
 

@@ -20,7 +20,7 @@ from ragscience.core.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
-    from ragscience.search.retrieval import TokenMatches
+    from ragscience.search.token_matches import TokenMatches
 
 __all__ = ["Choice", "Matcher", "Readers", "ScoredUnit", "extract", "extract_parts", "lead_line", "quoted"]
 

@@ -17,7 +17,7 @@ from ragscience.core.records import Hit
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 
 if TYPE_CHECKING:
-    from ragscience.search.retrieval import WordPresence
+    from ragscience.search.token_matches import WordPresence
 
 __all__ = ["Sought", "Thing", "missing_sentences", "sought", "things_of"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Block, Filters, Found, Hit, Paper
 from ragscience.library.filter_selection import papers_allowed
-from ragscience.search.paper_names import PaperNames
+from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store

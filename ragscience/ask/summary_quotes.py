@@ -11,7 +11,7 @@ from functools import cached_property
 from ragscience.ask.paper_text import PaperText, Sentence
 from ragscience.ask.summary_cues import ASPECTS, Aspect, zone_of
 from ragscience.core.tokenizing import terms
-from ragscience.search.paper_names import PaperNames
+from ragscience.search.names import PaperNames
 
 __all__ = ["SummaryQuotes", "is_sentence", "tells_what"]
 

@@ -29,7 +29,7 @@ from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
 
 if TYPE_CHECKING:
-    from ragscience.search.retrieval import TokenMatches
+    from ragscience.search.token_matches import TokenMatches
 
 __all__ = ["Asked", "Piece", "features_of", "pieces_of", "score_of"]
 

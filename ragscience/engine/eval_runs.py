@@ -32,7 +32,7 @@ from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
 from ragscience.evaluation.failed_questions import FAILURES, failed_questions, pages_of
 from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, drafts, worded
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
-from ragscience.search.retrieval import PROFILE_NAMES
+from ragscience.search.profiles import PROFILE_NAMES
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

@@ -17,7 +17,7 @@ from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored,
 from ragscience.library.duplicates import Duplicate, duplicates_of
 from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
 from ragscience.models.embedding_batches import embed_batch
-from ragscience.search.paper_names import PaperNames
+from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from threading import Event as Flag

@@ -520,7 +520,7 @@ class Engine:
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""
         from ragscience.engine.question_profiles import QuestionProfiles
-        from ragscience.search.retrieval import PROFILE_NAMES
+        from ragscience.search.profiles import PROFILE_NAMES
 
         profiles = QuestionProfiles(self.settings)
         return tuple(profiles.called(name, profiles.wanted) for name in PROFILE_NAMES)

@@ -19,7 +19,7 @@ from ragscience.library.paper_patterns import did_you_mean, fold, no_such_paper,
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
-    from ragscience.search.paper_names import NamedPaper, PaperNames
+    from ragscience.search.names import NamedPaper, PaperNames
 
 __all__ = ["check_filters", "filters_by_name", "find_paper", "find_papers", "papers_matching"]
 
@@ -128,7 +128,7 @@ def _named(library: Store, pattern: str) -> list[NamedPaper]:
 
 
 def _names(library: Store) -> PaperNames:
-    from ragscience.search.paper_names import PaperNames
+    from ragscience.search.names import PaperNames
 
     return PaperNames.of(library)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Element, Page, Paper
 from ragscience.engine.paper_lookup import find_paper
-from ragscience.search.paper_names import PaperName, PaperNames
+from ragscience.search.names import PaperNames
+from ragscience.search.names_of_paper import PaperName
 from ragscience.sources.bibliography import citation_keys
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ragscience.core.records import Profile
 from ragscience.core.settings import Settings
-from ragscience.search.retrieval import profile_named, read_by_llm, with_graph
+from ragscience.search.profiles import profile_named, read_by_llm, with_graph
 
 __all__ = ["DECIDING_WHERE_SET", "QuestionProfiles"]
 

@@ -15,8 +15,10 @@ from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Sear
 from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question
-from ragscience.search.paper_names import PaperNames
-from ragscience.search.retrieval import SearchModels, WordPresence, named_texts, search
+from ragscience.search.hybrid_search import SearchModels, search
+from ragscience.search.named_papers import named_texts
+from ragscience.search.names import PaperNames
+from ragscience.search.token_matches import WordPresence
 
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext

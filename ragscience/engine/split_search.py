@@ -12,7 +12,7 @@ from ragscience.ask.answerability import answerability, is_in_doubt
 from ragscience.ask.paper_mentions import names_in
 from ragscience.ask.sub_queries import SubQuery, sub_queries
 from ragscience.core.records import Filters, Found, Hit, Part
-from ragscience.search.paper_names import PaperNames
+from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from ragscience.core.records import Profile

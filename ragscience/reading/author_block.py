@@ -16,7 +16,7 @@ from ragscience.reading.author_names import (
     written_alike,
 )
 from ragscience.reading.first_page import Segment
-from ragscience.reading.plain_letters import plain_letters
+from ragscience.reading.name_words import plain_letters
 
 __all__ = ["find_authors"]
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragscience.reading.first_page import MARKS
-from ragscience.reading.name_words import DEGREES, GENERATIONS, NO_NAMES, PARTICLES, PLACES
-from ragscience.reading.plain_letters import plain_letters, plain_text
+from ragscience.reading.name_words import DEGREES, GENERATIONS, NO_NAMES, PARTICLES, PLACES, plain_letters, plain_text
 
 __all__ = ["NameLine", "is_name", "is_rest_of_name", "last_name", "names_in", "names_of_file", "written_alike"]
 

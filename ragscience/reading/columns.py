@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from ragscience.reading.headers_footers import find_zones
 from ragscience.reading.side_by_side import side_by_side
 from ragscience.reading.text_rows import Region, Row, make_rows, make_segments, runs
-from ragscience.reading.zones import find_zones
 
 __all__ = ["reading_order"]
 

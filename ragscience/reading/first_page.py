@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragscience.core.records import Box
-from ragscience.reading.plain_letters import plain_text
+from ragscience.reading.name_words import plain_text
 
 __all__ = ["MARKS", "Segment", "blocks_of", "body_size", "segments_of", "stamps_of"]
 

@@ -13,9 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragscience.reading.font_glyphs import UNKNOWN, Fonts, is_unknown, lines_of
-from ragscience.reading.glyph_names import code_of, dingbat, symbol, text_of
-from ragscience.reading.legibility import PAIR_BITS, mean_bits
+from ragscience.reading.glyph_names import UNKNOWN, Fonts, code_of, dingbat, is_unknown, lines_of, symbol, text_of
+from ragscience.reading.text_cleaning import PAIR_BITS, mean_bits
 
 __all__ = ["FontRepairs", "constant_shift"]
 

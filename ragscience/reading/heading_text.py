@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragscience.reading.text_rows import Row
 
 __all__ = [
     "LETTER",
     "REFERENCES",
+    "Numbered",
+    "Style",
+    "has_wide_gap",
     "heading_number",
+    "in_sequence",
     "is_core_section",
     "is_known_heading",
     "is_label",
+    "is_raised",
     "is_sentence",
     "number_match",
     "sign_after",
+    "style_of",
+    "without_articles",
+    "without_lists",
     "without_number",
 ]
 
@@ -95,3 +108,153 @@ def sign_after(text: str) -> str:
     """The sign after the number of a heading: ".", ":" or ")", or ""."""
     match = number_match(text)
     return match["dot"] if match else ""
+
+
+_ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
+_FIRST = 3
+"""The third part of a section may be the first that was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A line that begins with a number."""
+
+    index: int
+    """Of its row in the document."""
+    number: str
+    """As printed, without the sign after it: "3.2" or "A.1"."""
+    sign: str
+    """The sign after it, ".", ":" or ")", or ""."""
+    style: Style
+    level: int = 1
+    """From 1; a letter below a Roman number has level 2."""
+
+
+def without_articles(found: Sequence[Numbered], references: int) -> list[Numbered]:
+    """The lines but for those whose number is the first word of a title or the letter of a name.
+
+    "A Page Behind …" stands above section 1, "I" has no "II", "D. Author" no "C". Sections with letters are appendices:
+    there are two of them, or one has parts, or they come after the index `references` of the list of references.
+    """
+    first = min((one.index for one in found if one.number == "1"), default=-1)
+    numbers = {one.number for one in found}
+
+    def is_section(one: Numbered) -> bool:
+        if one.number[0].isdigit() or len(one.number) > 1:
+            return True
+        is_article = one.number == "A" and one.index < first
+        if not one.sign and (is_article or (one.number == "I" and not numbers & {"H", "II"})):
+            return False
+        near = {chr(ord(one.number) - 1), chr(ord(one.number) + 1)}
+        has_near = any(other.number in near and other.sign == one.sign for other in found)
+        is_roman = one.number in _ROMAN and numbers & {"II", "III"}
+        return bool(has_near or is_roman or f"{one.number}.1" in numbers or one.index > references)
+
+    return [one for one in found if is_section(one)]
+
+
+def without_lists(found: Sequence[Numbered], core: Sequence[Style]) -> list[Numbered]:
+    """The lines but for those of lists and tables of a paper whose sections have no numbers.
+
+    `core` are the styles of such as "Introduction" and "Methods" that stand there without a number.
+    """
+    if len(core) < 3 or len(set(core)) > 2:
+        return list(found)
+    size = min(style[1] for style in core)
+    return [one for one in found if one.style[1] > size]
+
+
+def in_sequence(found: Sequence[Numbered], known: Sequence[Style]) -> list[Numbered]:
+    """The lines whose numbers follow the one before or are the first below it, and others in the style of such.
+
+    `known` are the styles of headings that are known by their name.
+    """
+    strict = _chain(found, {})
+    counts = Counter([*(one.style for one in strict), *known])
+    usual = {0: set(known)}
+    for one in strict:
+        if counts[one.style] >= 2:
+            usual.setdefault(one.number.count("."), set()).add(one.style)
+    return _chain(found, usual)
+
+
+def _chain(found: Sequence[Numbered], usual: dict[int, set[Style]]) -> list[Numbered]:
+    """The lines in sequence, and those in a style that is `usual` at the depth of their number."""
+    kept: list[Numbered] = []
+    seen: set[str] = set()
+    common = Counter(one.sign for one in found if one.number.isdigit()).most_common(1)
+    sign = common[0][0] if common else ""
+    is_roman = {"I", "II"} <= {one.number for one in found}
+    for one in found:
+        if one.number in seen or (len(found) >= 6 and one.number.isdigit() and one.sign != sign):
+            continue
+        *above, last = one.number.split(".")
+        is_usual = one.style in usual.get(one.number.count("."), ()) and len(last) <= 2
+        if is_usual or _is_first(above, last, seen) or seen.intersection(_earlier(above, last)):
+            level = one.number.count(".") + 1
+            if is_roman and last in _ROMAN and not above:
+                # The letters below a Roman number begin anew.
+                seen = {number for number in seen if len(number) > 1 or number in _ROMAN}
+            elif is_roman and not above and last.isalpha():
+                level = 2
+            kept.append(replace(one, level=level))
+            seen.add(one.number)
+    return kept
+
+
+def _is_first(above: Sequence[str], last: str, seen: set[str]) -> bool:
+    """Whether a number is the first below a section that is there, or the section before which is there."""
+    if last not in ("1", "A", "I"):
+        return False
+    return not above or ".".join(above) in seen or bool(seen.intersection(_earlier(above[:-1], above[-1])))
+
+
+def _earlier(above: Sequence[str], last: str) -> list[str]:
+    """The numbers before one: up to two may have been missed, and the section above may be the last that was seen."""
+    if last.isdigit():
+        before = [str(int(last) - step) for step in (1, 2)]
+        found = [".".join([*above, number]) for number in before]
+        return [*found, ".".join(above)] if above and int(last) <= _FIRST else found
+    before = [chr(ord(last) - 1)] if len(last) == 1 else []
+    at = _ROMAN.index(last) if last in _ROMAN else 0
+    return [".".join([*above, number]) for number in (*before, *_ROMAN[max(at - 2, 0) : at])]
+
+
+Style = tuple[str, float, bool, bool, bool]
+"""Font, size in half points, bold, italic, capitals."""
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
+_WIDE = 2.5
+"""In font sizes: more than the word spaces of a stretched line."""
+_SECTION_NUMBER = re.compile(r"(?:\d{1,2}|[A-Z]|[IVX]+)(?:\.\d{1,2}|\.[IVX]+)*[.:)]?")
+
+
+def style_of(row: Row) -> Style:
+    """The style of a row: its most used font, the size of its largest letters, its weight, slant and capitals."""
+    letters = [span for piece in row.pieces for span in piece.spans if LETTER.search(span.text)]
+    size = max((span.size for span in letters), default=row.size)
+    return row.font, round(size * 2) / 2, row.bold, row.italic, _is_in_capitals(row.text)
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Whether a line is in capitals, but for a symbol or a name like "LoRA"."""
+    if text.upper() == text:
+        return True
+    letters = [letter for word in _LONG_WORD.findall(text) for letter in word]
+    return len(letters) >= 5 and sum(map(str.islower, letters)) <= 0.1 * len(letters)
+
+
+def has_wide_gap(row: Row) -> bool:
+    """Whether a row has white as between columns, or before a page number; not after the number of a section."""
+    right = row.pieces[0].x1
+    for number, piece in enumerate(row.pieces[1:], 1):
+        is_numbered = number == 1 and bool(_SECTION_NUMBER.fullmatch(row.pieces[0].text.strip()))
+        if piece.x0 - right > _WIDE * row.size and not is_numbered:
+            return True
+        right = max(right, piece.x1)
+    return False
+
+
+def is_raised(row: Row) -> bool:
+    """Whether a row begins with a small or raised sign, as affiliations and footnotes do."""
+    first = next(span for piece in row.pieces for span in piece.spans if not span.text.isspace())
+    return first.size < 0.8 * row.size or first.base < row.base - 0.15 * row.size

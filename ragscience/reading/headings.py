@@ -7,19 +7,25 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ragscience.reading.heading_numbers import Numbered, in_sequence, without_articles, without_lists
 from ragscience.reading.heading_text import (
     LETTER,
     REFERENCES,
+    Numbered,
+    Style,
+    has_wide_gap,
+    in_sequence,
     is_core_section,
     is_known_heading,
     is_label,
+    is_raised,
     is_sentence,
     number_match,
     sign_after,
+    style_of,
+    without_articles,
+    without_lists,
     without_number,
 )
-from ragscience.reading.row_styles import Style, has_wide_gap, is_raised, style_of
 from ragscience.reading.text_rows import Measures, Placed
 
 __all__ = ["find_headings"]

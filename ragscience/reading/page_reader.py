@@ -11,9 +11,8 @@ from ragscience.reading.floats import CAPTION
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.hidden_text import hidden_places, place_of
 from ragscience.reading.layout_model import LayoutBox
-from ragscience.reading.legibility import mean_bits
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
-from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share
+from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share, mean_bits
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
 
 __all__ = ["UNSETTLED", "PageText", "read_page"]

@@ -2,18 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragscience.core.records import Metadata
 from ragscience.reading.author_block import find_authors
-from ragscience.reading.first_page import blocks_of, body_size, segments_of, stamps_of
-from ragscience.reading.identifiers import find_arxiv_id, find_doi
-from ragscience.reading.plain_letters import plain_text
+from ragscience.reading.first_page import Segment, blocks_of, body_size, segments_of, stamps_of
+from ragscience.reading.name_words import plain_text
 from ragscience.reading.publication import find_publication, find_year
 from ragscience.reading.title_lines import find_title
 
-__all__ = ["metadata_of"]
+__all__ = ["Found", "find_arxiv_id", "find_doi", "metadata_of"]
+
+Found = tuple[str, float]
+"""A value, maybe "", and a confidence from 0 to 1."""
+_ARXIV = r"(?:\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d{1,2})?"
+_STAMP = re.compile(rf"\barXiv:\s?({_ARXIV})(?!\d)", re.IGNORECASE)
+_DOI = re.compile(r"(?<![\d.])(10\.\d{4,9}/[^\s\"<>{}|\\^]+)")
+_BEGINS = re.compile(r"(?<![\d.])10\.\d{4,9}/?$")
+_GLUED = re.compile(
+    r"https?:|(?<=[\w)])doi(?:\.org|:)?(?=$|10\.|https?:)|(?<=.)10\.\d{4,9}/|"
+    r"(?<=\d)(?:Received|Accepted|Published|Copyright|Abstract|Article|Citation|Editor|License|ISSN|ISBN|PII|www\.)",
+    re.IGNORECASE,
+)
+"""What no blank parts from the end of a DOI, as in "10.1109/x.49DOI 10.1109/x.49"."""
+_CITE_THIS = re.compile(r"\bcite this (?:article|paper)\b", re.IGNORECASE)
+_BEFORE, _AFTER = 80, 500
+"""Characters around "Cite this article" in which the DOI is the paper's own."""
+_LEAST = 0.5
+"""A DOI with a lower confidence may be a cited paper's."""
+
+
+def find_arxiv_id(stamps: Iterable[str], segments: Sequence[Segment], file_values: Iterable[str]) -> Found:
+    """The paper's own arXiv id: from the stamp in the margin, the beginning of a line, or the file's properties.
+
+    Ids within a line belong to cited papers and do not count.
+    """
+    for stamp in stamps:
+        if match := _STAMP.search(stamp):
+            return match[1], 0.99
+    for segment in segments:
+        if match := _STAMP.match(segment.text):
+            return match[1], 0.9
+    for value in file_values:
+        if match := _STAMP.search(value):
+            return match[1], 0.9
+    return "", 0.0
+
+
+def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: float, other_text: str = "") -> Found:
+    """The DOI of the file's properties, of the first page, or beside "Cite this article" in `other_text`.
+
+    On the page one in a margin or after "doi" comes first; of several in its middle none is taken.
+    """
+    for value in file_values:
+        if match := _DOI.search(value):
+            return _trimmed(match[1]), 0.95
+    found: list[tuple[float, str]] = []
+    for place, segment in enumerate(segments):
+        text = _with_next_line(segments, place)
+        if match := _DOI.search(text):
+            in_margin = segment.box[3] < 0.12 * height or segment.box[1] > 0.88 * height
+            is_named = "doi" in text[: match.start()].casefold()
+            found.append((0.3 + 0.4 * is_named + 0.25 * in_margin, _trimmed(match[1])))
+    sure, doi = max(found, key=lambda one: one[0], default=(0.0, ""))
+    if sure >= _LEAST and (sure > 0.7 or len({other.casefold() for _, other in found}) == 1):
+        return doi, round(sure, 2)
+    for mention in _CITE_THIS.finditer(other_text):
+        if match := _DOI.search(other_text[max(0, mention.start() - _BEFORE) : mention.end() + _AFTER]):
+            return _trimmed(match[1]), 0.8
+    return "", 0.0
+
+
+def _with_next_line(segments: Sequence[Segment], place: int) -> str:
+    """The segment's text, with the line below it where a DOI breaks at its end."""
+    segment = segments[place]
+    match = _BEGINS.search(segment.text) or _DOI.search(segment.text)
+    if not match or match.end() < len(segment.text) or ("/" in match[0] and match[0][-1].isalnum()):
+        return segment.text
+    for below in segments[place + 1 : place + 6]:
+        is_below = 0 < below.box[1] - segment.box[1] < 2 * segment.size
+        if is_below and below.looks_like(segment) and abs(below.box[0] - segment.box[0]) < 30 * segment.size:
+            return segment.text + below.text.split()[0]
+    return segment.text
+
+
+def _trimmed(doi: str) -> str:
+    """The DOI without what is glued to it and the punctuation of its sentence."""
+    if match := _GLUED.search(doi, len("10.")):
+        doi = doi[: match.start()]
+    doi = doi.rstrip(".,;:'\"”’*†/")
+    while doi.endswith((")", "]")) and doi.count(doi[-1]) > doi.count("(" if doi[-1] == ")" else "["):
+        doi = doi[:-1].rstrip(".,;:")
+    return doi
+
 
 _DEFAULT_HEIGHT_PT = 792.0
 

@@ -20,9 +20,9 @@ from ragscience.reading.document_structure import SourcePage, structured_documen
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.layout_model import Predict, layout_boxes, load_layout_model, missing_numbers
-from ragscience.reading.metadata import metadata_of
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.page_reader import UNSETTLED, PageText, read_page
+from ragscience.reading.paper_metadata import metadata_of
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes

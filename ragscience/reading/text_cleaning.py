@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 __all__ = [
     "LETTER_GROUPS",
+    "PAIR_BITS",
     "clean_span",
     "clean_text",
     "illegible_share",
+    "mean_bits",
     "mend_accents",
     "printable_name",
     "sensible_title",
@@ -21,7 +26,6 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """C0 and C1 controls but tab and newline, and surrogates, which cannot be encoded."""
 _ILLEGIBLE = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 """The replacement character and the three private use areas."""
-
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 _GROUPS = ("Th", "tt", "ti", "tti", "ft", "fft", "fj", "ffj", "tf", "fb", "ffb", "fh", "ffh", "fk", "ffk", "ct", "st")
 _FIRST_GROUP = 0x10F700
@@ -40,11 +44,9 @@ _SPAN = {**_LIGATURES, **_BLANKS, **_NOTHING, **_SYMBOL_BULLETS, **_SYMBOL_PARTS
 _SPAN |= {_FIRST_GROUP + number: letters for number, letters in enumerate(_GROUPS)}
 _COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
 _LOOSE_ACCENT = re.compile("([¨´ˆ˜ˇ˚])([A-Za-zı])|([AOUaou]) ?(¨)(?=[A-Za-z])")
-
 _TEX_LIGATURES = {"\x0b": "ff", "\x0c": "fi", "\r": "fl", "\x0e": "ffi", "\x0f": "ffl"}
 _LOST_LIGATURE = re.compile("(?<=[a-z])[\x0b\x0c\r\x0e\x0f]|[\x0b\x0c\r\x0e\x0f](?=[a-z])")
 """Old TeX fonts without Unicode values have their ligatures at these codes (the encoding OT1)."""
-
 _LONGEST_TITLE = 300
 _PLACEHOLDER = re.compile(
     r"""untitled | no\ title | title$ | unknown$ | none$ | document\d*$ | presentation\d*$
@@ -106,3 +108,70 @@ def sensible_title(raw: str | None) -> str:
 def printable_name(path: Path) -> str:
     """The file's name on one line, with U+FFFD for what cannot be printed."""
     return clean_text(path.name).replace("\n", "\ufffd") or str(path)
+
+
+_ROWS = (
+    "354334443543424562333454441",
+    "134619791563752892552649372",
+    "194629901435532984233869221",
+    "167217721355632793443559421",
+    "443324353443325582235555351",
+    "199523662554951992432969391",
+    "166617442253332692442639261",
+    "189318862444542653522449391",
+    "353424343333423453334556342",
+    "187416990925531898441579572",
+    "166627812544142993332749382",
+    "156426551342442797443549472",
+    "137517362444352493453939561",
+    "274327132345643897424658341",
+    "343343343342322472233328531",
+    "196824612563661392542745672",
+    "199419992699992999690999491",
+    "255426442445552675443558431",
+    "163727412524553486324559321",
+    "168918712665652892433549351",
+    "344315452442223352232545441",
+    "197609881575941994562699362",
+    "076629731985632894474939282",
+    "173528901999694399923969690",
+    "033324433434422492334459460",
+    "154428531654432696542449331",
+    "233334443333333364324336349",
+)
+PAIR_BITS: Mapping[tuple[str, str], int] = {
+    (first, second): int(bits)
+    for first, row in zip("abcdefghijklmnopqrstuvwxyz ", _ROWS, strict=True)
+    for second, bits in zip("abcdefghijklmnopqrstuvwxyz ", row, strict=True)
+    if first + second != "  "
+}
+"""For two neighbouring letters, or a letter and a word's border (" "), the least -log2 of P(second | first) over 33
+languages, rounded, at most 9. tools/make_letter_pairs.py makes it, from the counts of langdetect 1.0.9 (Apache License
+2.0).
+"""
+_WORD = re.compile(r"[^\W\d_]{3,20}")
+
+
+def mean_bits(text: str) -> tuple[float, int]:
+    """(mean bits of the text's pairs of Latin letters, or of a letter and a word's border; their number); 0 for none.
+
+    Words of three letters or more count, but for those in capitals: abbreviations, and sequences of proteins. Text in a
+    language has 2.0 to 2.9 bits a pair; letters at random, or put in each other's place, have above 3.
+    """
+    total = count = 0
+    for word in _WORD.findall(text):
+        bits, pairs = _bits_of(word)
+        total += bits
+        count += pairs
+    return (total / count if count else 0.0), count
+
+
+@lru_cache(maxsize=32_768)
+def _bits_of(word: str) -> tuple[int, int]:
+    """(bits of a word's pairs, their number)."""
+    if word.isupper():
+        return 0, 0
+    if not word.isascii():
+        word = "".join([one for one in unicodedata.normalize("NFKD", word) if not unicodedata.combining(one)])
+    bits = [PAIR_BITS[pair] for pair in pairwise(f" {word.lower()} ") if pair in PAIR_BITS]
+    return sum(bits), len(bits)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragscience.reading.author_names import names_in
 from ragscience.reading.first_page import Segment
-from ragscience.reading.plain_letters import plain_text
+from ragscience.reading.name_words import plain_text
 
 __all__ = ["Title", "find_title", "says_nothing", "squashed"]
 

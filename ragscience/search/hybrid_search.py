@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -10,14 +11,11 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.core.stage_timing import timed
-from ragscience.search.back_matter import back_matter, lowered
-from ragscience.search.deduplication import first_of_each
 from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
 from ragscience.search.foreign_questions import readable
 from ragscience.search.fusion import min_max
-from ragscience.search.late_interaction import late_scores, maxsim_scores
 from ragscience.search.named_papers import SearchedPaper, named_papers, own_candidates, preferred
-from ragscience.search.reranking import InBatches, rerank_within_budget
+from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, rerank_within_budget
 from ragscience.search.search_signals import log_odds, signals
 
 if TYPE_CHECKING:
@@ -28,11 +26,53 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
 
-__all__ = ["SearchModels", "search"]
+__all__ = ["SearchModels", "first_of_each", "search"]
+
+_SHINGLE_WORDS = 4
+_SAME = 0.9
+"""Jaccard similarity at which two passages count as the same."""
+
+
+def first_of_each(candidates: Sequence[int], wanted: int, library: Store) -> tuple[list[StoredChunk], int]:
+    """(the first `wanted` of the passages `candidates`, without repetitions of an earlier one; how many repeated one).
+
+    Two passages are the same if their words are, or if they share nine tenths of all their runs of four words.
+    Ids that are no longer in the library are left out.
+    """
+    kept: list[StoredChunk] = []
+    seen: list[_Words] = []
+    folded = 0
+    for first in range(0, len(candidates), wanted):
+        for chunk in library.chunks(candidates[first : first + wanted]):
+            words = _Words(chunk.text)
+            if any(words.say_the_same_as(other) for other in seen):
+                folded += 1
+                continue
+            kept.append(chunk)
+            seen.append(words)
+            if len(kept) == wanted:
+                return kept, folded
+    return kept, folded
+
+
+class _Words:
+    """The text normalised for comparison."""
+
+    def __init__(self, text: str) -> None:
+        words = unicodedata.normalize("NFKC", text).casefold().split()
+        self._whole = " ".join(words)
+        runs = zip(*(words[start:] for start in range(_SHINGLE_WORDS)), strict=False)
+        self._shingles = frozenset(map(hash, runs))
+
+    def say_the_same_as(self, other: _Words) -> bool:
+        if self._whole == other._whole:
+            return True
+        shared = len(self._shingles & other._shingles)
+        return shared > 0 and shared >= _SAME * (len(self._shingles) + len(other._shingles) - shared)
+
 
 RERANK_BATCH = 4
 """Passages per batch of a cross-encoder between two checks of the time budget, if the profile sets no number."""
-
 NO_DENSE = "The embedder failed, so the question was searched by its words alone"
 NO_LATE = "Late interaction is left out, because its model failed"
 
@@ -103,9 +143,6 @@ def search(
             late = _preferred(late or min_max(first.fused), named, library, profile, models)
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
         order, chunks, repeated = _best(late, first.fused, depth, library)
-        if behind := back_matter(question, chunks.values()):
-            late = lowered(late or min_max(first.fused), behind)
-            order, chunks, repeated = _best(late, first.fused, depth, library)
         log.warnings.extend(repeated)
         ranking = _Ranking(list(chunks), late, {})
         if models.reranker and chunks and profile.rerank_depth:

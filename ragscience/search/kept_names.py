@@ -12,7 +12,7 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import title_of
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.atomic_files import disk_errors, write_atomically
-from ragscience.search.paper_name import RULES_VERSION, PaperName, key_of
+from ragscience.search.names_of_paper import RULES_VERSION, PaperName, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Filters, Profile
 from ragscience.search.fusion import min_max, weighted_sum
-from ragscience.search.late_interaction import late_scores
-from ragscience.search.paper_names import NamedPaper, PaperNames
+from ragscience.search.names import NamedPaper, PaperNames
+from ragscience.search.reranking import late_scores
 from ragscience.search.search_signals import asked_terms
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, ref
 
 from ragscience.core.tokenizing import tokenize
 from ragscience.search.kept_names import KeptNames, KeptPaper, Row, kept_names, name_of
-from ragscience.search.paper_name import AUTHORS, PaperName, is_shaped, key_of
+from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

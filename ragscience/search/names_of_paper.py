@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,118 @@ from ragscience.core.records import Paper, StoredChunk, title_of
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.graph.passage_words import short_forms
 from ragscience.reading.author_names import last_name
-from ragscience.search.name_patterns import introduced
-from ragscience.search.paper_name import AUTHORS, PaperName, is_shaped, key_of, words_of
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["names_of_paper"]
+__all__ = ["AUTHORS", "RULES_VERSION", "PaperName", "introduced", "is_shaped", "key_of", "names_of_paper", "words_of"]
+
+_PART = r"(?:[A-Z][A-Za-z0-9]{0,29}+|[a-z]{1,3}+[A-Z][A-Za-z0-9]{0,29}+)"
+_NAME = rf"{_PART}(?:[-‐–][A-Za-z0-9]{{1,30}}+){{0,4}}+"
+_NAMES = rf"(?!An? )({_NAME}(?: {_NAME}){{0,3}}+)"
+_WE = (
+    r"\b(?:[Ww]e|[Tt]his (?:paper|article|work|report|study|thesis))"
+    r"(?: (?:also|then|now|first|here|have|therefore|thus)){0,2}+"
+)
+_VERB = r"(?:introduc|propos|present|describ|develop|design|releas|creat|build|built)(?:es|ed|e|s)?+"
+_DETERMINER = r"(?: (?:the|an|a|our|new|novel|simple|two|three|both)){0,3}+"
+_CALLED = (
+    r"\b(?:called|named|namely|dubbed|termed|coined|[Ww]e (?:call|name|term|dub)(?: [a-z][\w-]{0,19}+){0,5}?"
+    r"|refer(?:red)? to(?: [a-z][\w-]{0,19}+){0,5}? as|the name)(?: the)?+ [“\"‘']?+"
+)
+_OURS = (
+    r"\b[Oo]ur(?: [\w-]{1,20}+){0,3}? (?:model|method|approach|system|algorithm|architecture|framework|technique|"
+    r"procedure|network|tool|dataset|benchmark|implementation)s?+, (?:the |called |named )?+"
+)
+_DIRECT = re.compile(rf"{_WE} {_VERB}{_DETERMINER} {_NAMES}(?:, or (?:the )?+({_NAME}))?+")
+""" "We introduce Adam", "We propose Low-Rank Adaptation, or LoRA"."""
+_IN_APPOSITION = re.compile(
+    rf"{_WE} {_VERB}((?: [\w-]{{1,25}}+){{1,12}}?)(?:,| \()(?: ?the| ?namely)?+ ?{_NAMES}(?=[,.;:)])"
+)
+""" "We propose a new simple network architecture, the Transformer,"; the words before may hold no preposition."""
+_NAMED = re.compile(rf"{_CALLED}{_NAMES}")
+_OUR_OWN = re.compile(rf"{_OURS}{_NAMES}(?=[,.])")
+_DEFINED = re.compile(rf"(?:^|[.!?:] |  )(?:The )?+{_NAMES} is (?:a|an|our)\b")
+""" "Raft is a consensus algorithm": as a sentence of an abstract begins."""
+_ANOTHERS = re.compile(
+    r"\W{0,3}+(?:\[\d|\d|et al|(?:and|&) [A-Z][\w-]{0,30}+,? \(?\d{4}"
+    r"|\(?(?:[A-Z][\w’'-]{1,30}+,? (?:et al|and|&|\(?\d{4}))"
+    r"|e\.g|(?:which was |was |as )?(?:proposed|introduced|developed|presented|described|originally|by|of) "
+    r"(?:by |in )?[A-Z])"
+)
+"""What follows the name of another's work: a citation, "proposed by …"; or a number: "Section 3"."""
+_PREPOSITION = re.compile(
+    r"\b(?:about|across|against|among|as|at|based|between|by|for|from|in|into|of|on|over|that|to|towards?|under|using|"
+    r"via|where|which|while|with|within|without)\b"
+)
+
+
+def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
+    """(name, start, end) of each name that `text`, a passage on one line, says its paper gives to something.
+
+    `abstract`: whether the text is one, whose sentences "X is a …" count, too. A name followed by a citation is
+    another's. Names may repeat.
+    """
+    for pattern in (_DIRECT, _IN_APPOSITION, _NAMED, _OUR_OWN, *((_DEFINED,) if abstract else ())):
+        for match in pattern.finditer(text):
+            if pattern is _IN_APPOSITION and _PREPOSITION.search(match[1]):
+                continue
+            for group in range(2 if pattern is _IN_APPOSITION else 1, (pattern.groups or 1) + 1):
+                if match[group] and not _ANOTHERS.match(text, match.end(group)):
+                    yield match[group], match.start(group), match.end(group)
+
+
+RULES_VERSION = 1
+"""Increased when the same paper gets other names: kept names of another version are found again."""
+AUTHORS = ("authors", "author")
+"""`PaperName.how` of a family name."""
+_WORD = re.compile(r"[^\W_]++")
+_ACCENTS = re.compile("[\u0300-\u036f]++")
+_PARTS = re.compile(r"[\s\-‐–]")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperName:
+    """A name of a paper."""
+
+    name: str
+    """As written there."""
+    how: str
+    """Where it is from: "title", "short title", "introduced", "acronym", "file"; "authors", or "author" of only one."""
+    base: float
+    """How surely it is the paper's, 0 to 1, whatever other papers call it."""
+    page: int
+    """The page that says so; 0 for a file's name."""
+    start: int
+    """The place of the name there, in characters of the document; 0 to 0 where it is not in the text."""
+    end: int
+    share: float = 1.0
+    """The share of the paper's passages that have it, 0 to 1."""
+    indexed: tuple[int, ...] = ()
+    """How many of the paper's passages each of its terms (`tokenize`) is in, as the keyword index counts them."""
+    detail: tuple[str, ...] = ()
+    """Of authors: the second author's family name, where there are two, or nothing; then the years."""
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, case and accents aside."""
+    if not text.isascii():
+        text = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    return _WORD.findall(text.casefold())
+
+
+def key_of(name: str) -> str:
+    """What a name is looked up by: blanks, hyphens and case aside ("GPT-2": gpt2)."""
+    return "".join(words_of(name))
+
+
+def is_shaped(name: str) -> bool:
+    """Whether a word of a name is written as only names are: capitals after its first letter, or capital and digit."""
+    return any(
+        any(letter.isupper() for letter in part[1:]) or (part[:1].isupper() and any(c.isdigit() for c in part))
+        for part in _PARTS.split(name)
+    )
+
 
 FEWEST_PASSAGES, LEAST_SHARE, LEAST_SHARE_OF_WORD = 3, 0.08, 0.15
 """A name that a paper introduces is in so many of its passages, and in this share of them; in more if it is a word."""
@@ -32,7 +138,6 @@ MOST_WORDS = 5
 _FEWEST_LETTERS = 2
 _EARLY_PAGES = 2
 _EARLY_SECTION = re.compile(r"\b(?:abstract|introduction|conclusions?|summary|contributions?)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]++")
 _COMPOUND = re.compile(r"[^\W_]++(?:-[^\W_]++)++|[^\W_]++")
 _SUBTITLE = re.compile(r":\s|\s[-–—]\s|[–—]\s")
 _ARTICLE = re.compile(r"^(?:the|an?)\s++", re.IGNORECASE)

@@ -16,7 +16,7 @@ from pathlib import PurePath
 
 from ragscience.core.records import Answer, Citation, Metadata, Paper
 from ragscience.reading.author_names import last_name
-from ragscience.reading.plain_letters import plain_letters
+from ragscience.reading.name_words import plain_letters
 from ragscience.reading.title_lines import says_nothing
 
 __all__ = ["LEFT_OUT", "UNCERTAIN", "Entry", "Person", "citation_keys", "entries_cited", "entries_of"]

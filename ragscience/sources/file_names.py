@@ -12,7 +12,7 @@ import httpx
 
 from ragscience.core.records import Metadata
 from ragscience.reading.author_names import last_name
-from ragscience.reading.plain_letters import plain_letters
+from ragscience.reading.name_words import plain_letters
 
 __all__ = ["file_name", "numbered", "suggested_name"]
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
 from ragscience.library.store import Home, Library, NewPaper
-from ragscience.search.retrieval import SearchModels, profile_named, search
+from ragscience.search.hybrid_search import SearchModels, search
+from ragscience.search.profiles import profile_named
 from tests.ollama_server import hashed_embedding
 
 DIMENSION = 64

@@ -6,7 +6,7 @@ import pytest
 
 from ragscience.ask.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
 from ragscience.core.records import Found, Part
-from ragscience.search.paper_names import NamedPaper, PaperNames
+from ragscience.search.names import NamedPaper, PaperNames
 
 from .asking import ask
 from .passages import Search, hit

@@ -20,7 +20,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.page_spans import page_parts
 from ragscience.core.records import Found, Part
 from ragscience.core.tokenizing import joined_lines, numbers, terms
-from ragscience.search.retrieval import PassageMatches, TokenMatches
+from ragscience.search.token_matches import PassageMatches, TokenMatches
 from tests.answering.passages import SAMPLING, TRAINING, hit
 
 

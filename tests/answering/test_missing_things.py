@@ -5,7 +5,7 @@ import pytest
 from ragscience.ask.missing_things import missing_sentences, sought, things_of
 from ragscience.ask.question_needs import needs_of
 from ragscience.core.tokenizing import tokenize
-from ragscience.search.retrieval import WordPresence
+from ragscience.search.token_matches import WordPresence
 
 from .passages import hit
 

@@ -5,7 +5,7 @@ import pytest
 from ragscience import Engine, SearchRequest
 from ragscience.core.records import Turn
 from ragscience.core.settings import default_settings
-from ragscience.search.paper_names import PaperNames
+from ragscience.search.names import PaperNames
 from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 

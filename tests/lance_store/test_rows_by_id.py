@@ -9,9 +9,9 @@ from ragscience.library.passage_spans import chunk_ids
 from ragscience.library.rows_by_id import rows_by_id
 from ragscience.library.store import Home, text_hash
 from ragscience.models.token_codes import CODE_BYTES
-from ragscience.search.retrieval import SearchModels, search
-from tests.paper_names.library_of_papers import add_paper
-from tests.retrieval.test_named_papers import OTHER, TIDE, OneDirection
+from ragscience.search.hybrid_search import SearchModels, search
+from tests.search.library_of_papers import add_paper
+from tests.search.test_named_papers import OTHER, TIDE, OneDirection
 from tests.store.making import add, numbered_paper
 
 from .stores import Place

@@ -4,8 +4,14 @@ from itertools import pairwise
 
 import pytest
 
-from ragscience.reading.heading_numbers import Numbered, in_sequence, without_articles, without_lists
-from ragscience.reading.heading_text import is_label, is_sentence
+from ragscience.reading.heading_text import (
+    Numbered,
+    in_sequence,
+    is_label,
+    is_sentence,
+    without_articles,
+    without_lists,
+)
 from ragscience.reading.pdf_reader import read_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.shared_data import needs_shared_data, shared_paper

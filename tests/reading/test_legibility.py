@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.reading.legibility import mean_bits
 from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.text_cleaning import mean_bits
 from tests.pdf_factory import make_mapped_pdf, make_pdf
 from tests.reading.drawing import WORDS
 

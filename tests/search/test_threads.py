@@ -10,8 +10,8 @@ import pytest
 
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import DenseSizes, Home, Library
-from ragscience.search.retrieval import SearchModels, search
-from tests.retrieval.test_hybrid_search import ToyEmbedder
+from ragscience.search.hybrid_search import SearchModels, search
+from tests.search.test_hybrid_search import ToyEmbedder
 from tests.store.making import FROM_FILE, add, ingest, numbered_paper
 
 ROOT = Path(__file__).resolve().parents[2]

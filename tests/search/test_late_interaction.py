@@ -11,8 +11,8 @@ from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 from ragscience.reading.chunking import chunk_document
-from ragscience.search.late_interaction import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
-from ragscience.search.retrieval import SearchModels, search
+from ragscience.search.hybrid_search import SearchModels, search
+from ragscience.search.reranking import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
 
 TEXTS = [
     "Honeybees steer by polarised light. In dense fog they fly at 3.7 metres per second.",

@@ -6,7 +6,7 @@ import pytest
 from ragscience.core.errors import ModelProblem, NothingFound
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
-from ragscience.search.retrieval import SearchModels, search
+from ragscience.search.hybrid_search import SearchModels, search
 from tests.store.making import DIMENSION, EMBEDDER, add, numbered_paper
 
 DEFAULT = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)

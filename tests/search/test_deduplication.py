@@ -7,8 +7,7 @@ import pytest
 
 from ragscience.core.records import Chunk, Document, Filters, Page, Profile
 from ragscience.library.store import Home, Library, NewPaper
-from ragscience.search.deduplication import first_of_each
-from ragscience.search.retrieval import SearchModels, search
+from ragscience.search.hybrid_search import SearchModels, first_of_each, search
 from tests.store.making import CHUNKER, EMBEDDER
 from tests.store.making import DIMENSION as SIZE
 

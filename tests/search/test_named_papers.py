@@ -7,8 +7,8 @@ import pytest
 
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
-from ragscience.search.retrieval import SearchModels, search
-from tests.paper_names.library_of_papers import add_paper
+from ragscience.search.hybrid_search import SearchModels, search
+from tests.search.library_of_papers import add_paper
 from tests.store.making import DIMENSION, EMBEDDER
 
 DEFAULT = Profile("default", 3, 3, "weighted", 0.0, 1.0, 3, 4)

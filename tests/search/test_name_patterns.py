@@ -2,8 +2,7 @@
 
 import pytest
 
-from ragscience.search.name_patterns import introduced
-from ragscience.search.paper_name import is_shaped
+from ragscience.search.names_of_paper import introduced, is_shaped
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from ragscience.core.records import Metadata
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.store import Home, Library
 from ragscience.search import names, names_of_paper
-from ragscience.search.paper_name import RULES_VERSION
-from ragscience.search.paper_names import PaperNames
-from tests.paper_names.library_of_papers import add_paper
+from ragscience.search.names import PaperNames
+from ragscience.search.names_of_paper import RULES_VERSION
+from tests.search.library_of_papers import add_paper
 from tests.store.making import add, paper_of, unit_rows
 
 TIDE = [

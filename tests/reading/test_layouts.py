@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragscience.reading.metadata import metadata_of
-from ragscience.reading.plain_letters import plain_text
-from tests.metadata.pages import BOLD, RAISED, body, line, page, row, span
+from ragscience.reading.name_words import plain_text
+from ragscience.reading.paper_metadata import metadata_of
+from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
 
 TITLE = row(90, 18, "Steering Ships in Dense Fog", flags=BOLD)
 THREE = ("Ada Bee", "Carl de Dorn", "Eve M. Fox")

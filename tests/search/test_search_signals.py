@@ -12,9 +12,9 @@ from ragscience.core.records import Filters, Profile
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.store import Home, Library
 from ragscience.search.first_pass import Scope
-from ragscience.search.retrieval import SearchModels, search
+from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.search_signals import TOGETHER, asked_terms, signals
-from tests.retrieval.test_hybrid_search import ToyEmbedder
+from tests.search.test_hybrid_search import ToyEmbedder
 from tests.store.making import WORDS, add, numbered_paper
 
 PROFILE = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)

@@ -6,7 +6,7 @@ import pytest
 
 from config import Settings
 from ragscience.core.errors import UsageError
-from ragscience.search.retrieval import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
+from ragscience.search.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
 
 SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
 

@@ -3,8 +3,8 @@
 import pytest
 
 from ragscience.library.store import Library
-from ragscience.search.retrieval import WordPresence
-from tests.retrieval.test_late_interaction import Broken, home, model
+from ragscience.search.token_matches import WordPresence
+from tests.search.test_late_interaction import Broken, home, model
 
 __all__ = ["home", "model"]
 

@@ -9,8 +9,9 @@ from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
 from ragscience.models.llm_reranker import LLMReranker
-from ragscience.search.retrieval import SearchModels, profile_named, search
-from tests.retrieval.test_hybrid_search import QUESTION, ToyEmbedder
+from ragscience.search.hybrid_search import SearchModels, search
+from ragscience.search.profiles import profile_named
+from tests.search.test_hybrid_search import QUESTION, ToyEmbedder
 from tests.store.making import add, numbered_paper
 
 SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from ragscience.reading.author_names import last_name
-from ragscience.reading.metadata import metadata_of
+from ragscience.reading.paper_metadata import metadata_of
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 pytestmark = needs_shared_data
