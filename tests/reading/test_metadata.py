@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ragscience.core.records import Metadata
 from ragscience.reading.paper_metadata import metadata_of
-from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
 from tests.pdf_factory import make_pdf
+from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 
