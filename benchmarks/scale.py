@@ -158,8 +158,8 @@ def change(home: Path, store: str) -> dict[str, float]:
             figures |= {f"{verb}_s": done.seconds, f"{verb}_mb": done.peak_mb}
         figures["changed_peak_mb"] = memory()["VmHWM"]
         # And by the open process itself, as a server does it.
-        figures["added_here_s"], _ = _until(engine, True, partial(engine.add, [pdf]))
-        figures["removed_here_s"], _ = _until(engine, False, partial(engine.remove, [ADDED], forget=True))
+        figures["added_here_s"], _ = _until(engine, True, partial(engine.ingest.add, [pdf]))
+        figures["removed_here_s"], _ = _until(engine, False, partial(engine.ingest.remove, [ADDED], forget=True))
     return figures
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core.program import __version__
+
 if TYPE_CHECKING:
     from ragscience.core.errors import RagScienceError
     from ragscience.core.records import Answer, Filters, Found, Paper
@@ -26,9 +28,6 @@ __all__ = [
     "SearchRequest",
     "__version__",
 ]
-
-__version__ = "0.1.0"
-"""pyproject.toml takes the package's version from here."""
 
 
 def __getattr__(name: str) -> Any:

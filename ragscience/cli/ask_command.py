@@ -92,7 +92,7 @@ def ask_all(
 
     code = _each(engine, asked, one, screen, as_json=as_json)
     if highlight is not None:
-        pages = engine.write_marked_pages(answers, highlight, on_event=screen)
+        pages = engine.papers.write_marked_pages(answers, highlight, on_event=screen)
         if pages:
             screen.warn(f"{counted(pages, 'page')} with marked quotes: {highlight}")
     return code

@@ -76,7 +76,7 @@ def _sources(state: ChatState, _: str) -> None:
 def _show(state: ChatState, number: str) -> None:
     answer = state.last_answer()
     wanted = source_number(number, command="/show")
-    surroundings_view(state.engine.surroundings(answer, wanted), console())
+    surroundings_view(state.engine.papers.surroundings(answer, wanted), console())
 
 
 def _open(state: ChatState, number: str) -> None:
@@ -107,7 +107,7 @@ def _search(state: ChatState, question: str) -> None:
 def _summary(state: ChatState, paper: str) -> None:
     if not paper:
         raise UsageError("Name a paper: /summary NAME.", "Press Tab after /summary to see the names.")
-    file = state.engine.page(paper, 1).paper.file
+    file = state.engine.papers.page(paper, 1).paper.file
     request = replace(state.request, question=f"Summarize {file}", agent=False, plain=False)
     ask_once(state.engine, request, dialogue=state.dialogue, screen=state.screen)
 
@@ -161,7 +161,7 @@ def _profile(state: ChatState, name: str) -> None:
 
 
 def _model(state: ChatState, name: str) -> None:
-    names, why = chat_models(state.engine)
+    names, why = chat_models(state.engine.shared)
     if name in QUOTES:
         state.request = replace(state.request, llm=NO_LLM)
         say("Answers are quotes, without a language model.")
@@ -174,7 +174,7 @@ def _model(state: ChatState, name: str) -> None:
         state.request = replace(state.request, llm=full)
         say(f"{full} now writes the answers of this chat.")
     else:
-        now = chat_model(state.engine, state.request)
+        now = chat_model(state.engine.shared, state.request)
         for each in (*names, NO_LLM):
             said = f"{each} (quotes)" if each == NO_LLM else one_line(each)
             console().print(Text(f"{'*' if each == now else ' '} {said}"))

@@ -114,7 +114,7 @@ class _KnownModel:
 
     def _find(self) -> None:
         try:
-            self.name = chat_model(self._state.engine, self._state.request)
+            self.name = chat_model(self._state.engine.shared, self._state.request)
         except RagScienceError:
             self.name = "no language model"
         self._on_known()
@@ -177,7 +177,9 @@ class _ChatCompleter(Completer):
 
     def _paper_names(self) -> list[tuple[str, str]]:
         if self._papers is None:
-            self._papers = [(_quoted(paper.file), one_line(title_of(paper))) for paper in self._state.engine.papers()]
+            self._papers = [
+                (_quoted(paper.file), one_line(title_of(paper))) for paper in self._state.engine.papers.list()
+            ]
         return self._papers
 
     def _sources(self) -> list[tuple[str, str]]:
@@ -195,7 +197,7 @@ class _ChatCompleter(Completer):
         ]
 
     def _model_names(self) -> list[tuple[str, str]]:
-        return [*((name, "") for name in chat_models(self._state.engine)[0]), ("quotes", "no language model")]
+        return [*((name, "") for name in chat_models(self._state.engine.shared)[0]), ("quotes", "no language model")]
 
 
 def _fitting(given: Callable[[], Iterable[tuple[str, str]]], typed: str) -> Iterable[Completion]:

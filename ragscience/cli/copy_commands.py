@@ -29,6 +29,6 @@ def copy(
         IngestScreen(quiet=quiet, goes_on="the same command continues") as screen,
         opened(screen, home=home) as engine,
     ):
-        done = engine.copy(to, source, on_event=screen)
+        done = engine.ingest.copy(to, source, on_event=screen)
         say(f"{done.papers} papers with {done.passages:,} passages are at {to}.")
     return 0

@@ -181,7 +181,7 @@ def run_eval(engine: Engine, file: Path, modes: Sequence[Mode], request: EvalReq
     if output.markdown is not None and not output.markdown.absolute().parent.is_dir():
         raise UsageError(f"{output.markdown.parent} is no folder.", "Name a file in an existing folder.")
     screen = output.screen
-    questions, bad = read_questions(engine, file, on_event=screen)
+    questions, bad = read_questions(engine.shared, file, on_event=screen)
     evaluations = []
     for mode in modes:
         asked = replace(request, questions=questions, source=file.name, bad_lines=bad, mode=mode)

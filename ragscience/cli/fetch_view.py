@@ -56,7 +56,7 @@ def run_fetch(engine: Engine, request: FetchRequest, screen: FetchScreen, *, tak
         return pick(len(found), _ask, say)
 
     try:
-        result = engine.fetch(request, choose=choose, on_event=screen)
+        result = engine.ingest.fetch(request, choose=choose, on_event=screen)
     except KeyboardInterrupt:
         screen.show_interrupted()
         raise

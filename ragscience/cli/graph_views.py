@@ -60,7 +60,7 @@ class GraphOrder:
 
 def run_graph(engine: Engine, order: GraphOrder, *, quiet: bool) -> int:
     """Do it in this order: imports and merges, reading, lists and exports; an exit code."""
-    graph, code = engine.graph(), 0
+    graph, code = engine.graph, 0
     if order.import_from:
         came = graph.import_jsonl(order.import_from)
         passages = counted(came.passages, "passage")
@@ -164,7 +164,7 @@ class GraphProgress:
 
 def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None, together: bool, as_json: bool) -> int:
     """Print the entities of a name, and what is around them, nearest first, with pages. Raises NothingFound."""
-    found = engine.graph().neighbours(name, hops=hops, most=most, together=together)
+    found = engine.graph.neighbours(name, hops=hops, most=most, together=together)
     if as_json:
         entities = [
             select(EntityOutput, one.entity, name=one.entity.label, type=one.entity.entity_type,
@@ -195,7 +195,7 @@ def show_entity(engine: Engine, name: str, *, hops: int | None, most: int | None
 
 def show_path(engine: Engine, first: str, second: str, *, together: bool, as_json: bool) -> int:
     """Print how two things are connected, with a page for each step. Raises NothingFound."""
-    names, steps = engine.graph().path(first, second, together=together)
+    names, steps = engine.graph.path(first, second, together=together)
     if as_json:
         shown = [step_output(step) for step in steps]
         print_json(select(GraphPathOutput, source=names[0], target=names[-1], steps=shown))
@@ -217,7 +217,7 @@ def paths_view(found: Found, out: Console) -> None:
 
 def show_related(engine: Engine, file: str, count: int, *, as_json: bool) -> int:
     """Print the papers most like one. Raises RagScienceError for an unknown paper, NothingFound without passages."""
-    paper, related = engine.graph().related(file, count)
+    paper, related = engine.graph.related(file, count)
     if as_json:
         rows = [select(RelatedPaper, one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in related]
         print_json(select(RelatedOutput, paper, related=rows))
@@ -231,7 +231,7 @@ def show_related(engine: Engine, file: str, count: int, *, as_json: bool) -> int
 
 def write_map(engine: Engine, target: Path, *, force: bool, quiet: bool) -> int:
     """Write the map and say what it shows. Raises NothingFound for an empty library, UsageError for another's file."""
-    drawn = engine.graph().write_map(target, force=force)
+    drawn = engine.graph.write_map(target, force=force)
     shown = f"{counted(drawn.papers, 'paper')}, {counted(drawn.entities, 'entity', 'entities')}"
     _tell(f"Written to {target}: {shown}. Open it in a browser. {drawn.left_out}".rstrip(), quiet)
     if not drawn.entities:

@@ -70,9 +70,9 @@ def add(
         IngestScreen(quiet=quiet, goes_on=f"{again} continues with the rest") as screen,
         opened(screen, bool(paths), **reading(home, offline, ocr, layout)) as engine,
     ):
-        code = show_result(engine.add(paths or (), workers=workers_of(workers, ray), on_event=screen), screen)
+        code = show_result(engine.ingest.add(paths or (), workers=workers_of(workers, ray), on_event=screen), screen)
         if keep_newest:
-            show_kept_newest(engine.keep_newest(on_event=screen), screen)
+            show_kept_newest(engine.ingest.keep_newest(on_event=screen), screen)
     return code
 
 
@@ -127,7 +127,7 @@ def list_papers(
         from ragscience.cli.skipped_view import show_skipped
 
         with opened(home=home) as engine:
-            show_skipped(engine.skipped_files(), engine.home.papers, None if json else _console())
+            show_skipped(engine.papers.skipped(), engine.home.papers, None if json else _console())
         return 0
     from ragscience.engine.paper_list import columns_named, in_order
 
@@ -135,7 +135,7 @@ def list_papers(
         raise UsageError("--columns cannot be used with --json, which has all columns.", "Leave one of them out.")
     chosen = columns_named(columns)
     with opened(home=home) as engine:
-        papers = in_order(engine.papers(), sort)
+        papers = in_order(engine.papers.list(), sort)
     if json:
         from ragscience.cli.screen import print_json
         from ragscience.engine.json_output import ListOutput, paper_output, select
@@ -169,10 +169,10 @@ def show(
 
     with opened(home=home) as engine, paged(is_long=not json) as out:
         if page is None:
-            outline = engine.outline(file)
+            outline = engine.papers.outline(file)
             show_paper(outline, None if json else out, engine.files.shown(outline.paper.path))
         else:
-            show_page(engine.page(file, page), None if json else out)
+            show_page(engine.papers.page(file, page), None if json else out)
     return 0
 
 
@@ -189,8 +189,8 @@ def show_duplicates(
 
     keep_newest = check_dedupe(dedupe)
     with IngestScreen(quiet=quiet) as screen, opened(screen, home=home) as engine:
-        pairs = engine.duplicates()
-        removed = engine.keep_newest(on_event=screen) if keep_newest else ()
+        pairs = engine.papers.duplicates()
+        removed = engine.ingest.keep_newest(on_event=screen) if keep_newest else ()
         show_kept_newest(removed, screen)
     show_pairs(pairs, removed, None if json else _console())
     return 0
@@ -215,7 +215,7 @@ def remove(
 
     with IngestScreen(quiet=quiet) as screen, opened(screen, home=home) as engine:
         confirm_several(engine, papers, "Remove", yes=yes)
-        removed = engine.remove(papers, forget=forget, on_event=screen)
+        removed = engine.ingest.remove(papers, forget=forget, on_event=screen)
         if removed and not forget:
             they = "It is" if len(removed) == 1 else "They are"
             screen.tell(f"{they} left out from now on; `python ingest.py add FILE` reads one again.")
@@ -241,8 +241,8 @@ def sync(
         opened(screen, **reading(home, offline, ocr, layout)) as engine,
     ):
         if not dry_run:
-            return show_result(engine.sync(on_event=screen), screen)
-        plan = engine.sync_plan(on_event=screen)
+            return show_result(engine.ingest.sync(on_event=screen), screen)
+        plan = engine.ingest.sync_plan(on_event=screen)
         for path in plan.to_read:
             screen.tell(f"would read {path}")
         for paper in plan.gone:
@@ -275,7 +275,7 @@ def watch(
 
     screen = WatchScreen(quiet=quiet, as_json=json)
     with cancelled_by_signals() as cancel, opened(screen, **reading(home, offline, ocr, layout)) as engine:
-        engine.watch(folder, on_event=screen, cancel=cancel)
+        engine.ingest.watch(folder, on_event=screen, cancel=cancel)
     return 0
 
 
@@ -310,10 +310,10 @@ def rebuild(
         opened(screen, **reading(home, offline, ocr, layout)) as engine,
     ):
         if only:
-            engine.rebuild(only[0], on_event=screen)
+            engine.ingest.rebuild(only[0], on_event=screen)
             return 0
         return show_result(
-            engine.rebuild(papers=papers or (), workers=workers_of(workers, ray), on_event=screen), screen
+            engine.ingest.rebuild(papers=papers or (), workers=workers_of(workers, ray), on_event=screen), screen
         )
 
 

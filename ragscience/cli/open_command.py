@@ -61,7 +61,7 @@ def open_source(engine: Engine, answer: Answer, number: int, *, link: bool = Fal
     if not command:
         say("No PDF viewer or no display was found: open the page yourself, or set RAG_PDF_VIEWER.")
         return
-    with engine.opened(Path(source.path)) as file:
+    with engine.papers.opened(Path(source.path)) as file:
         _require(file, source)
         _start(viewer_command(engine.settings.pdf_viewer, str(file), source.page), source)
 
@@ -144,7 +144,7 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
         answer = engine.history.answer("" if cited == LAST else cited).answer
         text = cited_text(engine, [answer], csl=csl)
     else:
-        found = engine.bibliography(papers)
+        found = engine.papers.bibliography(papers)
         if not found.entries:
             say("The library has no papers.")
         text = found.as_text(csl=csl)
@@ -158,7 +158,7 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
 
 def cited_text(engine: Engine, answers: Sequence[Answer], *, csl: bool) -> str:
     """The papers that the answers cite, each once; says so where they cite none."""
-    found = engine.bibliography(cited_by=answers)
+    found = engine.papers.bibliography(cited_by=answers)
     if not found.entries:
         say("The answer cites no paper.")
     return found.as_text(csl=csl)

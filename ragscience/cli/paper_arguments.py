@@ -19,7 +19,7 @@ def confirm_several(engine: Engine, patterns: Sequence[str], act: str, *, yes: b
     Raises typer.Abort where the answer is no, UsageError where nobody can be asked.
     """
     for pattern in patterns if not yes else ():
-        found = engine.papers_matching(pattern)
+        found = engine.papers.matching(pattern)
         if len(found) > 1:
             files = ", ".join(paper.file for paper in found[:_LISTED])
             more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""

@@ -90,7 +90,7 @@ def ask(
     screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, corrective=switch(corrective), **flags) as engine:
-        screen.told_choices = engine.told_choices
+        screen.keep_choices_in(engine.home.told)
         named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
         is_talk = named is not None and not question and source is None
         if is_talk and not (json or strict or pages or highlight):
@@ -124,7 +124,7 @@ def search(
     screen = Screen(quiet=run.quiet)
     flags = how.flags() | run.flags()
     with opened(screen, **flags) as engine:
-        screen.told_choices = engine.told_choices
+        screen.keep_choices_in(engine.home.told)
         request = SearchRequest("", filters, top_k=narrow.k)
         return search_all(engine, _one_of(question, source), request, screen=screen, as_json=json)
 
@@ -155,7 +155,7 @@ def chat(
     screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, **flags) as engine:
-        screen.told_choices = engine.told_choices
+        screen.keep_choices_in(engine.home.told)
         request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain)
         return Chat(engine, request, engine.dialogue(name=name, continue_last=go_on), screen).run()
 
@@ -321,7 +321,7 @@ def evaluate(
     filters, modes = narrow.filters(), modes_of(mode, against)
     screen = EvalScreen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
-        screen.told_choices = engine.told_choices
+        screen.keep_choices_in(engine.home.told)
         if file is None:
             return run_drafting(engine, make or 0, filters.papers, out, screen)
         request = EvalRequest(filters=filters, top_k=narrow.k, judge=judge)

@@ -38,7 +38,7 @@ Ray = Annotated[
 
 
 def workers_of(workers: int, ray: str) -> int | str:
-    """What `Engine.add` takes for the two options. Raises UsageError."""
+    """What `engine.ingest.add` takes for the two options. Raises UsageError."""
     if workers and ray:
         raise UsageError("--workers is of this machine, --ray of a cluster.", "Leave one of them out.")
     return ray or workers

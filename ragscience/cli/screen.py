@@ -57,6 +57,12 @@ class Screen:
         self._lines: StreamedLines | None = None
         self._shown: set[str] = set()
 
+    def keep_choices_in(self, file: Path) -> None:
+        """Say each choice of a model once for a library; the file keeps what was said."""
+        from ragscience.engine.told_choices import ToldChoices
+
+        self.told_choices = ToldChoices(file)
+
     def __call__(self, event: Event) -> None:
         """Show the event, if it is one to show."""
         if isinstance(event, Warned):

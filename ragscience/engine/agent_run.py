@@ -41,7 +41,7 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
 
     answer = answer_by_agent(
         context,
-        checkpoints=run.engine.home.agent if run.settings.history and library.chunk_count else None,
+        checkpoints=run.shared.home.agent if run.settings.history and library.chunk_count else None,
         run_id=_run_id(run, request),
         on_resume=resumed,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ragscience import __version__
 from ragscience.core.errors import RagScienceError
+from ragscience.core.program import __version__
 from ragscience.core.records import Answer, Paper, StoredChunk
 from ragscience.core.settings import deciding_values
 from ragscience.engine.question_profiles import DECIDING_WHERE_SET
@@ -28,7 +28,7 @@ def audit(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> 
 
     What goes wrong is a warning, and never costs the answer. `at` is ISO 8601, UTC.
     """
-    settings, home = run.settings, run.engine.home
+    settings, home = run.settings, run.shared.home
     if not (settings.audit and settings.history and home.vectorstore.is_dir()):
         return
     try:

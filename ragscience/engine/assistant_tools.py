@@ -156,7 +156,7 @@ class AssistantTools:
 
     def _check_quote(self, box: Toolbox, _chars: int, cancel: Flag | None, quote: str, paper: str = "") -> ToolReply:
         library = self._engine.library
-        papers = {each.paper_id: each for each in (box.papers(paper) if paper else self._engine.papers())}
+        papers = {each.paper_id: each for each in (box.papers(paper) if paper else self._engine.papers.list())}
         if paper:
             pages = [(number, page) for number, one in papers.items() for page in range(1, one.pages + 1)]
         else:
@@ -177,7 +177,7 @@ class AssistantTools:
         """The passage that `search` gave this id, with its paper. Raises NothingFound."""
         match = _ID.fullmatch(id_.strip())
         if match:
-            for paper in self._engine.papers():
+            for paper in self._engine.papers.list():
                 if paper.md5.startswith(match[1]):
                     for chunk in self._engine.library.paper_chunks(paper.paper_id):
                         if chunk.ordinal == int(match[2]):

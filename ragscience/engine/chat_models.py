@@ -8,22 +8,22 @@ from ragscience.core.settings import changed_settings
 from ragscience.engine.requests import NO_LLM, SearchRequest
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
 
 __all__ = ["chat_model", "chat_models"]
 
 
-def chat_models(engine: Engine) -> tuple[list[str], str]:
+def chat_models(shared: SharedParts) -> tuple[list[str], str]:
     """The models that the server has, without the embedding model, and why there are none; asks the server once."""
-    settings = engine.settings
-    status = engine.models.llm_status(settings)
+    settings = shared.settings
+    status = shared.models.llm_status(settings)
     if not status.running:
         return [], status.why
     embedding = status.find(settings.embedding_model)
     return sorted(name for name in status.models if name != embedding), "it has no chat model"
 
 
-def chat_model(engine: Engine, request: SearchRequest) -> str:
+def chat_model(shared: SharedParts, request: SearchRequest) -> str:
     """The language model that a question would be answered by; NO_LLM for quotes. Raises ModelProblem."""
-    choice = engine.models.llm_choice(changed_settings(engine.settings, request.overrides()))
+    choice = shared.models.llm_choice(changed_settings(shared.settings, request.overrides()))
     return choice.model.name if choice.model is not None else NO_LLM

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.core.settings import changed_settings
+from ragscience.engine.asking import ask as ask_library
 from ragscience.engine.events import Event, OnEvent, Searched, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.paper_lookup import find_papers
@@ -35,7 +36,7 @@ from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_liste
 from ragscience.search.profiles import PROFILE_NAMES
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Store
     from ragscience.models.served_llm import ServedLLM
 
@@ -142,13 +143,13 @@ def modes_of(mode: str, against: str | None) -> tuple[Mode, ...]:
 
 
 def read_questions(
-    engine: Engine, file: Path, *, on_event: OnEvent | None = None
+    shared: SharedParts, file: Path, *, on_event: OnEvent | None = None
 ) -> tuple[list[KnownQuestion], tuple[BadLine, ...]]:
     """(the questions of a file, their papers called as the library calls them; its bad lines).
 
     Raises UsageError where there is no question at all.
     """
-    lines = list(read_known_questions(file, engine.settings.max_question_chars))
+    lines = list(read_known_questions(file, shared.settings.max_question_chars))
     bad = tuple(line for line in lines if isinstance(line, BadLine))
     for line in bad:
         (on_event or _unheard)(EvalFailed(f"{file.name}, line {line.number}, is left out: {line.reason}"))
@@ -159,16 +160,16 @@ def read_questions(
             'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}, '
             "or let `query.py eval --make 20 --out FILE` draft some.",
         )
-    return as_listed(questions, {paper.path: paper.file for paper in engine.papers()}), bad
+    return as_listed(questions, {paper.path: paper.file for paper in shared.library.papers()}), bad
 
 
-def evaluate(engine: Engine, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
+def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
     """Ask the questions, each with its own history and none kept; one that fails does not stop the others.
 
     Raises UsageError where no model could judge.
     """
     publish = on_event or _unheard
-    engine = engine.with_settings(changed_settings(engine.settings, {"history": False}))
+    shared = shared.with_settings(changed_settings(shared.settings, {"history": False}))
     mode, meter, outcomes = request.mode, Meter(time.monotonic), list[Outcome]()
 
     def heard(event: Event) -> None:
@@ -188,9 +189,9 @@ def evaluate(engine: Engine, request: EvalRequest, *, on_event: OnEvent | None =
         )
 
     def ask(known: KnownQuestion) -> Answer:
-        return engine.ask(asked(known), on_event=heard)
+        return ask_library(shared, asked(known), on_event=heard)
 
-    first = QuestionRun(engine, asked(request.questions[0]), on_event=publish)
+    first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
     judge = _judge(first) if request.judge else None
     with meter.watching() if (first.llm_reranker or first.llm) is not None else nullcontext():
         found = run(request.questions, ask, meter=meter)
@@ -236,17 +237,17 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
 
 
 def draft_questions(
-    engine: Engine, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
+    shared: SharedParts, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
 ) -> list[Draft]:
     """Up to `count` drafts from the named papers or all, to be corrected by a person.
 
     The language model words them, where there is one; what it does not give is drafted by rules. Raises NothingFound
     where no paper gives a question.
     """
-    wanted = find_papers(engine.library, papers) if papers else engine.papers()
-    sources = [_source(engine.library, paper) for paper in wanted]
-    llm = engine.models.llm(engine.settings)
-    made = _worded(llm, sources, count, engine.settings.answer_seconds, on_event or _unheard) if llm else []
+    wanted = find_papers(shared.library, papers) if papers else shared.library.papers()
+    sources = [_source(shared.library, paper) for paper in wanted]
+    llm = shared.models.llm(shared.settings)
+    made = _worded(llm, sources, count, shared.settings.answer_seconds, on_event or _unheard) if llm else []
     asked = {draft.question.casefold() for draft in made}
     others = [each for each in drafts(sources, count + len(made)) if each.question.casefold() not in asked]
     made += others[: count - len(made)]

@@ -13,7 +13,7 @@ from ragscience.graph.graph_records import Entity, matched
 from ragscience.graph.map_data import Evidence
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_model import KnowledgeGraph
 
 __all__ = ["Entity", "EntityPassages", "GraphSummary", "entities_named", "entity_passages", "graph_summary"]
@@ -49,12 +49,12 @@ class EntityPassages:
     """How many passages there are."""
 
 
-def graph_summary(engine: Engine) -> GraphSummary:
+def graph_summary(shared: SharedParts) -> GraphSummary:
     """The graph in counts; without one they are 0."""
-    library = engine.library
+    library = shared.library
     with library.snapshot():
-        graph, _ = engine.graph_and_vectors()
-        papers, read, state = library.papers(), library.graph.read_passages(), map_state(engine)
+        graph, _ = shared.graph_and_vectors()
+        papers, read, state = library.papers(), library.graph.read_passages(), map_state(shared)
     unread = tuple(paper for paper in papers if (counts := read.get(paper.paper_id)) and counts[0] > counts[1])
     return GraphSummary(
         state,
@@ -69,13 +69,13 @@ def graph_summary(engine: Engine) -> GraphSummary:
     )
 
 
-def entities_named(engine: Engine, query: str, *, limit: int, offset: int = 0) -> tuple[int, list[Entity]]:
+def entities_named(shared: SharedParts, query: str, *, limit: int, offset: int = 0) -> tuple[int, list[Entity]]:
     """(how many entities have a name with the query in it, those from `offset` on).
 
     Names that are the query come first, then those that begin with it; among these the most frequent. An empty
     query fits all.
     """
-    graph, _ = engine.graph_and_vectors()
+    graph, _ = shared.graph_and_vectors()
     ranks = _ranks(graph, matched(query))
     order = sorted(ranks, key=lambda number: (ranks[number], -int(graph.mentions[number]), number))
     return len(order), [graph.entity(number) for number in order[offset : offset + limit]]
@@ -91,12 +91,14 @@ def _ranks(graph: KnowledgeGraph, wanted: str) -> dict[int, int]:
     return ranks
 
 
-def entity_passages(engine: Engine, entities: tuple[Entity, ...], *, limit: int, offset: int = 0) -> EntityPassages:
+def entity_passages(
+    shared: SharedParts, entities: tuple[Entity, ...], *, limit: int, offset: int = 0
+) -> EntityPassages:
     """The papers that name these entities, and the passages from `offset` on, with a quote of each."""
     from ragscience.graph.map_data import passage_quotes
     from ragscience.graph.paper_map import papers_of_passages
 
-    library = engine.library
+    library = shared.library
     ids = sorted({chunk for one in entities for chunk in one.chunk_ids})
     with library.snapshot():
         owner_of = papers_of_passages(library)

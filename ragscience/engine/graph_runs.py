@@ -17,7 +17,7 @@ from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYP
 from ragscience.library.store import Store
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.entity_merging import Merge
     from ragscience.graph.extraction import Report
     from ragscience.graph.graph_exchange import Transferred
@@ -127,8 +127,8 @@ def types_named(text: str | None) -> tuple[str, ...]:
 class LibraryGraph:
     """The graph of an engine's library."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, shared: SharedParts) -> None:
+        self._shared = shared
 
     # Reading and mending
 
@@ -144,12 +144,12 @@ class LibraryGraph:
             if on_event is not None:
                 on_event(PassagesRead(done, total))
 
-        engine, settings = self._engine, self._engine.settings
-        with open_store(engine.home, settings, writing=True) as library:
+        shared, settings = self._shared, self._shared.settings
+        with open_store(shared.home, settings, writing=True) as library:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
-                choice = engine.models.llm_choice(settings, "llm")
+                choice = shared.models.llm_choice(settings, "llm")
                 llm = choice.model
                 if llm is None:
                     fix = "`python ingest.py graph --local` extracts without one."
@@ -174,20 +174,20 @@ class LibraryGraph:
         """(the entities that have several names, the names that were taken out of one)."""
         from ragscience.graph.entity_merging import list_merges, names_apart
 
-        return list_merges(self._engine.library), names_apart(self._engine.library)
+        return list_merges(self._shared.library), names_apart(self._shared.library)
 
     def undo_merge(self, name: str) -> str:
         """Make a merged name an entity of its own; the name as it is compared. Raises NothingFound."""
         from ragscience.graph.entity_merging import undo_merge
 
-        with open_store(self._engine.home, self._engine.settings, writing=True) as library:
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             return undo_merge(library, name)
 
     def merge_again(self, name: str) -> str:
         """Take `undo_merge` of a name back; the name as it is compared. Raises NothingFound."""
         from ragscience.graph.entity_merging import merge_again
 
-        with open_store(self._engine.home, self._engine.settings, writing=True) as library:
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             return merge_again(library, name)
 
     # In and out
@@ -196,20 +196,20 @@ class LibraryGraph:
         """Read nodes.jsonl and edges.jsonl, in place of an earlier import. Raises RagScienceError for a wrong line."""
         from ragscience.graph.graph_exchange import import_jsonl
 
-        with open_store(self._engine.home, self._engine.settings, writing=True) as library:
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             return import_jsonl(library, folder)
 
     def export_jsonl(self, folder: Path) -> Transferred:
         """Write nodes.jsonl and edges.jsonl. Raises RagScienceError where the disk refuses."""
         from ragscience.graph.graph_exchange import export_jsonl
 
-        return export_jsonl(self._engine.library, folder)
+        return export_jsonl(self._shared.library, folder)
 
     def export_graphml(self, file: Path) -> Transferred:
         """Write the graph as GraphML. Raises RagScienceError where the disk refuses."""
         from ragscience.graph.graph_exchange import export_graphml
 
-        return export_graphml(self._engine.library, file)
+        return export_graphml(self._shared.library, file)
 
     # Looking
 
@@ -222,7 +222,7 @@ class LibraryGraph:
         """
         from ragscience.graph.traversal import pages_of, walk
 
-        settings = self._engine.settings
+        settings = self._shared.settings
         hops = hops or settings.graph_max_hops
         with self._graph() as (library, graph):
             numbers = _named(graph, name)
@@ -289,8 +289,8 @@ class LibraryGraph:
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
         with self._library():
-            drawing, drawn = draw_map(self._engine)
-        root, files = self._engine.home.root, self._engine.files
+            drawing, drawn = draw_map(self._shared)
+        root, files = self._shared.home.root, self._shared.files
         here = [paper for paper in drawn if files.shown(paper.path) == paper.path]  # a link to a bucket would expire
         write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here}))
         papers = sum(node.kind == PAPER for node in drawing.nodes)
@@ -300,7 +300,7 @@ class LibraryGraph:
     def _graph(self) -> Iterator[tuple[Store, KnowledgeGraph]]:
         """The library and its graph, of one generation. Raises NothingFound if there is no graph."""
         with self._library() as library:
-            graph, _ = self._engine.graph_and_vectors()
+            graph, _ = self._shared.graph_and_vectors()
             if not len(graph):
                 raise NothingFound("There is no knowledge graph yet.", "`python ingest.py graph` makes it.")
             yield library, graph
@@ -308,12 +308,12 @@ class LibraryGraph:
     @contextmanager
     def _library(self) -> Iterator[Store]:
         """The library in one generation; what is seen of its damage is published."""
-        library = self._engine.library
+        library = self._shared.library
         try:
             with library.snapshot():
                 yield library
         finally:
-            self._engine.tell_damage()
+            self._shared.publish_damage()
 
 
 def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:

@@ -11,39 +11,44 @@ from ragscience.graph.graph_search import GraphSearch
 from ragscience.graph.traversal import steps_of
 
 if TYPE_CHECKING:
-    from ragscience.engine.question_run import QuestionRun
+    from ragscience.core.settings import Settings
+    from ragscience.engine.made_once import Warn
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Store
+    from ragscience.models.model_protocols import Embedder
 
 __all__ = ["NO_GRAPH", "graph_search_of", "papers_of", "with_paths"]
 
 NO_GRAPH = "There is no knowledge graph yet: `python ingest.py graph` makes it."
 
 
-def graph_search_of(run: QuestionRun, *, is_wanted: bool) -> GraphSearch | None:
+def graph_search_of(
+    shared: SharedParts, settings: Settings, embedder: Embedder, warn: Warn, *, is_wanted: bool
+) -> GraphSearch | None:
     """The graph of the library for one question, or None and, where it `is_wanted`, a warning."""
-    graph, triples = run.engine.graph_and_vectors()
+    graph, triples = shared.graph_and_vectors()
     if not len(graph):
         if is_wanted:
-            run.warn(NO_GRAPH)
+            warn(NO_GRAPH)
         return None
     search = GraphSearch(
         graph,
-        embedder=run.embedder,
-        passages=run.library.chunk_count,
-        hops=run.settings.graph_max_hops,
-        types=run.settings.graph_entity_types,
-        warning=run.warn,
+        embedder=embedder,
+        passages=shared.library.chunk_count,
+        hops=settings.graph_max_hops,
+        types=settings.graph_entity_types,
+        warning=warn,
     )
     search.triples = triples
     return search
 
 
-def papers_of(graph: GraphSearch, question: str, filters: Filters, run: QuestionRun) -> Filters:
+def papers_of(graph: GraphSearch, question: str, filters: Filters, library: Store, warn: Warn) -> Filters:
     """The filters, limited to papers that mention entities related to the question; unchanged if no paper does."""
-    chunks = run.library.chunks(sorted(graph.passages(question)))
+    chunks = library.chunks(sorted(graph.passages(question)))
     papers = tuple(sorted({chunk.paper_id for chunk in chunks}))
     if not papers:
-        run.warn("The question names no entity of the knowledge graph, so all papers were searched.")
+        warn("The question names no entity of the knowledge graph, so all papers were searched.")
     return replace(filters, paper_ids=papers)
 
 

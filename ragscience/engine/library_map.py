@@ -12,7 +12,7 @@ from ragscience.core.serialization import to_json
 from ragscience.engine.json_output import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.map_data import MapDrawing
 
 __all__ = ["ServedMap", "draw_map", "map_state", "served_map"]
@@ -32,25 +32,25 @@ class ServedMap:
     """JSON: `nodes`, `edges` (with indices of nodes), `left_out`, and `papers`: the MD5 of each file."""
 
 
-def map_state(engine: Engine) -> str:
+def map_state(shared: SharedParts) -> str:
     """Changes with the papers and with the graph."""
-    library = engine.library
+    library = shared.library
     with library.snapshot():
         return f"{library.library_id}-{library.generation}-{library.graph.state()}"
 
 
-def draw_map(engine: Engine) -> tuple[MapDrawing, list[Paper]]:
+def draw_map(shared: SharedParts) -> tuple[MapDrawing, list[Paper]]:
     """(the drawing of the papers and the entities, all papers). Raises NothingFound for an empty library."""
     from ragscience.graph.map_data import map_drawing
 
-    library, settings = engine.library, engine.settings
+    library, settings = shared.library, shared.settings
     with library.snapshot():
         papers = library.papers()
         if not papers:
             raise NothingFound("The library has no papers yet.", "Put PDFs into papers/, then run: python ingest.py")
         drawing = map_drawing(
             library,
-            engine.graph_and_vectors()[0],
+            shared.graph_and_vectors()[0],
             neighbours=settings.map_neighbours,
             threshold=settings.map_min_cosine,
             max_nodes=settings.map_max_nodes,
@@ -59,13 +59,13 @@ def draw_map(engine: Engine) -> tuple[MapDrawing, list[Paper]]:
     return drawing, papers
 
 
-def served_map(engine: Engine) -> ServedMap:
+def served_map(shared: SharedParts) -> ServedMap:
     """The map as it is now. Raises NothingFound for an empty library."""
     from ragscience.graph.map_html import map_page, map_policy
 
-    with engine.library.snapshot():
-        state = map_state(engine)
-        drawing, papers = draw_map(engine)
+    with shared.library.snapshot():
+        state = map_state(shared)
+        drawing, papers = draw_map(shared)
     md5 = {paper.file: paper.md5 for paper in papers}
     page = map_page(drawing, {file: f"/#paper={one}" for file, one in md5.items()})
     data: Mapping[str, object] = {

@@ -30,7 +30,7 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
 
     llm, history, question = run.llm, request.history, run.spelled
     if run.graph is not None:
-        run.graph.llm = run.cancellable(llm) if llm is not None and run.engine.circuit.allows() else None
+        run.graph.llm = run.cancellable(llm) if llm is not None and run.shared.circuit.allows() else None
     first: dict[str, Found] = {}
     first_times = Timings()
     if llm is not None and not history and routed is None:
@@ -86,7 +86,7 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
         titles.update({} if titles else {paper.file: paper.title for paper in run.library.papers()})
         return titles.get(file, "")
 
-    circuit = run.engine.circuit
+    circuit = run.shared.circuit
     context = CorrectiveContext(
         find,
         llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,

@@ -9,12 +9,12 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import Cancelled, ModelProblem
-from ragscience.core.records import Answer, Filters, Found, Profile, Step
+from ragscience.core.records import Filters, Found, Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.question_profiles import QuestionProfiles
-from ragscience.engine.requests import AskRequest, SearchRequest, check_question
+from ragscience.engine.requests import SearchRequest, check_question
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.named_papers import named_texts
 from ragscience.search.names import PaperNames
@@ -23,7 +23,7 @@ from ragscience.search.token_matches import WordPresence
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext
     from ragscience.ask.prompts import Prompts
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
@@ -39,7 +39,7 @@ class QuestionRun:
 
     def __init__(
         self,
-        engine: Engine,
+        shared: SharedParts,
         request: SearchRequest,
         *,
         on_event: OnEvent | None = None,
@@ -50,12 +50,12 @@ class QuestionRun:
 
         Raises UsageError for settings that cannot be.
         """
-        self.engine = engine
+        self.shared = shared
         self.request = request
         self.person = person
-        self.settings = changed_settings(engine.settings, request.overrides())
+        self.settings = changed_settings(shared.settings, request.overrides())
         self.question = check_question(request.question, self.settings.max_question_chars)
-        self.library = engine.library
+        self.library = shared.library
         self.warnings: list[str] = []
         self._on_event = on_event
         self._cancel = cancel
@@ -71,9 +71,9 @@ class QuestionRun:
     def all_warnings(self) -> list[str]:
         """The warnings so far, with those that the models in use have given since they were loaded."""
         if "embedder" in self.__dict__:
-            self.engine.models.query_embedder(self.settings, self.library.embedder, self.warn)
+            self.shared.models.query_embedder(self.settings, self.library.embedder, self.warn)
         if self.__dict__.get("reranker") is not None and self.llm_reranker is None:
-            self.engine.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
+            self.shared.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
         for text in self.library.damage():
             self.warn(text)
         return self.warnings
@@ -161,19 +161,19 @@ class QuestionRun:
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the library was made with; its calls raise ModelProblem where it is not there."""
-        return self.engine.models.query_embedder(self.settings, self.library.embedder, self.warn)
+        return self.shared.models.query_embedder(self.settings, self.library.embedder, self.warn)
 
     @cached_property
     def tokens_from(self) -> TokenEmbedder | None:
         """What makes a question's token vectors for late interaction, or None where it is off or nothing is stored."""
         if not self.profile.rerank_depth:
             return None
-        return self.engine.models.query_tokens(self.settings, self.embedder, self.library, self.warn)
+        return self.shared.models.query_tokens(self.settings, self.embedder, self.library, self.warn)
 
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The language model that scores the passages, where the settings or the profile ask for it."""
-        return self.engine.models.llm_reranker(self.settings, self.profiles.named, self.warn, self.cancellable)
+        return self.shared.models.llm_reranker(self.settings, self.profiles.named, self.warn, self.cancellable)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -182,7 +182,7 @@ class QuestionRun:
             return self.llm_reranker
         if not self.profile.rerank_depth:
             return None
-        return self.engine.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
+        return self.shared.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
 
     @property
     def reranker_name(self) -> str | None:
@@ -217,7 +217,7 @@ class QuestionRun:
     @cached_property
     def llm(self) -> ServedLLM | None:
         """The chat model, or None for extractive answers."""
-        return self.engine.models.llm(self.settings)
+        return self.shared.models.llm(self.settings)
 
     @cached_property
     def step_llm(self) -> ServedLLM | None:
@@ -249,11 +249,11 @@ class QuestionRun:
         settings = self.settings
         return AnswerContext(
             llm=self.announced(self.llm) if self.llm else None,
-            matcher=self.engine.models.matcher(self.settings, self.embedder, self.library, self.warn),
+            matcher=self.shared.models.matcher(self.settings, self.embedder, self.library, self.warn),
             scorer=self.scorer,
             models=self.models_used,
             prompts=self.prompts,
-            circuit=self.engine.circuit,
+            circuit=self.shared.circuit,
             answer_seconds=settings.answer_seconds,
             extractive_sentences=settings.extractive_sentences,
             answerable_threshold=settings.answerable_threshold,
@@ -271,7 +271,7 @@ class QuestionRun:
             return None
         from ragscience.engine.graph_use import graph_search_of
 
-        return graph_search_of(self, is_wanted=wanted)
+        return graph_search_of(self.shared, settings, self.embedder, self.warn, is_wanted=wanted)
 
     # The work
 
@@ -297,7 +297,7 @@ class QuestionRun:
         if graph is not None and self.settings.graph_filter:
             from ragscience.engine.graph_use import papers_of
 
-            kept_to = papers_of(graph, question, filters, self)
+            kept_to = papers_of(graph, question, filters, self.library, self.warn)
         models = SearchModels(
             self.embedder,
             self.tokens_from,
@@ -307,7 +307,7 @@ class QuestionRun:
             on_rerank=lambda passages: self._publish(Reranking(passages)),
         )
         waits_for_llm = self.llm_reranker is not None or (graph is not None and graph.llm is not None)
-        with nullcontext() if waits_for_llm else self.engine.search_slots:
+        with nullcontext() if waits_for_llm else self.shared.search_slots:
             found = search(question, library=self.library, models=models, profile=profile, filters=kept_to, also=also)
         if graph is not None:
             from ragscience.engine.graph_use import with_paths
@@ -316,18 +316,3 @@ class QuestionRun:
         if not found.hits and filters != Filters():
             self.warn(f"No passage fits the filters: {described(filters)}.")
         return found
-
-    def answer(self, request: AskRequest) -> Answer:
-        """The answer, by the agent or from one search, with the place of each quote on its page."""
-        if request.agent:
-            from ragscience.engine.agent_run import agent_answer
-
-            return agent_answer(self, request)
-        from ragscience.engine.passage_answer import passage_answer
-        from ragscience.engine.quote_location import placed
-        from ragscience.engine.routed_answer import routed_answer
-
-        routed = routed_answer(self, request)
-        if isinstance(routed, Answer):
-            return placed(routed, self.library)
-        return passage_answer(self, request, routed)

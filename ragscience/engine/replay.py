@@ -12,13 +12,14 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Filters, Turn
 from ragscience.core.settings import Settings, changed_settings, deciding_settings
 from ragscience.engine.answer_record import record_for
+from ragscience.engine.asking import answer_of
 from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
 from ragscience.library.audit import Difference, compare
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Store
 
 __all__ = ["Replayed", "replay"]
@@ -45,17 +46,17 @@ class Replayed:
         return not any(item.is_outcome for item in self.differences)
 
 
-def replay(engine: Engine, before: Record) -> Replayed:
+def replay(shared: SharedParts, before: Record) -> Replayed:
     """Ask again, under the settings of the record `before`; nothing of it is kept."""
-    settings, found = _settings(before, engine.settings)
-    found += _papers_gone(before, engine.library)
-    request, lost = _request(before, engine.library)
+    settings, found = _settings(before, shared.settings)
+    found += _papers_gone(before, shared.library)
+    request, lost = _request(before, shared.library)
     found += lost
-    again = engine.with_settings(settings)
+    again = shared.with_settings(settings)
     after = None
     try:
         run = QuestionRun(again, request)
-        answer = run.answer(request)
+        answer = answer_of(run, request)
         answer = replace(answer, warnings=tuple(dict.fromkeys((*answer.warnings, *run.all_warnings()))))
         after = record_for(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
     except NothingFound as problem:

@@ -15,8 +15,8 @@ from ragscience.library.conversation_names import check_name
 from ragscience.library.history import Conversation, History, KeptAnswer
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
     from ragscience.engine.replay import Replayed
+    from ragscience.engine.shared_parts import SharedParts
 
 __all__ = ["AUDIT_SCHEMA_VERSION", "AuditReader", "Conversation", "KeptAnswer", "SavedAnswers"]
 
@@ -24,14 +24,14 @@ __all__ = ["AUDIT_SCHEMA_VERSION", "AuditReader", "Conversation", "KeptAnswer", 
 class SavedAnswers:
     """Reading and deleting those of one person; `Engine.ask` writes. Each call opens the files again."""
 
-    def __init__(self, engine: Engine, person: str = "") -> None:
-        self._engine = engine
-        self._history = engine.home.history_of(person)
-        self._audit = engine.home.audit_of(person)
+    def __init__(self, shared: SharedParts, person: str = "") -> None:
+        self._shared = shared
+        self._history = shared.home.history_of(person)
+        self._audit = shared.home.audit_of(person)
 
     def for_person(self, name: str) -> SavedAnswers:
         """Those of a person whom the library is served to; empty: of the library's own user."""
-        return SavedAnswers(self._engine, name)
+        return SavedAnswers(self._shared, name)
 
     def conversations(self) -> list[Conversation]:
         """All conversations, the one changed last first."""
@@ -78,7 +78,7 @@ class SavedAnswers:
 
     def questions(self, limit: int) -> list[str]:
         """The last `limit` questions of all conversations, the newest first; none where no history is kept."""
-        if not self._engine.settings.history:
+        if not self._shared.settings.history:
             return []
         with self._reading() as history:
             return history.questions(limit)
@@ -101,7 +101,7 @@ class SavedAnswers:
                 yield history
             finally:
                 if history.damage:
-                    self._engine._publish(Warned(history.damage))
+                    self._shared.publish(Warned(history.damage))
 
     def delete(self, key: str | None) -> int:
         """Delete a conversation, one answer, or for None everything; how many turns. Raises NothingFound."""
@@ -138,7 +138,7 @@ class SavedAnswers:
 
     def passage_text(self, place: Mapping[str, Any]) -> str:
         """The text of a passage of an audit record. Raises NothingFound where the library no longer has it."""
-        library = self._engine.library
+        library = self._shared.library
         paper = library.paper_by_md5(place["md5"]) if place["md5"] else None
         if paper is None:
             raise NothingFound("This paper is no longer in the library.", "Add it again.")
@@ -151,4 +151,4 @@ class SavedAnswers:
         """The question of an audit record asked again in the same way. Raises as `audit_record`."""
         from ragscience.engine.replay import replay
 
-        return replay(self._engine, self.audit_record(start))
+        return replay(self._shared, self.audit_record(start))

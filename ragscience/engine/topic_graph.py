@@ -76,7 +76,7 @@ def build_topic_graph(
         papers, failures = _fetched_papers(engine, request, on_event, cancel)
     if cancel is not None and cancel.is_set():
         raise Cancelled
-    engine.graph().build(GraphRequest(), on_event=told)
+    engine.graph.build(GraphRequest(), on_event=told)
     library = engine.library
     with library.snapshot():
         edges = _similar(engine, papers)
@@ -87,7 +87,7 @@ def build_topic_graph(
 def papers_named(engine: Engine, names: Sequence[str]) -> list[Paper]:
     """The paper of each name: an MD5, a file, a title, an arXiv id or an address; each once. Raises NothingFound."""
     known: dict[str, Paper] = {}
-    for paper in engine.papers():
+    for paper in engine.papers.list():
         arxiv = paper.metadata.arxiv_id
         bare = arxiv.rpartition("v")[0] or arxiv
         forms = [paper.md5, paper.file, paper.title, paper.metadata.title, paper.metadata.url, arxiv, bare]
@@ -109,7 +109,7 @@ def _found_papers(engine: Engine, request: TopicRequest, cancel: Flag | None) ->
     """The papers whose passages fit the topic best."""
     most = min(200, PASSAGES_PER_PAPER * request.count)
     found = engine.search(SearchRequest(request.topic, top_k=most, rerank="off"), cancel=cancel)
-    by_id = {paper.paper_id: paper for paper in engine.papers()}
+    by_id = {paper.paper_id: paper for paper in engine.papers.list()}
     best = dict.fromkeys(hit.chunk.paper_id for hit in found.hits)
     papers = [by_id[paper_id] for paper_id in best if paper_id in by_id][: request.count]
     if not papers:
@@ -130,10 +130,10 @@ def _fetched_papers(
         )
     if not identify(request.topic).topic:
         raise UsageError("The topic is an address or the number of a paper.", "Give words to search for.")
-    came = engine.fetch(FetchRequest((request.topic,), request.count), on_event=on_event, cancel=cancel)
+    came = engine.ingest.fetch(FetchRequest((request.topic,), request.count), on_event=on_event, cancel=cancel)
     if not came.papers and came.failures:
         raise came.failures[0].error
-    places = {form: paper for paper in engine.papers() for form in (paper.md5, paper.file, paper.path)}
+    places = {form: paper for paper in engine.papers.list() for form in (paper.md5, paper.file, paper.path)}
     found = [places.get(one.md5) or places.get(one.file) for one in came.papers]
     papers = {paper.md5: paper for paper in found if paper is not None}
     failures = [f"{one.title}: {one.error}" for one in came.papers if one.error]
@@ -158,7 +158,7 @@ def _similar(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[int, int, f
 
 def _stated(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
     """(the entities that these papers name, what they state between them)."""
-    graph, _ = engine.graph_and_vectors()
+    graph, _ = engine.shared.graph_and_vectors()
     chunks = {chunk.chunk_id for paper in papers for chunk in engine.library.paper_chunks(paper.paper_id)}
     named = [number for number in range(len(graph)) if not chunks.isdisjoint(graph.chunks_of(number).tolist())]
     named.sort(key=lambda number: (-int(graph.mentions[number]), number))

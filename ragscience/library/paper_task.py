@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import ragscience
 from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.program import __version__
 from ragscience.core.records import Chunk, Document
 from ragscience.library.sources_table import Source
 from ragscience.library.store import merged, text_hash
@@ -97,7 +97,7 @@ def made_by(options: TaskOptions) -> str:
     cut = chunker_identity(options.chunk_size, options.chunk_overlap, options.separators)
     libraries = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in _DECIDING)
     return (
-        f"RAG Science {ragscience.__version__}; {reader_identity(options.layout)}; {cut}; "
+        f"RAG Science {__version__}; {reader_identity(options.layout)}; {cut}; "
         f"{IDENTITY.model} {IDENTITY.digest[:12]}; {libraries}"
     )
 

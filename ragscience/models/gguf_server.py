@@ -21,8 +21,8 @@ from typing import IO, TYPE_CHECKING
 
 from pydantic import SecretStr
 
-import ragscience
 from ragscience.core.errors import ModelProblem
+from ragscience.core.program import PACKAGE_ROOT
 from ragscience.models.json_server import one_line
 from ragscience.models.openai_api import OpenAIServer
 from ragscience.models.openai_client import is_broken
@@ -202,5 +202,5 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _python_path() -> str:
     """PYTHONPATH with this package's folder first."""
-    root = str(Path(ragscience.__path__[0]).parent)
+    root = str(PACKAGE_ROOT)
     return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TypeVar
 
-import ragscience
 from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.core.program import PACKAGE_ROOT
 from ragscience.core.records import Document, PageShape
 from ragscience.reading.pdf_highlights import MarkedPage
 from ragscience.reading.text_cleaning import clean_text, printable_name
@@ -215,7 +215,7 @@ class ReaderProcess:
 
 def _python_path() -> str:
     """PYTHONPATH with this package's folder first."""
-    root = str(Path(ragscience.__path__[0]).parent)
+    root = str(PACKAGE_ROOT)
     return os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
 
 

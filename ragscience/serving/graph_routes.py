@@ -10,8 +10,8 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
 from starlette.responses import HTMLResponse, Response
 
-from ragscience import __version__
 from ragscience.core.errors import NothingFound
+from ragscience.core.program import __version__
 from ragscience.engine.graph_lookup import entities_named, entity_passages, graph_summary
 from ragscience.engine.graph_runs import GraphRequest, types_named
 from ragscience.engine.json_output import GraphPathOutput
@@ -66,7 +66,7 @@ map_page_route = APIRouter(include_in_schema=False)
 @graph_routes.get("/graph", responses={200: {"model": GraphSummaryOutput}}, response_class=Response)
 def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
-    return json_reply(summary_output(graph_summary(state_of(request).engine)))
+    return json_reply(summary_output(graph_summary(state_of(request).engine.shared)))
 
 
 @graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}}, response_class=Response)
@@ -86,7 +86,7 @@ def concepts(
 ) -> Response:
     """The entities with such a name: those that are called so first, then the most frequent."""
     engine = _with_graph(request)
-    total, found = entities_named(engine, q, limit=limit, offset=offset)
+    total, found = entities_named(engine.shared, q, limit=limit, offset=offset)
     return json_reply(concepts_output(q, total, offset, found))
 
 
@@ -101,9 +101,9 @@ def concept(
 ) -> Response:
     """The entities of a name: their papers, passages with pages, and what the papers relate them with."""
     engine = _with_graph(request)
-    found = engine.graph().neighbours(name, hops=hops, most=offset + limit, together=together)
+    found = engine.graph.neighbours(name, hops=hops, most=offset + limit, together=together)
     entities = tuple(one.entity for one in found.entities)
-    places = entity_passages(engine, entities, limit=limit, offset=offset)
+    places = entity_passages(engine.shared, entities, limit=limit, offset=offset)
     return json_reply(concept_output(found, places, offset, _md5_of(engine)))
 
 
@@ -116,14 +116,14 @@ def path(
 ) -> Response:
     """How two entities are connected, with pages for each step."""
     engine = _with_graph(request)
-    names, steps = engine.graph().path(source, target, together=together)
+    names, steps = engine.graph.path(source, target, together=together)
     return json_reply(path_output(names, steps, _md5_of(engine)))
 
 
 @graph_routes.get("/graph/similar/{md5}", responses={200: {"model": SimilarOutput}}, response_class=Response)
 def similar(md5: Md5, request: Request, limit: Limit = 5) -> Response:
     """The papers most like one, by the mean of their passages' vectors."""
-    return json_reply(similar_output(*state_of(request).engine.graph().related(md5, limit)))
+    return json_reply(similar_output(*state_of(request).engine.graph.related(md5, limit)))
 
 
 @graph_routes.get("/map", response_class=Response)
@@ -171,4 +171,4 @@ def _with_graph(request: Request) -> Engine:
 
 
 def _md5_of(engine: Engine) -> dict[str, str]:
-    return {paper.file: paper.md5 for paper in engine.papers()}
+    return {paper.file: paper.md5 for paper in engine.papers.list()}

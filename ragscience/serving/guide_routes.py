@@ -202,7 +202,7 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
             (title, searching.ask(_request(body, question, part), dialogue=talk, cancel=cancel))
             for title, question, part in _questions(body, papers)
         ]
-        return answers, {paper.file: paper.md5 for paper in engine.papers()}
+        return answers, {paper.file: paper.md5 for paper in engine.papers.list()}
 
     answers, md5 = await until_done(work, state.answers, request)
     return json_reply(_done(answers, md5, session))

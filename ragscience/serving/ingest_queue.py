@@ -100,7 +100,7 @@ class IngestQueue:
         """Take a paper out of the library; its file stays."""
 
         def work(job: Job) -> None:
-            job.files = [paper.file for paper in self._engine.remove([md5], on_event=self._listen(job))]
+            job.files = [paper.file for paper in self._engine.ingest.remove([md5], on_event=self._listen(job))]
 
         return self._put(f"remove {file}", work, total=1)
 
@@ -157,11 +157,11 @@ class IngestQueue:
         work(job)
 
     def _add(self, job: Job, paths: list[Path]) -> None:
-        result: IngestResult = self._engine.add(paths, on_event=self._listen(job), cancel=self._cancel)
+        result: IngestResult = self._engine.ingest.add(paths, on_event=self._listen(job), cancel=self._cancel)
         job.done = len(paths) - len(result.failures)
 
     def _build_graph(self, job: Job, request: GraphRequest) -> None:
-        built = self._engine.graph().build(request, on_event=self._listen(job))
+        built = self._engine.graph.build(request, on_event=self._listen(job))
         job.warnings += built.report.failures[:MOST_WARNINGS]
 
     def _listen(self, job: Job) -> Callable[[Event], None]:

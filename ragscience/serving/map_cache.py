@@ -25,7 +25,7 @@ class MapCache:
 
     async def state(self) -> str:
         """Of the library now, as of `map_state`."""
-        return await to_thread.run_sync(map_state, self._engine)
+        return await to_thread.run_sync(map_state, self._engine.shared)
 
     async def get(self) -> ServedMap:
         """The map of the library as it is now, or later. Raises NothingFound for an empty library."""
@@ -40,7 +40,7 @@ class MapCache:
 
     async def _draw(self) -> ServedMap:
         try:
-            self._made = await to_thread.run_sync(served_map, self._engine)
+            self._made = await to_thread.run_sync(served_map, self._engine.shared)
         finally:
             self._drawing = None
         return self._made

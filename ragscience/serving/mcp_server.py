@@ -11,8 +11,8 @@ from mcp.server import MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.shared.exceptions import MCPError
 
-from ragscience import __version__
 from ragscience.core.errors import RagScienceError
+from ragscience.core.program import __version__
 from ragscience.core.records import title_of
 from ragscience.core.serialization import to_json
 from ragscience.engine.assistant_tools import AssistantTools
@@ -75,7 +75,7 @@ class LibraryServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[types.Resource]:
         """Each paper."""
-        papers = await to_thread.run_sync(self._engine.papers)
+        papers = await to_thread.run_sync(self._engine.papers.list)
         return [
             types.Resource(
                 uri=f"{_SCHEME}{paper.md5}",
@@ -124,10 +124,10 @@ class LibraryServer(MCPServer[Any]):
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     def _page(self, md5: str, number: int) -> str:
-        return self._engine.page(md5, number).text
+        return self._engine.papers.page(md5, number).text
 
     def _outline(self, md5: str) -> str:
-        outline = self._engine.outline(md5)
+        outline = self._engine.papers.outline(md5)
         parts = [title_of(outline.paper), f"{outline.paper.pages} pages"]
         return "\n".join([*parts, *(f"{'  ' * one.level}{one.text}  p.{one.page}" for one in outline.headings)])
 

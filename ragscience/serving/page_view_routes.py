@@ -56,7 +56,7 @@ page_view_routes = APIRouter(tags=["pages"])
 def geometry(md5: Md5, number: Number, request: Request) -> Response:
     """The size of a page, and where its lines and parts stand on it."""
     state = state_of(request)
-    page = state.engine.page(md5, number)
+    page = state.engine.papers.page(md5, number)
     return json_reply(geometry_output(page, state.pictures.shape(page.paper, number)))
 
 
@@ -73,7 +73,7 @@ def image(
 ) -> Response:
     """A page as a PNG; one that is much higher than wide is drawn narrower."""
     state = state_of(request)
-    page = state.engine.page(md5, number)
+    page = state.engine.papers.page(md5, number)
     return Response(state.pictures.picture(page.paper, number, width), headers=_FOR_GOOD, media_type="image/png")
 
 

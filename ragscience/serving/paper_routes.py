@@ -59,7 +59,7 @@ paper_routes = APIRouter(tags=["papers"])
 @paper_routes.get("/papers", responses={200: {"model": ListOutput}}, response_class=Response)
 def papers(request: Request) -> Response:
     """The papers of the library, by their names."""
-    every = state_of(request).engine.papers()
+    every = state_of(request).engine.papers.list()
     return json_reply(select(ListOutput, papers=[paper_output(paper) for paper in every]))
 
 
@@ -72,13 +72,13 @@ def one(md5: Md5, request: Request) -> Response:
 @paper_routes.get("/papers/{md5}/outline", responses={200: {"model": OutlineOutput}}, response_class=Response)
 def outline(md5: Md5, request: Request) -> Response:
     """Headings, tables and figures of a paper, with their pages."""
-    return json_reply(outline_output(state_of(request).engine.outline(md5)))
+    return json_reply(outline_output(state_of(request).engine.papers.outline(md5)))
 
 
 @paper_routes.get("/papers/{md5}/pages/{number}", responses={200: {"model": PageTextOutput}}, response_class=Response)
 def page(md5: Md5, number: Number, request: Request) -> Response:
     """The text of a page as it was read, with its parts."""
-    return json_reply(page_output(state_of(request).engine.page(md5, number)))
+    return json_reply(page_output(state_of(request).engine.papers.page(md5, number)))
 
 
 @paper_routes.get(
@@ -112,7 +112,7 @@ def bibliography(
     state = state_of(request)
     for each in md5 or ():
         _paper(state, each)
-    text = state.engine.bibliography(md5 or ()).as_text(csl=form == "csl")
+    text = state.engine.papers.bibliography(md5 or ()).as_text(csl=form == "csl")
     return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
 
 
@@ -158,7 +158,7 @@ def job(job_id: JobId, request: Request) -> Response:
 
 def _paper(state: ServerState, md5: str) -> Paper:
     """The paper whose file has that MD5. Raises NothingFound."""
-    for paper in state.engine.papers():
+    for paper in state.engine.papers.list():
         if paper.md5 == md5:
             return paper
     raise NothingFound(f"The library has no paper {md5[:32]!r}.", "GET /api/v1/papers lists them.")

@@ -13,8 +13,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import ragscience
 from ragscience.core.errors import FileProblem
+from ragscience.core.program import PACKAGE_ROOT
 
 __all__ = ["in_words", "reason_of", "why_unreadable"]
 
@@ -31,7 +31,7 @@ _WORDS = {
 
 def why_unreadable(path: Path) -> str:
     """What is wrong with a PDF, as the end of a sentence ("is damaged"); empty where it opens and has a page."""
-    root = str(Path(ragscience.__path__[0]).parent)
+    root = str(PACKAGE_ROOT)
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter, our own module
             [sys.executable, "-P", "-m", "ragscience.sources.pdf_check", str(path.absolute())],

@@ -61,7 +61,7 @@ def look(home, models=None):
     )
     with Engine.open(home, settings, on_event=events.append) as engine:
         if models is not None:
-            engine._shared["models"] = models
+            engine.shared._made["models"] = models
 
         def run(name, act):
             try:
@@ -93,12 +93,14 @@ def look(home, models=None):
             return act
 
         def papers(name):
-            shown.results[name] = [(paper.file, paper.title, paper.pages, paper.metadata) for paper in engine.papers()]
+            shown.results[name] = [
+                (paper.file, paper.title, paper.pages, paper.metadata) for paper in engine.papers.list()
+            ]
             shown.words.update(text for row in shown.results[name] for text in row[:2])
 
         def page(file, number):
             def act(name):
-                view = engine.page(file, number)
+                view = engine.papers.page(file, number)
                 shown.results[name] = (view.text, view.page, [(one.kind, one.section) for one in view.elements])
                 shown.words.add(view.text)
 
@@ -106,14 +108,14 @@ def look(home, models=None):
 
         def outline(file):
             def act(name):
-                view = engine.outline(file)
+                view = engine.papers.outline(file)
                 shown.results[name] = (view.bibtex_key, view.headings, view.tables, view.figures, view.references)
                 shown.words.update(entry.text for entry in view.headings)
 
             return act
 
         def related(name):
-            near = engine.graph().related("bees.pdf", 3)[1]
+            near = engine.graph.related("bees.pdf", 3)[1]
             shown.results[name] = [(paper.file, Score(cosine)) for paper, cosine in near]
             shown.words.update(paper.file for paper, _ in near)
 
@@ -159,8 +161,8 @@ def whole(three_papers, tmp_path_factory):
     with Engine.open(home, load_settings(home=home, offline=True, embedder="embedded")) as engine:
         from ragscience.engine.graph_runs import GraphRequest
 
-        engine.add([make_pdf(tmp_path_factory.mktemp("more") / "bert.pdf", BERT)])
-        engine.graph().build(GraphRequest())
+        engine.ingest.add([make_pdf(tmp_path_factory.mktemp("more") / "bert.pdf", BERT)])
+        engine.graph.build(GraphRequest())
     shown, models = look(home)
     assert shown.errors == {}
     assert shown.warnings == []

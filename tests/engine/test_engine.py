@@ -157,22 +157,22 @@ def test_a_question_is_cancelled_while_the_model_is_silent(home, agent):
 def test_a_page_and_a_source_in_its_surroundings(engine):
     answer = engine.ask(AskRequest(SPEED))
     citation = answer.citations[0]
-    page = engine.page(citation.file, citation.page)
+    page = engine.papers.page(citation.file, citation.page)
     assert citation.quote.split()[0] in page.text
-    shown = engine.surroundings(answer, 1)
+    shown = engine.papers.surroundings(answer, 1)
     assert shown.text == page.text
     assert shown.quotes
     with pytest.raises(RagScienceError):
-        engine.page("nosuch.pdf", 1)
+        engine.papers.page("nosuch.pdf", 1)
     with pytest.raises(NothingFound):
-        engine.page(citation.file, 99)
+        engine.papers.page(citation.file, 99)
 
 
 def test_the_bibliography_is_of_all_papers_or_of_those_that_are_cited(engine):
-    assert len(engine.bibliography().entries) == len(engine.papers()) == 3
+    assert len(engine.papers.bibliography().entries) == len(engine.papers.list()) == 3
     answer = engine.ask(AskRequest(SPEED))
-    assert len(engine.bibliography(cited_by=[answer]).entries) == len({item.file for item in answer.citations})
-    assert engine.bibliography(["bees.pdf"]).as_text(csl=False).startswith("@")
+    assert len(engine.papers.bibliography(cited_by=[answer]).entries) == len({item.file for item in answer.citations})
+    assert engine.papers.bibliography(["bees.pdf"]).as_text(csl=False).startswith("@")
 
 
 def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):
@@ -194,7 +194,7 @@ def test_close_releases_the_telemetry_although_the_library_fails(engine, tmp_pat
             self.closed = True
 
     other, telemetry = Engine.open(tmp_path), Recording()
-    other._shared |= {"library": Closing(), "telemetry": telemetry}
+    other.shared._made |= {"library": Closing(), "telemetry": telemetry}
     with pytest.raises(RagScienceError):
         other.close()
     assert telemetry.closed

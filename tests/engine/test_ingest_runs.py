@@ -29,14 +29,14 @@ def test_an_open_engine_finds_what_it_has_just_added(engine, tmp_path, capfd):
     (tmp_path / "broken.pdf").write_bytes(b"nothing")
     assert "voles.pdf" not in {hit.chunk.file for hit in engine.search(SearchRequest("seed of voles")).hits}
     events = []
-    result = engine.add([tmp_path / "voles.pdf", tmp_path / "broken.pdf"], on_event=events.append)
+    result = engine.ingest.add([tmp_path / "voles.pdf", tmp_path / "broken.pdf"], on_event=events.append)
     assert [paper.file for paper in result.added] == ["voles.pdf"]
     assert [failure.path.name for failure in result.failures] == ["broken.pdf"]
-    assert (result.papers, len(engine.papers())) == (4, 4)
+    assert (result.papers, len(engine.papers.list())) == (4, 4)
     kinds = [type(event) for event in events if isinstance(event, PlanMade | PaperRead | PaperStored | PaperFailed)]
     assert kinds == [PlanMade, PaperRead, PaperStored, PaperFailed]
     assert engine.search(SearchRequest("seed of voles")).hits[0].chunk.file == "voles.pdf"
-    assert engine.add([tmp_path / "voles.pdf"]).known == 1
+    assert engine.ingest.add([tmp_path / "voles.pdf"]).known == 1
     assert capfd.readouterr() == ("", "")
 
 
@@ -48,9 +48,9 @@ def test_papers_can_be_searched_while_one_is_added_and_nobody_else_can_write(eng
         if isinstance(event, PaperRead):
             seen.append(engine.search(SearchRequest("glaze")).hits[0].chunk.file)
             with pytest.raises(LibraryBusy):
-                engine.remove(["bees.pdf"])
+                engine.ingest.remove(["bees.pdf"])
 
-    engine.add([tmp_path / "voles.pdf"], on_event=on_event)
+    engine.ingest.add([tmp_path / "voles.pdf"], on_event=on_event)
     assert seen == ["kilns.pdf"]
 
 
@@ -59,47 +59,49 @@ def test_a_cancelled_run_ends_after_the_paper_in_hand(engine, tmp_path):
         make_pdf(tmp_path / "new" / f"{number}.pdf", [f"{VOLES[0]}\nBurrow {number}."])
     cancel = Event()
     cancel.set()
-    assert len(engine.add([tmp_path / "new"], cancel=cancel).added) == 1
-    assert len(engine.papers()) == 4
+    assert len(engine.ingest.add([tmp_path / "new"], cancel=cancel).added) == 1
+    assert len(engine.papers.list()) == 4
 
 
 def test_a_sync_is_planned_and_done(engine):
     papers = engine.home.papers
     (papers / "more" / "tides.pdf").unlink()
     make_pdf(papers / "kilns.pdf", [KILNS[0] + "\nMore of it."])
-    plan = engine.sync_plan()
+    plan = engine.ingest.sync_plan()
     assert [path.name for path in plan.to_read] == ["kilns.pdf"]
     assert [paper.file for paper in plan.gone] == ["tides.pdf"]
     events = []
-    assert [paper.file for paper in engine.sync(on_event=events.append).updated] == ["kilns.pdf"]
+    assert [paper.file for paper in engine.ingest.sync(on_event=events.append).updated] == ["kilns.pdf"]
     assert [event.paper.file for event in events if isinstance(event, PaperRemoved)] == ["tides.pdf"]
-    assert engine.sync_plan() == type(plan)((), ())
+    assert engine.ingest.sync_plan() == type(plan)((), ())
 
 
 def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(engine):
     kilns = engine.home.papers / "kilns.pdf"
-    engine.remove(["kilns.pdf"])
+    engine.ingest.remove(["kilns.pdf"])
     said = []
-    assert engine.sync_plan(on_event=said.append) == SyncPlan((), ())
-    assert [run(on_event=said.append).still_left_out for run in (engine.add, engine.sync, engine.add)] == [0, 1, 1]
+    assert engine.ingest.sync_plan(on_event=said.append) == SyncPlan((), ())
+    assert [
+        run(on_event=said.append).still_left_out for run in (engine.ingest.add, engine.ingest.sync, engine.ingest.add)
+    ] == [0, 1, 1]
     (left_out,) = [event for event in said if isinstance(event, PaperSuppressed)]
     assert (left_out.file, left_out.newer, left_out.path) == ("kilns.pdf", "", kilns)
-    assert len(engine.papers()) == 2
-    assert len(engine.add([engine.home.papers]).added) == 0
-    assert [paper.file for paper in engine.add([kilns]).added] == ["kilns.pdf"]
-    engine.remove(["kilns.pdf"], forget=True)
-    assert [paper.file for paper in engine.add().added] == ["kilns.pdf"]
-    engine.remove(["kilns.pdf"])
+    assert len(engine.papers.list()) == 2
+    assert len(engine.ingest.add([engine.home.papers]).added) == 0
+    assert [paper.file for paper in engine.ingest.add([kilns]).added] == ["kilns.pdf"]
+    engine.ingest.remove(["kilns.pdf"], forget=True)
+    assert [paper.file for paper in engine.ingest.add().added] == ["kilns.pdf"]
+    engine.ingest.remove(["kilns.pdf"])
     with pytest.raises(RagScienceError, match=r"No paper matches 'clay\.pdf'"):
-        engine.remove(["clay.pdf"], forget=True)
-    assert engine.remove(["kilns.pdf"], forget=True) == ()
-    assert [paper.file for paper in engine.sync().added] == ["kilns.pdf"]
+        engine.ingest.remove(["clay.pdf"], forget=True)
+    assert engine.ingest.remove(["kilns.pdf"], forget=True) == ()
+    assert [paper.file for paper in engine.ingest.sync().added] == ["kilns.pdf"]
 
 
 def test_other_bytes_under_the_name_of_a_removed_paper_are_read(engine):
-    engine.remove(["kilns.pdf"])
+    engine.ingest.remove(["kilns.pdf"])
     make_pdf(engine.home.papers / "kilns.pdf", [KILNS[0] + "\nMore of it."])
-    assert [paper.file for paper in engine.add().added] == ["kilns.pdf"]
+    assert [paper.file for paper in engine.ingest.add().added] == ["kilns.pdf"]
 
 
 def long_paper():
@@ -127,38 +129,38 @@ def test_a_whole_paper_stays_where_a_newer_copy_lacks_pages(engine, damage):
     else:
         make_pdf(copy, [*pages[:3], *[""] * 9] if damage == "empty pages" else pages[:8])
     os.utime(whole, (1, 1))
-    engine.add()
-    (pair,) = engine.duplicates()
+    engine.ingest.add()
+    (pair,) = engine.papers.duplicates()
     assert (pair.newer, pair.older, pair.newer_by) == ("whole.pdf", "copy.pdf", "completeness")
-    assert engine.keep_newest() == (pair,)
-    assert {"whole.pdf"} == {paper.file for paper in engine.papers()} & {"whole.pdf", "copy.pdf"}
+    assert engine.ingest.keep_newest() == (pair,)
+    assert {"whole.pdf"} == {paper.file for paper in engine.papers.list()} & {"whole.pdf", "copy.pdf"}
 
 
 def test_of_two_versions_the_newer_one_stays(engine):
     lines = "\n".join(f"Sentence {number} tells of glaze {number * 7} and kiln {number * 13}." for number in range(40))
     for name in ("draft", "final"):
         make_pdf(engine.home.papers / f"{name}.pdf", [f"The Colours of Glazes in Kilns\n\n{lines}\n{name}."])
-    engine.add()
-    (pair,) = engine.duplicates()
-    assert engine.keep_newest() == (pair,)
-    assert pair.older not in {paper.file for paper in engine.papers()}
-    assert engine.keep_newest() == ()
+    engine.ingest.add()
+    (pair,) = engine.papers.duplicates()
+    assert engine.ingest.keep_newest() == (pair,)
+    assert pair.older not in {paper.file for paper in engine.papers.list()}
+    assert engine.ingest.keep_newest() == ()
 
 
 @pytest.mark.parametrize("run", ["add", "sync"])
 def test_of_two_files_that_changed_places_none_is_lost_while_one_cannot_be_read(engine, run):
     kilns, bees = engine.home.papers / "kilns.pdf", engine.home.papers / "bees.pdf"
     content = bees.read_bytes()
-    before = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()}
+    before = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()}
     bees.write_bytes(kilns.read_bytes())
     kilns.unlink()
     kilns.symlink_to(kilns)  # which cannot be opened
     assert getattr(engine, run)().failures
-    assert {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()} == before
+    assert {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()} == before
     kilns.unlink()
     kilns.write_bytes(content)
     assert getattr(engine, run)().known == 3
-    after = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers()}
+    after = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()}
     assert after == before | {"bees.pdf": before["kilns.pdf"], "kilns.pdf": before["bees.pdf"]}
 
 
@@ -171,21 +173,21 @@ def test_a_paper_whose_file_is_gone_stays_while_a_new_file_cannot_be_read(engine
         bad.rename(engine.home.root / "bees.pdf")
     bad.symlink_to(bad.name)  # no process can open it
     said = []
-    result = engine.sync(on_event=said.append)
+    result = engine.ingest.sync(on_event=said.append)
     assert [failure.path.name for failure in result.failures] == [bad.name]
-    files = {paper.file for paper in engine.papers()}
+    files = {paper.file for paper in engine.papers.list()}
     stays = [event.text for event in said if isinstance(event, Warned) and "stays until other-name.pdf" in event.text]
     assert ("kilns.pdf" in files, len(stays)) == ((False, 0) if is_its_own else (True, 1))
     bad.unlink()
     (engine.home.root / "kept.pdf").rename(papers / "other-name.pdf")
-    result = engine.sync()
-    assert "other-name.pdf" in {paper.file for paper in engine.papers()}
+    result = engine.ingest.sync()
+    assert "other-name.pdf" in {paper.file for paper in engine.papers.list()}
     assert [paper.file for paper in result.added] == (["other-name.pdf"] if is_its_own else [])
 
 
 def test_a_changed_file_that_could_not_be_read_once_is_not_also_updated(engine, monkeypatch):
     bees = engine.home.papers / "bees.pdf"
-    before = {paper.file: paper.md5 for paper in engine.papers()}
+    before = {paper.file: paper.md5 for paper in engine.papers.list()}
     make_pdf(bees, VOLES)
     real, failing = ingestion.file_state, [FileProblem("It cannot be read: Input/output error.", reason="unreadable")]
 
@@ -195,8 +197,8 @@ def test_a_changed_file_that_could_not_be_read_once_is_not_also_updated(engine, 
         return real(path)
 
     monkeypatch.setattr(ingestion, "file_state", read_once_failing)
-    result = engine.sync()
+    result = engine.ingest.sync()
     assert failing == []
     assert [failure.path.name for failure in result.failures] == ["bees.pdf"]
-    assert (result.updated, {paper.file: paper.md5 for paper in engine.papers()}) == ((), before)
-    assert [paper.file for paper in engine.sync().updated] == ["bees.pdf"]
+    assert (result.updated, {paper.file: paper.md5 for paper in engine.papers.list()}) == ((), before)
+    assert [paper.file for paper in engine.ingest.sync().updated] == ["bees.pdf"]

@@ -24,7 +24,7 @@ def moved(library, tmp_path):
     """A home in which a question was asked, at another place."""
     before = copied(library, tmp_path / "before")
     with opened(before) as engine:
-        engine.add()
+        engine.ingest.add()
         engine.ask(AskRequest("At how many degrees does the glaze mature?"))
     after = tmp_path / "elsewhere" / "after"
     after.parent.mkdir()
@@ -44,13 +44,13 @@ def keep_full_paths(home, root):
 
 def test_a_moved_home_is_as_it_was(moved):
     with opened(moved) as engine:
-        assert all(str(moved) in paper.path for paper in engine.papers())
+        assert all(str(moved) in paper.path for paper in engine.papers.list())
         assert not [one for one in engine.doctor().findings if one.area == "papers" and one.severity != "ok"]
         answer = engine.history.answer("").answer
         assert source_now(answer, 1, engine.library).path == str(moved / "papers" / "kilns.pdf")
-        assert "1280" in engine.surroundings(answer, 1).text
-        assert engine.sync_plan() == type(engine.sync_plan())((), ())
-        assert engine.add().known == 3
+        assert "1280" in engine.papers.surroundings(answer, 1).text
+        assert engine.ingest.sync_plan() == type(engine.ingest.sync_plan())((), ())
+        assert engine.ingest.add().known == 3
 
 
 def test_a_home_of_full_paths_that_was_moved_is_found_by_its_bytes(moved):
@@ -59,11 +59,11 @@ def test_a_home_of_full_paths_that_was_moved_is_found_by_its_bytes(moved):
         messages = [one.message for one in engine.doctor().findings if one.area == "papers" and "gone" in one.message]
         assert not messages
         assert any("is now" in one.message for one in engine.doctor().findings)
-        assert engine.sync_plan().gone == ()
+        assert engine.ingest.sync_plan().gone == ()
         events = []
-        assert engine.sync(on_event=events.append).known == 3
+        assert engine.ingest.sync(on_event=events.append).known == 3
         assert not [event for event in events if isinstance(event, PaperRemoved)]
-        assert {paper.path for paper in engine.papers()} == {str(path) for path in moved.rglob("*.pdf")}
+        assert {paper.path for paper in engine.papers.list()} == {str(path) for path in moved.rglob("*.pdf")}
 
 
 def test_full_paths_within_the_home_become_relative(moved):
@@ -80,10 +80,10 @@ def test_full_paths_within_the_home_become_relative(moved):
 def test_a_paper_outside_of_the_home_is_found_in_its_new_folder(moved, tmp_path):
     outside = make_pdf(tmp_path / "outside" / "voles.pdf", ["The voles store 47 grams of seed."])
     with opened(moved) as engine:
-        engine.add([outside])
+        engine.ingest.add([outside])
         outside.parent.rename(tmp_path / "other")
         (gone,) = [one for one in engine.doctor().findings if "gone" in one.message]
         assert "`python ingest.py FOLDER`" in gone.remedy
-        assert engine.add([tmp_path / "other"]).known == 1
-        assert str(tmp_path / "other" / "voles.pdf") in {paper.path for paper in engine.papers()}
+        assert engine.ingest.add([tmp_path / "other"]).known == 1
+        assert str(tmp_path / "other" / "voles.pdf") in {paper.path for paper in engine.papers.list()}
         assert {one.severity for one in engine.doctor().findings if one.area in ("papers", "indexes")} == {"ok"}

@@ -47,7 +47,7 @@ def engine(tmp_path):
     with Engine.open(
         tmp_path, default_settings(tmp_path, ollama_url=NOBODY, chunk_size=300, chunk_overlap=0)
     ) as engine:
-        engine.add()
+        engine.ingest.add()
         yield engine
 
 
@@ -58,7 +58,7 @@ def found(engine, question, **more):
 
 def test_a_name_leads_to_the_paper_that_introduces_it(engine):
     assert engine.home.names.exists()
-    names = {name.name: (name.how, name.page) for name in engine.outline("waves.pdf").names}
+    names = {name.name: (name.how, name.page) for name in engine.papers.outline("waves.pdf").names}
     assert names["HTNet"] == ("introduced", 1)
     assert names["Harbour Tide Network"] == ("introduced", 1)
     assert [one.file for one in PaperNames.of(engine.library).in_text("What is HTNet?")] == ["waves.pdf"]
@@ -71,6 +71,6 @@ def test_a_follow_up_keeps_the_name(engine):
 
 
 def test_a_removed_paper_takes_its_names_along(engine):
-    engine.remove(["waves.pdf"])
+    engine.ingest.remove(["waves.pdf"])
     assert PaperNames.of(engine.library).in_text("What is HTNet?") == ()
     assert not any("Newton" in text for text in found(engine, "Which optimizer was used to train HTNet?"))

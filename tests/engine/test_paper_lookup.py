@@ -40,12 +40,12 @@ def engine(tmp_path_factory):
     make_pdf(home / "papers" / "ships.pdf", [SHIPS], title="Ships and their Masts")
     make_pdf(home / "papers" / "winter" / "Masts-1999.pdf", [MASTS], title="On the Masts of Ships in Winter")
     with Engine.open(home, default_settings(home, ollama_url=NOBODY)) as engine:
-        engine.add()
+        engine.ingest.add()
         yield engine
 
 
 def fitting(engine, pattern):
-    return [paper.file for paper in engine.papers_matching(pattern)]
+    return [paper.file for paper in engine.papers.matching(pattern)]
 
 
 @pytest.mark.parametrize(
@@ -72,25 +72,25 @@ def test_a_name_fits_what_has_it_in_its_file_or_title_or_is_called_so(engine, pa
 
 
 def test_an_md5_and_a_path_mean_one_paper(engine):
-    for paper in engine.papers():
+    for paper in engine.papers.list():
         assert fitting(engine, paper.md5) == [paper.file]
         assert fitting(engine, paper.path) == [paper.file]
 
 
 def test_of_several_the_one_whose_whole_name_it_is_is_taken_where_one_is_wanted(engine):
-    assert engine.outline("ships").paper.file == "ships.pdf"
-    assert engine.page("On the masts of ships in winter", 1).paper.file == "Masts-1999.pdf"
+    assert engine.papers.outline("ships").paper.file == "ships.pdf"
+    assert engine.papers.page("On the masts of ships in winter", 1).paper.file == "Masts-1999.pdf"
     with pytest.raises(UsageError, match=r"2 papers match 'masts': Masts-1999\.pdf, ships\.pdf\."):
-        engine.outline("masts")
+        engine.papers.outline("masts")
 
 
 def test_what_is_like_it_is_suggested_where_none_fits(engine):
     with pytest.raises(NothingFound, match=r"No paper matches 'harbuors'\. Did you mean waves_2001\.pdf\?"):
-        engine.outline("harbuors")
+        engine.papers.outline("harbuors")
     with pytest.raises(NothingFound, match=r"No paper matches 'HTNt'\. Did you mean waves_2001\.pdf\?"):
-        engine.bibliography(["HTNt"])
+        engine.papers.bibliography(["HTNt"])
     with pytest.raises(NothingFound) as error:
-        engine.outline("zzzzzz")
+        engine.papers.outline("zzzzzz")
     assert error.value.fix == "`python ingest.py list` shows all papers."
 
 
@@ -126,5 +126,5 @@ def test_filters_that_leave_nothing_are_an_error_before_any_model_is_loaded(engi
     assert str(error.value).startswith(said)
     assert heard == []
     with pytest.raises(NothingFound):
-        engine.check_filters(filters)
-    engine.check_filters(replace(filters, papers=(), sections=(), pages=None, authors=(), years=None, kinds=()))
+        engine.papers.check_filters(filters)
+    engine.papers.check_filters(replace(filters, papers=(), sections=(), pages=None, authors=(), years=None, kinds=()))

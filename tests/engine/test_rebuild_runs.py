@@ -67,10 +67,10 @@ def test_a_damaged_paper_is_left_out_of_answers_with_a_warning_and_read_again_by
         assert "1290" not in answer.text
         assert warnings[0] in answer.warnings
         with pytest.raises(LibraryDamaged, match="Page 1 of kilns"):
-            engine.page("kilns.pdf", 1)
+            engine.papers.page("kilns.pdf", 1)
         with pytest.raises(NothingFound):
-            engine.rebuild(papers=["no such.pdf"])
-        result = engine.rebuild(papers=["kilns.pdf"])
+            engine.ingest.rebuild(papers=["no such.pdf"])
+        result = engine.ingest.rebuild(papers=["kilns.pdf"])
         assert [paper.file for paper in result.updated] == ["kilns.pdf"]
         assert (result.embedded, result.papers) == (0, 3), "vectors that are intact are used again"
     assert results(home) == (before, [])
@@ -97,9 +97,9 @@ def test_lost_token_vectors_are_said_by_doctor_and_search_and_made_again(home, l
         (said,) = [one for one in engine.doctor().findings if one.area == "contents"]
         assert (said.severity, "token vectors" in said.message) == ("error", True)
         assert "rebuild --tokens" in said.remedy
-        engine.rebuild("indexes")
+        engine.ingest.rebuild("indexes")
         assert len(engine.search(SearchRequest(GLAZE)).warnings) == 1, "they are no index"
-        engine.rebuild("tokens")
+        engine.ingest.rebuild("tokens")
     assert results(home) == (before, [])
     assert verified(home) == []
 
@@ -119,11 +119,11 @@ DAMAGE = {
 def test_a_database_that_is_damaged_as_a_whole_is_said_and_made_again_from_all_its_papers(home, tmp_path, damage):
     make_pdf(tmp_path / "elsewhere" / "voles.pdf", OTHER)
     with opened(home) as engine:
-        engine.add([tmp_path / "elsewhere" / "voles.pdf"])
+        engine.ingest.add([tmp_path / "elsewhere" / "voles.pdf"])
     before, _ = results(home)
     content = home.database.read_bytes()
     home.database.write_bytes(DAMAGE[damage](content))
-    for command in (Engine.papers, lambda engine: engine.search(SearchRequest(GLAZE))):
+    for command in (lambda engine: engine.papers.list(), lambda engine: engine.search(SearchRequest(GLAZE))):
         events = []
         with Engine.open(home.root, load_settings(home=home.root, offline=True), on_event=events.append) as engine:
             try:
@@ -137,10 +137,10 @@ def test_a_database_that_is_damaged_as_a_whole_is_said_and_made_again_from_all_i
     with opened(home) as engine:
         assert engine.doctor().worst == "error"
         events = []
-        engine.rebuild(on_event=events.append)
+        engine.ingest.rebuild(on_event=events.append)
         kept = [event.text for event in events if isinstance(event, Warned) and "is kept as" in event.text]
         assert len(kept) == 1
-        assert {paper.file for paper in engine.papers()} == {"bees.pdf", "kilns.pdf", "tides.pdf", "voles.pdf"}
+        assert {paper.file for paper in engine.papers.list()} == {"bees.pdf", "kilns.pdf", "tides.pdf", "voles.pdf"}
     after, warnings = results(home)
     assert ([row[:3] for row in after], warnings) == ([row[:3] for row in before], [])
     assert (home.vectorstore / "library.sqlite.damaged-1").exists()
@@ -155,7 +155,7 @@ def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monke
     with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
         settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url, rerank="late-interaction")
         with Engine.open(home.root, settings) as engine:
-            engine.rebuild("embeddings")
+            engine.ingest.rebuild("embeddings")
             assert engine.library.embedder.dimension == 96
         assert passes == []
         with Library.open(home) as library:
@@ -164,7 +164,7 @@ def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monke
         with closing(sqlite3.connect(home.database)) as db, db:
             db.execute("DELETE FROM tokens WHERE text_hash = ?", (text_hash(chunk.searched),))
         with Engine.open(home.root, settings) as engine:
-            engine.rebuild("embeddings")
+            engine.ingest.rebuild("embeddings")
     assert passes == [chunk.searched]
     with Library.open(home) as library:
         assert library.passages_without_tokens() == ([], [])
@@ -181,7 +181,7 @@ def test_new_vectors_keep_to_the_size_of_the_token_cache(home):
                 {text_hash(chunk.searched): np.ones(((2**20 - 280) // CODE_BYTES, CODE_BYTES), np.uint8)}
             )
         with Engine.open(home.root, settings) as engine:
-            engine.rebuild("embeddings")
+            engine.ingest.rebuild("embeddings")
     with Library.open(home) as library:
         assert 2**20 - 280 - CODE_BYTES <= library.token_bytes() <= 2**20
         assert len(library.passages_without_tokens()[0]) == library.chunk_count - 1
@@ -193,7 +193,7 @@ def test_checks_of_the_whole_library_say_how_far_they_are(home):
         engine.doctor()
         checks = [one for one in told if isinstance(one, Checking)]
         told.clear()
-        engine.duplicates()
+        engine.papers.duplicates()
         pairs = [one for one in told if isinstance(one, Checking)]
     assert [one.step for one in checks] == list(range(1, checks[0].steps + 1))
     assert [(one.step, one.steps) for one in pairs] == [(1, 2), (2, 2)]
@@ -205,9 +205,9 @@ def test_files_that_changed_places_are_read_again_where_they_are(home):
     kilns.write_bytes(second)
     bees.write_bytes(first)
     with opened(home) as engine:
-        result = engine.rebuild()
+        result = engine.ingest.rebuild()
         assert not result.failures
-        papers = {paper.file: paper.md5 for paper in engine.papers()}
+        papers = {paper.file: paper.md5 for paper in engine.papers.list()}
     assert (papers["kilns.pdf"], papers["bees.pdf"]) == tuple(hashlib.md5(data).hexdigest() for data in (second, first))
     assert results(home)[0][0][0] == "bees.pdf"
 
@@ -218,7 +218,7 @@ def test_a_file_that_is_now_a_copy_of_another_leaves_its_paper_as_it_was(home, n
     (home.papers / "bees.pdf").write_bytes((home.papers / "kilns.pdf").read_bytes())
     said = []
     with opened(home) as engine:
-        result = engine.rebuild(papers=named, on_event=said.append)
+        result = engine.ingest.rebuild(papers=named, on_event=said.append)
         assert not result.failures
     warnings = [event.text for event in said if isinstance(event, Warned)]
     assert [text for text in warnings if text.startswith("bees.pdf is kept as it was")]

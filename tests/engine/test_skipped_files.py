@@ -25,7 +25,9 @@ def run(home, *paths, sync=False, **settings):
     """The names of the files that a run says it could not read, how many it only counts, and its events."""
     events = []
     with Engine.open(home, load_settings(home=home, offline=True, **settings)) as engine:
-        result = engine.sync(on_event=events.append) if sync else engine.add(paths, on_event=events.append)
+        result = (
+            engine.ingest.sync(on_event=events.append) if sync else engine.ingest.add(paths, on_event=events.append)
+        )
     failed = {failure.path.name for failure in result.failures}
     assert failed == {event.path.name for event in events if isinstance(event, PaperFailed)}
     return failed, result.still_unreadable, events
@@ -33,7 +35,7 @@ def run(home, *paths, sync=False, **settings):
 
 def listed(home):
     with Engine.open(home) as engine:
-        return {os.path.basename(file.path): file.reason for file in engine.skipped_files()}  # noqa: PTH119
+        return {os.path.basename(file.path): file.reason for file in engine.papers.skipped()}  # noqa: PTH119
 
 
 def test_an_unreadable_file_is_named_once_and_not_read_again(home, monkeypatch):
@@ -118,7 +120,7 @@ def test_one_that_is_named_must_be_a_pdf_whatever_it_is_called(home, tmp_path):
     (tmp_path / "notes.md").write_text("words")
     shutil.copy(make_pdf(tmp_path / "paper.pdf", ["Voles."]), tmp_path / "paper.bin")
     with Engine.open(home) as engine:
-        result = engine.add([tmp_path / "notes.md", tmp_path / "paper.bin"])
+        result = engine.ingest.add([tmp_path / "notes.md", tmp_path / "paper.bin"])
     (failure,) = result.failures
     assert str(failure.problem) == "Only PDFs can be added: notes.md. Print or export it as PDF, and add that."
     assert [paper.file for paper in result.added] == ["paper.bin"]

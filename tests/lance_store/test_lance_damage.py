@@ -143,7 +143,7 @@ def test_a_table_that_cannot_be_read_begins_the_library_anew(filled, table):
     (folder,) = Path(filled.uri.removeprefix("lance://")).glob(f"{table}.lance")
     for path in (folder / "data").iterdir():
         path.write_bytes(path.read_bytes()[:40])
-    with Engine(filled.home, Settings(home=filled.home.root, library=filled.uri)) as engine:
+    with Engine.open(filled.home.root, Settings(home=filled.home.root, library=filled.uri)) as engine:
         with pytest.raises(RagScienceError) as refused:
             engine.library.verify()
         assert "rebuild" in refused.value.fix
@@ -263,7 +263,7 @@ def test_a_damaged_table_of_a_library_without_papers_is_told_of_and_begun_anew(p
         pass
     for path in Path(place.uri.removeprefix("lance://"), "pages.lance", "_versions").glob("*.manifest"):
         path.write_bytes(b"")
-    with Engine(place.home, Settings(home=place.home.root, library=place.uri)) as engine:
+    with Engine.open(place.home.root, Settings(home=place.home.root, library=place.uri)) as engine:
         (found,) = [one for one in engine.doctor().findings if one.area == "contents"]
     assert (found.severity, ".rs:" in found.message) == ("error", False)
     assert "rebuild" in found.remedy

@@ -238,13 +238,13 @@ def test_an_engine_reads_and_answers_from_the_library_that_the_setting_names(pla
     with place.open(writing=True) as library:
         library.set_identity(EMBEDDER, CHUNKER)
         library.add_paper(rich_paper(1))
-    with Engine(place.home, settings) as engine:
-        assert [paper.file for paper in engine.papers()] == ["rich-1.pdf"]
-        assert engine.page("rich-1", 2).text.startswith("| Cas9")
+    with Engine.open(place.home.root, settings) as engine:
+        assert [paper.file for paper in engine.papers.list()] == ["rich-1.pdf"]
+        assert engine.papers.page("rich-1", 2).text.startswith("| Cas9")
         findings = {one.area: one for one in engine.doctor(fast=True).findings}
         assert "can be read" in findings["database"].message
-        assert [paper.file for paper in engine.remove(["rich-1"])] == ["rich-1.pdf"]
-        assert engine.papers() == []
+        assert [paper.file for paper in engine.ingest.remove(["rich-1"])] == ["rich-1.pdf"]
+        assert engine.papers.list() == []
     assert not place.home.database.exists()
 
 
@@ -253,11 +253,11 @@ def test_doctor_tells_of_a_library_that_cannot_be_read(place):
         add(library, numbered_paper(0))
     for path in (place.home.root.parent / "lance" / "papers.lance" / "data").iterdir():
         path.write_bytes(path.read_bytes()[:40])
-    with Engine(place.home, Settings(home=place.home.root, library=place.uri)) as engine:
+    with Engine.open(place.home.root, Settings(home=place.home.root, library=place.uri)) as engine:
         (finding,) = [one for one in engine.doctor(fast=True).findings if one.area == "database"]
         assert finding.severity == "error"
         with pytest.raises(RagScienceError):
-            engine.papers()
+            engine.papers.list()
 
 
 def test_a_place_that_cannot_be_is_refused(tmp_path):
@@ -270,7 +270,7 @@ def test_a_place_that_cannot_be_is_refused(tmp_path):
 def test_the_usual_library_imports_none_of_it(tmp_path):
     code = (
         "import sys; from ragscience.engine import Engine; from ragscience.core.settings import Settings\n"
-        f"Engine.open({str(tmp_path)!r}, Settings(home={str(tmp_path)!r})).papers()\n"
+        f"Engine.open({str(tmp_path)!r}, Settings(home={str(tmp_path)!r})).papers.list()\n"
         "assert not [name for name in sys.modules if name.split('.')[0] in ('lancedb', 'pyarrow')], sys.modules\n"
         "assert 'ragscience.library.lance_store' not in sys.modules"
     )

@@ -67,16 +67,16 @@ def contents_of(folder):
 def test_a_library_goes_there_and_comes_back_and_the_source_stays_as_it_is(home, tmp_path):
     uri = f"lance://{tmp_path / 'there'}"
     before = contents_of(home.root)
-    with Engine(home, Settings(home=home.root)) as engine:
-        done = engine.copy(uri)
+    with Engine.open(home.root, Settings(home=home.root)) as engine:
+        done = engine.ingest.copy(uri)
     assert (done.papers, done.passages, done.copied, done.questions) == (3, 12, 3, 12)
     after = contents_of(home.root)
     assert {path: after[path] for path in before if "lock" not in path.name} == {
         path: content for path, content in before.items() if "lock" not in path.name
     }
     back = Home(tmp_path / "back")
-    with Engine(back, Settings(home=back.root, library=uri)) as engine:
-        assert engine.copy("vectorstore").copied == 3
+    with Engine.open(back.root, Settings(home=back.root, library=uri)) as engine:
+        assert engine.ingest.copy("vectorstore").copied == 3
     with Library.open(home) as one, Place(home, uri).open() as two, Library.open(back) as three:
         assert told(one) == told(two) == told(three)
         assert len({one.library_id, two.library_id, three.library_id}) == 3
@@ -89,36 +89,36 @@ def test_a_copy_that_was_cut_off_goes_on_and_one_that_is_whole_copies_nothing(ho
         if isinstance(event, PaperStored):
             raise KeyboardInterrupt
 
-    with Engine(home, Settings(home=home.root)) as engine:
+    with Engine.open(home.root, Settings(home=home.root)) as engine:
         with pytest.raises(KeyboardInterrupt):
-            engine.copy(uri, on_event=cut_off)
-        assert engine.copy(uri).copied == 2
-        assert engine.copy(uri).copied == 0
+            engine.ingest.copy(uri, on_event=cut_off)
+        assert engine.ingest.copy(uri).copied == 2
+        assert engine.ingest.copy(uri).copied == 0
     with Library.open(home) as one, Place(home, uri).open() as two:
         assert told(one) == told(two)
 
 
 def test_a_copy_that_differs_is_told(home, tmp_path):
     uri = f"lance://{tmp_path / 'there'}"
-    with Engine(home, Settings(home=home.root)) as engine:
-        engine.copy(uri)
+    with Engine.open(home.root, Settings(home=home.root)) as engine:
+        engine.ingest.copy(uri)
         with Place(home, uri).open(writing=True, keeps_ledger=False) as copied:
             paper = copied.paper_by_md5(rich_paper(2).md5)
             other = replace(rich_paper(2), vectors=rich_paper(2).vectors[::-1].copy(), replaces=[paper.paper_id])
             copied.add_paper(other)
         with pytest.raises(RagScienceError, match="not the same in the copy"):
-            engine.copy(uri)
+            engine.ingest.copy(uri)
 
 
 def test_what_cannot_be_copied_is_refused(home, tmp_path):
     uri = f"lance://{tmp_path / 'there'}"
-    with Engine(home, Settings(home=home.root)) as engine:
+    with Engine.open(home.root, Settings(home=home.root)) as engine:
         with pytest.raises(UsageError):
-            engine.copy("vectorstore")
+            engine.ingest.copy("vectorstore")
         with pytest.raises(NothingFound):
-            engine.copy("vectorstore", uri)
+            engine.ingest.copy("vectorstore", uri)
         with Place(home, uri).open(writing=True, keeps_ledger=False) as other:
             other.set_identity(EMBEDDER, CHUNKER)
             other.add_paper(rich_paper(9))
         with pytest.raises(UsageError, match="1 paper"):
-            engine.copy(uri)
+            engine.ingest.copy(uri)

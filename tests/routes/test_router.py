@@ -35,7 +35,7 @@ def engine(tmp_path_factory):
     make_pdf(folder / "one.pdf", ["Sleep helps memory. " * 20])
     make_pdf(folder / "two.pdf", ["Bees dance to tell where flowers are. " * 20])
     with Engine.open(home) as engine:
-        engine.add()
+        engine.ingest.add()
         yield engine
 
 
@@ -66,7 +66,7 @@ def test_a_language_model_words_a_summary_from_the_passages_of_its_route(tmp_pat
     with OllamaServer(models={"llama3.1:8b": chat_model()}, default_reply=lambda _: said) as server:
         settings = load_settings(home=tmp_path, embedder="embedded", ollama_url=server.url, history=False)
         with Engine.open(tmp_path, settings) as engine:
-            engine.add()
+            engine.ingest.add()
             shown = engine.ask(AskRequest("Summarize ragscience.pdf"))
         (body,) = server.of("/api/chat")
     assert (shown.mode, shown.refused, shown.text) == ("llm", False, said)

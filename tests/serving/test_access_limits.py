@@ -5,6 +5,7 @@ import threading
 import httpx
 
 from ragscience.engine.access_tokens import AccessTokens, hash_of
+from ragscience.engine.ingest import Ingest
 from ragscience.engine.library_engine import Engine
 from ragscience.serving import access_limits
 from ragscience.serving.access import address_of
@@ -129,13 +130,13 @@ def test_one_person_leaves_a_place_for_the_others(three_papers, tmp_path, monkey
 
 
 def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeypatch):
-    go_on, add = threading.Event(), Engine.add
+    go_on, add = threading.Event(), Ingest.add
 
     def waiting(self, *given, **more):
         assert go_on.wait(60)
         return add(self, *given, **more)
 
-    monkeypatch.setattr(Engine, "add", waiting)
+    monkeypatch.setattr(Ingest, "add", waiting)
     tokens, server = lab(three_papers, tmp_path, serve_uploads_waiting=2)
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ragscience import Engine
+from ragscience.engine.papers import Papers
 from ragscience.serving import paper_routes
 from tests.conftest import ROOT, copied
 from tests.pdf_factory import make_pdf
@@ -277,7 +277,7 @@ def test_an_unexpected_error_says_nothing_of_itself(home, monkeypatch, capsys):
 
     with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
         with monkeypatch.context() as patch:
-            patch.setattr(Engine, "papers", failing)
+            patch.setattr(Papers, "list", failing)
             response = client.get("/api/v1/papers")
         assert client.get("/api/v1/papers").status_code == 200
     assert response.status_code == 500

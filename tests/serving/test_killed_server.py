@@ -73,5 +73,5 @@ def test_kill_9_loses_no_answer_that_was_given(three_papers, tmp_path):
     with Engine.open(home, load_settings(home=home, offline=True)) as engine:
         problems = [finding for finding in engine.doctor().findings if finding.severity == "error"]
         assert problems == []
-        engine.sync()  # what was uploaded and not read is read by the next run
-        assert len(engine.papers()) > 3
+        engine.ingest.sync()  # what was uploaded and not read is read by the next run
+        assert len(engine.papers.list()) > 3

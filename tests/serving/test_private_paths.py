@@ -28,7 +28,7 @@ def place(three_papers, tmp_path_factory):
         path.parent.mkdir(exist_ok=True)
         make_pdf(path, [f"Growth of the {path.stem}\n\nThe {path.stem} grows 4.2 millimetres a year on granite."])
     with Engine.open(home, load_settings(home=home, offline=True)) as engine:
-        assert not engine.add([home / "papers" / "below", folder / "elsewhere"]).failures
+        assert not engine.ingest.add([home / "papers" / "below", folder / "elsewhere"]).failures
     return folder
 
 

@@ -6,7 +6,6 @@ import sqlite3
 import httpx
 import pytest
 
-from ragscience import Engine
 from ragscience.core.errors import (
     DiskProblem,
     HistoryDamaged,
@@ -15,6 +14,7 @@ from ragscience.core.errors import (
     LibraryUnavailable,
     RagScienceError,
 )
+from ragscience.engine.papers import Papers
 from ragscience.library.library_damage import READ_ALL_AGAIN
 from ragscience.serving.fix_wording import fix_over_http
 from tests.conftest import copied
@@ -71,7 +71,7 @@ def test_only_what_nobody_expects_is_called_unexpected(address, client, monkeypa
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "papers", failing)
+        patch.setattr(Papers, "list", failing)
         problem = check_problem(client.get("/api/v1/papers"))
     document = httpx.get(f"{address}/api/v1/openapi.json").json()
     assert (problem["status"], problem["title"]) == (status, title)

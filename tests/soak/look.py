@@ -31,7 +31,7 @@ def read_truth(home: Path, drawn: Mapping[str, tuple[str, int, Path]]) -> dict[s
     """What an undisturbed library holds of each paper, by MD5, after it was held against what was drawn."""
     truths = {}
     with Engine.open(home, settings_of(home)) as engine:
-        for paper in engine.papers():
+        for paper in engine.papers.list():
             name, version, file = drawn[paper.md5]
             pages = tuple(_pages(engine.library, paper.paper_id).values())
             for number, text in enumerate(pages, 1):
@@ -68,7 +68,7 @@ def look(home: Path, truths: Mapping[str, Truth], seed: str, *, may_be_damaged: 
     broken: list[str] = report["broken"]
     try:
         with Engine.open(home, settings_of(home)) as engine:
-            papers = engine.papers()
+            papers = engine.papers.list()
             report["held"] = [(paper.file, paper.md5) for paper in papers]
             lost = 0
             for paper in papers:

@@ -545,7 +545,7 @@ def watch(event, args):
             os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(watch)
 with Engine.open(sys.argv[1], load_settings(home=sys.argv[1])) as engine:
-    engine.fetch(FetchRequest(("2101.00001",), ingest=False))
+    engine.ingest.fetch(FetchRequest(("2101.00001",), ingest=False))
 print("done")
 """
 

@@ -1,0 +1,11 @@
+"""The version of the program, and where its code is."""
+
+from pathlib import Path
+
+__all__ = ["PACKAGE_ROOT", "__version__"]
+
+__version__ = "0.1.0"
+"""pyproject.toml takes the package's version from here."""
+
+PACKAGE_ROOT = Path(__file__).parents[2]
+"""The folder that has the package; a child process looks for it there."""

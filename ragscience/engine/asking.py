@@ -1,0 +1,120 @@
+"""A question from the request to the result: searched or answered, measured, and kept in history and audit log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from threading import Event as Flag
+from typing import TypeVar
+
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer, Found
+from ragscience.core.stage_timing import Timings, timed
+from ragscience.engine.dialogue import Dialogue
+from ragscience.engine.events import OnEvent
+from ragscience.engine.paper_lookup import check_filters, filters_by_name
+from ragscience.engine.question_run import QuestionRun
+from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.shared_parts import SharedParts
+
+__all__ = ["answer_of", "ask", "search"]
+
+T = TypeVar("T")
+
+
+def search(
+    shared: SharedParts, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None
+) -> Found:
+    """As `Engine.search`."""
+    from ragscience.ask.query_rewriting import standalone
+    from ragscience.engine.split_search import search_in_parts
+    from ragscience.upkeep.telemetry import of_search
+
+    request = replace(request, filters=filters_by_name(shared.library, request.filters))
+    run = QuestionRun(shared, request, on_event=on_event, cancel=cancel)
+    question = standalone(run.spelled, request.history)
+    timings = Timings()
+
+    def find() -> Found:
+        check_filters(shared.library, request.filters)
+        with timed(timings, "search_ms"):
+            return search_in_parts(run, question, request.filters)
+
+    found = _recorded(shared, "search", question, find)
+    found = replace(
+        found,
+        timings_ms={**found.timings_ms, **timings},
+        stages=(*found.stages, *timings.stages),
+        warnings=_once(found.warnings, run.all_warnings()),
+    )
+    if shared.telemetry.is_on:
+        shared.telemetry.record(of_search(found, run.models_of_search(found)))
+    return found
+
+
+def ask(
+    shared: SharedParts,
+    request: AskRequest,
+    *,
+    dialogue: Dialogue | None = None,
+    on_event: OnEvent | None = None,
+    cancel: Flag | None = None,
+) -> Answer:
+    """As `Engine.ask`."""
+    from ragscience.engine.answer_record import audit
+    from ragscience.upkeep.telemetry import of_answer
+
+    dialogue = dialogue or Dialogue(shared.home, shared.settings, name=None, continue_last=False)
+    filters = filters_by_name(shared.library, request.filters)
+    request = replace(request, filters=filters, history=request.history or dialogue.context())
+    run = QuestionRun(shared, request, on_event=on_event, cancel=cancel, person=dialogue.person)
+    for warning in dialogue.warnings:
+        run.warn(warning)
+
+    def find() -> Answer:
+        check_filters(shared.library, request.filters)
+        return answer_of(run, request)
+
+    answer = _recorded(shared, "agent" if request.agent else "ask", run.question, find)
+    warnings = _once((*answer.found.warnings, *answer.warnings), run.all_warnings())
+    answer = replace(answer, question=run.question, warnings=warnings)
+    if shared.telemetry.is_on:
+        shared.telemetry.record(of_answer(answer))
+    audit(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
+    dialogue.keep(answer, run.warn)
+    return replace(answer, warnings=_once(answer.warnings, run.warnings))
+
+
+def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
+    """The answer, by the agent or from one search, with the place of each quote on its page."""
+    if request.agent:
+        from ragscience.engine.agent_run import agent_answer
+
+        return agent_answer(run, request)
+    from ragscience.engine.passage_answer import passage_answer
+    from ragscience.engine.quote_location import placed
+    from ragscience.engine.routed_answer import routed_answer
+
+    routed = routed_answer(run, request)
+    if isinstance(routed, Answer):
+        return placed(routed, run.library)
+    return passage_answer(run, request, routed)
+
+
+def _recorded(shared: SharedParts, how: str, question: str, act: Callable[[], T]) -> T:
+    """What `act` gives; where it fails, the telemetry has a record of the failure."""
+    from ragscience.upkeep.telemetry import of_failure
+
+    began, started = time.time(), time.perf_counter()
+    try:
+        return act()
+    except RagScienceError as error:
+        took = round((time.perf_counter() - started) * 1000, 3)
+        shared.telemetry.record(of_failure(how, question, type(error).__name__, started=began, total_ms=took))
+        raise
+
+
+def _once(first: tuple[str, ...], more: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *more)))

@@ -1,0 +1,169 @@
+"""What an engine's questions, papers, graph and history share: library, models and logs, each made when first used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import BoundedSemaphore, RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragscience.core.settings import Settings
+from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
+from ragscience.engine.open_store import open_store
+from ragscience.library.store import Home, Store
+from ragscience.models.bert_session import available_cores
+
+if TYPE_CHECKING:
+    from ragscience.ask.circuit_breaker import Circuit
+    from ragscience.engine.model_pool import ModelPool
+    from ragscience.library.ingestion import LocalFiles
+    from ragscience.upkeep.telemetry import Telemetry
+
+__all__ = ["SharedParts"]
+
+T = TypeVar("T")
+
+
+class SharedParts:
+    """The parts of one engine; safe for several threads."""
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        *,
+        environment: Mapping[str, str] | None = None,
+        on_event: OnEvent | None = None,
+        stays: bool = False,
+    ) -> None:
+        """The arguments are those of `Engine.open`."""
+        self.home = home
+        self.settings = settings
+        self.environment = environment or {}
+        self.on_event = on_event
+        self.search_slots = BoundedSemaphore(available_cores())
+        """One for each core: more searches at once only wait for each other."""
+        self._stays = stays
+        self._lock = RLock()
+        self._made: dict[str, Any] = {}
+        self._published: set[Event] = set()
+        self._graph: tuple[str, tuple[Any, dict[int, Any]]] | None = None
+
+    def close(self) -> None:
+        """Release the files and write what waits; closing twice is harmless."""
+        with self._lock:
+            made, self._made = self._made, {}
+        try:
+            if "library" in made:
+                made["library"].close()
+        finally:
+            if "telemetry" in made:
+                made["telemetry"].close()
+
+    def close_library(self) -> None:
+        """Close the library; it is opened again when it is next used."""
+        with self._lock:
+            if "library" in self._made:
+                self._made.pop("library").close()
+
+    def with_settings(self, settings: Settings) -> SharedParts:
+        """The same library, models and telemetry under other settings; not to be closed."""
+        other = SharedParts(self.home, settings, on_event=self.on_event)
+        other.search_slots = self.search_slots
+        other._made = {"library": self.library, "models": self.models, "telemetry": self.telemetry}
+        return other
+
+    def publish(self, event: Event) -> None:
+        """Pass on what belongs to no single question, once."""
+        with self._lock:
+            if self.on_event is None or event in self._published:
+                return
+            self._published.add(event)
+        self.on_event(event)
+
+    def publish_damage(self) -> None:
+        """Publish what was seen of the library's damage, each once."""
+        for text in self.library.damage():
+            self.publish(Warned(text))
+
+    @property
+    def library(self) -> Store:
+        """The library, for reading; shared by all threads."""
+        return self._made_once("library", lambda: open_store(self.home, self.settings))
+
+    @property
+    def files(self) -> LocalFiles:
+        """The files of the papers, wherever they are."""
+
+        def make() -> LocalFiles:
+            from ragscience.engine.paper_files import paper_files
+
+            return paper_files(self.home, self.settings)
+
+        return self._made_once("files", make)
+
+    @property
+    def models(self) -> ModelPool:
+        """The models, each loaded when it is first used."""
+
+        def make() -> ModelPool:
+            from ragscience.engine.model_pool import ModelPool
+
+            return ModelPool(self.home, lambda part, text: self.publish(ModelChosen(text, part)), stays=self._stays)
+
+        return self._made_once("models", make)
+
+    @property
+    def circuit(self) -> Circuit:
+        """Keeps many questions from waiting for a language model that fails each time."""
+
+        def make() -> Circuit:
+            from ragscience.ask.circuit_breaker import Circuit
+
+            settings = self.settings
+            return Circuit(
+                failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic
+            )
+
+        return self._made_once("circuit", make)
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The log, the metrics and the traces, as far as the settings and the environment ask for them."""
+
+        def make() -> Telemetry:
+            from ragscience.upkeep.telemetry import open_telemetry
+
+            settings = self.settings
+            return open_telemetry(
+                log_file=_file(settings.log_file),
+                metrics_file=_file(settings.metrics_file),
+                environment=self.environment,
+                with_questions=settings.trace_questions,
+                offline=settings.offline,
+                on_problem=lambda text: self.publish(Warned(text)),
+            )
+
+        return self._made_once("telemetry", make)
+
+    def graph_and_vectors(self) -> tuple[Any, dict[int, Any]]:
+        """The knowledge graph of the library as it is now, and the vectors of its triples that are known."""
+        from ragscience.graph.entity_merging import load_graph
+
+        with self._lock:
+            state = self.library.graph.state()
+            if self._graph is None or self._graph[0] != state:
+                self._graph = state, (load_graph(self.library), {})
+            return self._graph[1]
+
+    def _made_once(self, name: str, make: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = make()
+            made: T = self._made[name]
+            return made
+
+
+def _file(name: str) -> Path | None:
+    return Path(name).expanduser() if name else None
