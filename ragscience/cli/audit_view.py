@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -18,7 +17,7 @@ from ragscience.cli.views import listing
 from ragscience.core.errors import NothingFound
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import counted, one_line, plain, shortened
-from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION, AuditReader
+from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION
 from ragscience.engine.source_list import page_label
 
 __all__ = ["DIFFERENT", "delete_all", "list_answers", "replay_answer", "show_answer"]
@@ -43,8 +42,7 @@ Record = Mapping[str, Any]
 
 def list_answers(engine: Engine, *, limit: int | None, as_json: bool) -> int:
     """The last answers, the newest first: `limit` of them, else SHOWN."""
-    reader = engine.history.audit_reader()
-    records = reader.last(limit or SHOWN)
+    records = engine.history.audit(limit or SHOWN)
     if as_json:
         print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": [_listed(record) for record in records]})
     else:
@@ -61,17 +59,12 @@ def list_answers(engine: Engine, *, limit: int | None, as_json: bool) -> int:
             list_records(_COLUMNS, rows, out)
         if not records:
             say("The audit log has no answers yet.")
-    _warn_of_skipped(engine.home.audit, reader)
     return 0
 
 
 def show_answer(engine: Engine, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
-    reader = engine.history.audit_reader()
-    try:
-        record = engine.history.audit_record(start, reader)
-    finally:
-        _warn_of_skipped(engine.home.audit, reader)
+    record = engine.history.audit_record(start)
     if as_json:
         print_json(record)
         return 0
@@ -88,9 +81,9 @@ def show_answer(engine: Engine, start: str, *, as_json: bool) -> int:
 
 
 def delete_all(engine: Engine) -> int:
-    """Delete the log with all that was put aside of it."""
+    """Delete every audit record."""
     gone = engine.history.delete_audit()
-    say(f"{counted(gone, 'file')} deleted." if gone else "There is no audit log.")
+    say(f"{counted(gone, 'audit record')} deleted." if gone else "The audit log has no answers.")
     return 0
 
 
@@ -189,13 +182,6 @@ def _checks_view(sentences: Sequence[Record], out: Console) -> None:
         if evidence:
             line.append(f"  {one_line(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim")
         put(out, line)
-
-
-def _warn_of_skipped(path: Path, reader: AuditReader) -> None:
-    if reader.skipped:
-        say(f"Left out: {counted(reader.skipped, 'line')} of {path} that cannot be read.")
-    if reader.newer:
-        say(f"{counted(reader.newer, 'answer')} of {path} can only be read by a newer version of this program.")
 
 
 def _supported(record: Record) -> str:

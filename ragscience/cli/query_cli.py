@@ -231,7 +231,7 @@ def audit_log(
 ) -> int:
     """Show how earlier answers were made.
 
-    Without an id, the last answers in vectorstore/audit.jsonl are listed. `history delete` does not change this
+    Without an id, the last answers are listed. `history delete` does not change this
     log; --delete-all deletes it. RAG_AUDIT=false turns it off.
     """
     from ragscience.cli import audit_view

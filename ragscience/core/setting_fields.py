@@ -294,13 +294,7 @@ class Settings(BaseSettings):
     audit: bool = setting(
         True,
         NOTHING,
-        "Save each answer and everything it was made from in vectorstore/audit.jsonl, on this machine; needs "
-        "`history`.",
-    )
-    audit_max_mb: int = setting(16, NOTHING, "Size at which a new audit log file is started, in MiB.", ge=1, le=10_000)
-    audit_keep: int = setting(5, NOTHING, "Earlier audit logs that are kept; older ones are deleted.", ge=1, le=1000)
-    history_turns: int = setting(
-        6, NOTHING, "Earlier turns that are used to understand a follow-up question; 0: none.", ge=0, le=100
+        "Save with each answer everything it was made from, in vectorstore/history.sqlite; needs `history`.",
     )
 
     # Papers from the network

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event as Flag
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found
@@ -63,7 +63,6 @@ def ask(
     cancel: Flag | None = None,
 ) -> Answer:
     """As `Engine.ask`."""
-    from ragscience.engine.answer_record import audit
     from ragscience.upkeep.telemetry import of_answer
 
     dialogue = dialogue or Dialogue(shared.home, shared.settings, name=None, continue_last=False)
@@ -82,8 +81,9 @@ def ask(
     answer = replace(answer, question=run.question, warnings=warnings)
     if shared.telemetry.is_on:
         shared.telemetry.record(of_answer(answer))
-    audit(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
-    dialogue.keep(answer, run.warn)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    audit = _audit_record(run, answer, request, at) if dialogue.is_kept and shared.settings.audit else None
+    dialogue.keep(answer, at, audit, run.warn)
     return replace(answer, warnings=_once(answer.warnings, run.warnings))
 
 
@@ -101,6 +101,16 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
     if isinstance(routed, Answer):
         return placed(routed, run.library)
     return passage_answer(run, request, routed)
+
+
+def _audit_record(run: QuestionRun, answer: Answer, request: AskRequest, at: str) -> dict[str, Any] | None:
+    from ragscience.engine.answer_record import record_for
+
+    try:
+        return record_for(run, answer, request, at=at) | {"person": run.person}
+    except RagScienceError as error:
+        run.warn(f"This answer is not in the audit log: {error}")
+        return None
 
 
 def _recorded(shared: SharedParts, how: str, question: str, act: Callable[[], T]) -> T:

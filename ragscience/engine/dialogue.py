@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ragscience.core.counts import counted
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Citation, StoredChunk, Turn
 from ragscience.library.atomic_files import disk_errors
-from ragscience.library.conversation_names import check_name
-from ragscience.library.history import History, KeptAnswer
+from ragscience.library.history import History, KeptAnswer, check_name
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.library.store import Home
 
 __all__ = ["Dialogue"]
+
+HISTORY_TURNS = 6
+"""Earlier turns by which a follow-up is understood; the older ones are seldom meant, and cost prompt."""
 
 Warn = Callable[[str], None]
 
@@ -47,7 +48,7 @@ class Dialogue:
         is_number = name is not None and name.strip().isdecimal()
         self._name = "" if name is None or is_number else check_name(name)
         self._conversation_id: int | None = None
-        self._unkept: list[tuple[Answer, str]] = []
+        self._unkept: list[KeptAnswer] = []
         self.turns: list[KeptAnswer] = []
         """All turns of this conversation, from disk and from this run, the first first."""
         self.warnings: list[str] = []
@@ -71,9 +72,8 @@ class Dialogue:
         Raises UsageError for a name that cannot be one or that another conversation has.
         """
         wanted = check_name(name)
-        if self._settings.history and self._home.vectorstore.is_dir():
-            _make_folder(self._path)
-            with History.open_for_writing(self._path) as history:
+        if self.is_kept:
+            with self._writing() as history:
                 history.rename(self._conversation_id, wanted)
         self._name = wanted
         return wanted
@@ -87,22 +87,26 @@ class Dialogue:
         turns = counted(len(self.turns), "turn")
         return f"Continuing “{' '.join(self.turns[0].answer.question.split())}”{name}, {turns}."
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether its turns go to the disk. Without the folder there is no library: asking makes none."""
+        return self._settings.history and self._home.vectorstore.is_dir()
+
     def context(self) -> tuple[Turn, ...]:
-        """The last turns, as many as the setting `history_turns` says: the context of the next question."""
-        wanted = self._settings.history_turns
-        last = self.answers[-wanted:] if wanted else []
+        """The last HISTORY_TURNS turns: the context of the next question."""
+        last = self.answers[-HISTORY_TURNS:]
         return tuple(Turn(answer.question, answer.text, _cited_passages(answer)) for answer in last)
 
-    def keep(self, answer: Answer, warn: Warn) -> KeptAnswer:
-        """Add a turn and write it to the disk; gives it without a conversation id where it could not be written."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        kept = KeptAnswer(None, now, answer)
-        # Without the folder there is no library: asking makes none.
-        if self._settings.history and self._home.vectorstore.is_dir():
-            self._unkept.append((answer, now))
+    def keep(self, answer: Answer, at: str, audit: Mapping[str, Any] | None, warn: Warn) -> KeptAnswer:
+        """Add a turn of the time `at` (ISO 8601, UTC) and write it to the disk with its audit record, if there is one.
+
+        Gives it without a conversation's id where it could not be written.
+        """
+        kept = KeptAnswer(None, at, answer)
+        if self.is_kept:
+            self._unkept.append(replace(kept, audit=audit))
             try:
-                _make_folder(self._path)
-                with History.open_for_writing(self._path) as history:
+                with self._writing() as history:
                     self._conversation_id = history.add(
                         self._unkept, conversation_id=self._conversation_id, name=self._name
                     )
@@ -110,9 +114,14 @@ class Dialogue:
                 warn(f"This conversation is not kept: {error}")
             else:
                 self._unkept.clear()
-                kept = KeptAnswer(self._conversation_id, now, answer)
+                kept = replace(kept, conversation_id=self._conversation_id)
         self.turns.append(kept)
         return kept
+
+    def _writing(self) -> History:
+        with disk_errors(self._path.parent):
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        return History.open_for_writing(self._path)
 
     def start_new(self) -> None:
         """Begin a conversation without a name; the one so far stays on disk."""
@@ -143,12 +152,6 @@ class Dialogue:
             raise
         except RagScienceError as error:
             self.warnings.append(f"Earlier conversations cannot be read: {error}")
-
-
-def _make_folder(path: Path) -> None:
-    """Make the folder of a history, for its owner alone. Raises RagScienceError."""
-    with disk_errors(path.parent):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
 
 
 def _cited_passages(answer: Answer) -> tuple[int, ...]:

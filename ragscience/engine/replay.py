@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.counts import counted
 from ragscience.core.errors import NothingFound, UsageError
-from ragscience.core.records import Filters, Turn
+from ragscience.core.records import Filters, StoredChunk, Turn
 from ragscience.core.settings import Settings, changed_settings, deciding_settings
 from ragscience.engine.answer_record import record_for
 from ragscience.engine.asking import answer_of
 from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
-from ragscience.library.audit import Difference, compare
+from ragscience.library.audit_diff import Difference, compare
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Store
 
-__all__ = ["Replayed", "replay"]
+__all__ = ["Replayed", "chunk_at", "replay"]
 
 NEVER_RESTORED = frozenset({"offline", "ollama_url", "llm_url", "embed_url"})
 """A record must not lead this program to a server or out of the machine: these are as they are today."""
@@ -52,10 +52,9 @@ def replay(shared: SharedParts, before: Record) -> Replayed:
     found += _papers_gone(before, shared.library)
     request, lost = _request(before, shared.library)
     found += lost
-    again = shared.with_settings(settings)
     after = None
     try:
-        run = QuestionRun(again, request)
+        run = QuestionRun(shared.with_settings(settings), request)
         answer = answer_of(run, request)
         answer = replace(answer, warnings=tuple(dict.fromkeys((*answer.warnings, *run.all_warnings()))))
         after = record_for(run, answer, request, at=datetime.now(UTC).isoformat(timespec="seconds"))
@@ -126,16 +125,15 @@ def _request(before: Record, library: Store) -> tuple[AskRequest, list[Differenc
     lost = 0
     turns = []
     for turn in before["history"]:
-        ids = [_chunk_id(place, library) for place in turn["passages"]]
-        turns.append(Turn(turn["question"], turn["answer"], tuple(found for found in ids if found is not None)))
-        lost += ids.count(None)
+        chunks = [chunk_at(place, library) for place in turn["passages"]]
+        turns.append(Turn(turn["question"], turn["answer"], tuple(one.chunk_id for one in chunks if one is not None)))
+        lost += chunks.count(None)
     kept = {name: tuple(value) if isinstance(value, list) else value for name, value in before["filters"].items()}
     filters = Filters(**{field.name: kept[field.name] for field in fields(Filters) if field.name in kept})
     found = []
     if lost:
-        passages = counted(lost, "passage")
-        verb = "is" if lost == 1 else "are"
-        found.append(Difference("not restored", f"{passages} that earlier turns cite {verb} gone."))
+        passages = f"{counted(lost, 'passage')} that earlier turns cite {'is' if lost == 1 else 'are'}"
+        found.append(Difference("not restored", f"{passages} gone."))
     request = AskRequest(
         before["question"],
         filters,
@@ -148,9 +146,8 @@ def _request(before: Record, library: Store) -> tuple[AskRequest, list[Differenc
     return request, found
 
 
-def _chunk_id(place: Record, library: Store) -> int | None:
-    """The passage at that place, as the library numbers it today."""
-    paper = library.paper_by_md5(place["md5"])
+def chunk_at(place: Record, library: Store) -> StoredChunk | None:
+    """The passage at that place of a record, as the library has it today."""
+    paper = library.paper_by_md5(place["md5"]) if place["md5"] else None
     chunks = library.paper_chunks(paper.paper_id) if paper is not None else []
-    here = (chunk.chunk_id for chunk in chunks if (chunk.start, chunk.end) == (place["start"], place["end"]))
-    return next(here, None)
+    return next((chunk for chunk in chunks if (chunk.start, chunk.end) == (place["start"], place["end"])), None)

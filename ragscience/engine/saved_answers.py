@@ -1,4 +1,4 @@
-"""Earlier questions and answers: the conversations of the history, and the records of the audit log."""
+"""Earlier questions and answers: conversations, and the audit record of each answer."""
 
 from __future__ import annotations
 
@@ -10,38 +10,44 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import NothingFound
 from ragscience.engine.events import Warned
 from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
-from ragscience.library.audit import AuditReader, delete_log
-from ragscience.library.conversation_names import check_name
-from ragscience.library.history import Conversation, History, KeptAnswer
+from ragscience.library.history import Conversation, History, KeptAnswer, check_name
 
 if TYPE_CHECKING:
     from ragscience.engine.replay import Replayed
     from ragscience.engine.shared_parts import SharedParts
 
-__all__ = ["AUDIT_SCHEMA_VERSION", "AuditReader", "Conversation", "KeptAnswer", "SavedAnswers"]
+__all__ = ["AUDIT_SCHEMA_VERSION", "Conversation", "KeptAnswer", "SavedAnswers"]
 
 
 class SavedAnswers:
-    """Reading and deleting those of one person; `Engine.ask` writes. Each call opens the files again."""
+    """Reading and deleting those of one person; `Engine.ask` writes. Each call opens the file again."""
 
     def __init__(self, shared: SharedParts, person: str = "") -> None:
         self._shared = shared
-        self._history = shared.home.history_of(person)
-        self._audit = shared.home.audit_of(person)
+        self._path = shared.home.history_of(person)
 
     def for_person(self, name: str) -> SavedAnswers:
         """Those of a person whom the library is served to; empty: of the library's own user."""
         return SavedAnswers(self._shared, name)
 
+    @contextmanager
+    def _reading(self) -> Iterator[History]:
+        with History.open(self._path) as history:
+            try:
+                yield history
+            finally:
+                if history.damage:
+                    self._shared.publish(Warned(history.damage))
+
     def conversations(self) -> list[Conversation]:
         """All conversations, the one changed last first."""
-        with History.open(self._history) as history:
+        with self._reading() as history:
             return history.conversations()
 
-    def conversation(self, key: str | None = None) -> tuple[Conversation, list[KeptAnswer]]:
-        """The conversation of that id or name with its turns, or with the one answer whose id begins so.
+    def conversation(self, key: str | int | None = None) -> tuple[Conversation, list[KeptAnswer]]:
+        """The conversation of that name or number with its turns, or with the one answer whose id begins so.
 
-        Without a key it is the last conversation. Raises NothingFound.
+        An int is only a conversation's number. Without a key it is the last conversation. Raises NothingFound.
         """
         with self._reading() as history:
             found = history.last() if key is None else history.find(key)
@@ -49,18 +55,9 @@ class SavedAnswers:
                 raise NothingFound("No conversations saved yet.", 'Ask something: python query.py "…"')
             if isinstance(found, Conversation):
                 return found, history.turns(found.conversation_id)
-            conversation = history.conversation(found.conversation_id or 0)
-            if conversation is None:
-                raise NothingFound(f"{key} has just been deleted.", "`python query.py history list` shows the rest.")
+            conversation = history.find(found.conversation_id or 0)
+            assert isinstance(conversation, Conversation)  # noqa: S101 - for the type: a number finds nothing else
             return conversation, [found]
-
-    def numbered(self, number: int) -> tuple[Conversation, list[KeptAnswer]]:
-        """The conversation of that number with its turns. Raises NothingFound."""
-        with self._reading() as history:
-            found = history.numbered(str(number))
-            if found is None:
-                raise NothingFound(f"There is no conversation {number}.", "`python query.py history list` shows them.")
-            return found, history.turns(found.conversation_id)
 
     def answer(self, answer_id: str = "") -> KeptAnswer:
         """The answer whose id begins with `answer_id`, or the last one. Raises NothingFound."""
@@ -90,62 +87,53 @@ class SavedAnswers:
         """
         wanted = check_name(name)
         found, _ = self.conversation(key)
-        with History.open_for_writing(self._history) as history:
+        with History.open_for_writing(self._path) as history:
             history.rename(found.conversation_id, wanted)
         return replace(found, name=wanted)
 
-    @contextmanager
-    def _reading(self) -> Iterator[History]:
-        with History.open(self._history) as history:
-            try:
-                yield history
-            finally:
-                if history.damage:
-                    self._shared.publish(Warned(history.damage))
-
-    def delete(self, key: str | None) -> int:
-        """Delete a conversation, one answer, or for None everything; how many turns. Raises NothingFound."""
-        with History.open(self._history) as history:
+    def delete(self, key: str | int | None) -> int:
+        """Delete a conversation, one answer, or for None everything; how many turns. Raises as `conversation`."""
+        with self._reading() as history:
             what = None if key is None else history.find(key)
             if what is None and history.last() is None:
                 return 0
-        with History.open_for_writing(self._history) as history:
+        with History.open_for_writing(self._path) as history:
             return history.delete(what)
 
-    def delete_numbered(self, number: int) -> int:
-        """Delete the conversation of that number; how many turns. Raises NothingFound."""
-        found, _ = self.numbered(number)
-        with History.open_for_writing(self._history) as history:
-            return history.delete(found)
+    # Audit records
 
-    # The audit log
+    def audit(self, limit: int) -> list[dict[str, Any]]:
+        """The records of the last `limit` answers, the newest first."""
+        with self._reading() as history:
+            return history.audit(limit)
 
-    def audit_reader(self) -> AuditReader:
-        """A reader of the audit log, which counts the lines that it leaves out."""
-        return AuditReader(self._audit)
-
-    def audit_record(self, start: str, reader: AuditReader | None = None) -> dict[str, Any]:
+    def audit_record(self, start: str) -> dict[str, Any]:
         """The record of the answer whose id starts so. Raises NothingFound, or UsageError for several."""
-        found = (reader or self.audit_reader()).find(start.strip()) if start.strip() else None
+        with self._reading() as history:
+            found = history.audit_record(start.strip()) if start.strip() else None
         if found is None:
             last = "`python query.py audit` shows the last ones."
             raise NothingFound(f"The audit log has no answer {start!r}.", last)
         return found
 
     def delete_audit(self) -> int:
-        """Delete the whole audit log; how many files."""
-        return delete_log(self._audit)
+        """Delete every audit record; how many."""
+        if not self._path.exists():
+            return 0
+        with History.open_for_writing(self._path) as history:
+            return history.delete_audit()
 
     def passage_text(self, place: Mapping[str, Any]) -> str:
         """The text of a passage of an audit record. Raises NothingFound where the library no longer has it."""
-        library = self._shared.library
-        paper = library.paper_by_md5(place["md5"]) if place["md5"] else None
-        if paper is None:
+        from ragscience.engine.replay import chunk_at
+
+        if not place["md5"] or self._shared.library.paper_by_md5(place["md5"]) is None:
             raise NothingFound("This paper is no longer in the library.", "Add it again.")
-        for chunk in library.paper_chunks(paper.paper_id):
-            if (chunk.start, chunk.end) == (place["start"], place["end"]):
-                return chunk.text
-        raise NothingFound("The library has the paper, and no longer this passage.", "The paper was read again since.")
+        chunk = chunk_at(place, self._shared.library)
+        if chunk is None:
+            reason = "The paper was read again since."
+            raise NothingFound("The library has the paper, and no longer this passage.", reason)
+        return chunk.text
 
     def replay(self, start: str) -> Replayed:
         """The question of an audit record asked again in the same way. Raises as `audit_record`."""

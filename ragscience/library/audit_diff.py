@@ -45,25 +45,19 @@ def compare(before: Record, after: Record) -> list[Difference]:
 
 
 def _circumstances(before: Record, after: Record) -> Iterator[Difference]:
-    if before.get("program") != after.get("program"):
-        yield _changed("version", "the program's version", before.get("program"), after.get("program"))
+    yield from _changed("version", "the program's version", before.get("program"), after.get("program"))
     old, new = before["library"], after["library"]
     if old.get("id") != new.get("id"):
         yield Difference("library", "The library is a different one, or was rebuilt.")
-    elif old.get("generation") != new.get("generation"):
-        yield _changed("library", "the library's generation", old.get("generation"), new.get("generation"))
-    if old.get("chunker") != new.get("chunker"):
-        yield _changed("library", "the chunker", old.get("chunker"), new.get("chunker"))
-    for part in sorted(before["models"].keys() | after["models"].keys()):
+    else:
+        yield from _changed("library", "the library's generation", old.get("generation"), new.get("generation"))
+    yield from _changed("library", "the chunker", old.get("chunker"), new.get("chunker"))
+    for part in sorted({*before["models"], *after["models"]}):
         was, now = before["models"].get(part), after["models"].get(part)
-        if was != now:
-            yield _changed("model", part, _called(was), _called(now))
-    for name in sorted(before["settings"].keys() | after["settings"].keys()):
-        was, now = before["settings"].get(name), after["settings"].get(name)
-        if was != now:
-            yield _changed("setting", name, was, now)
-    if before.get("k") != after.get("k"):
-        yield _changed("setting", "k", before.get("k"), after.get("k"))
+        yield from _changed("model", part, *map(_called, (was, now))) if was != now else ()
+    for name in sorted({*before["settings"], *after["settings"]}):
+        yield from _changed("setting", name, before["settings"].get(name), after["settings"].get(name))
+    yield from _changed("setting", "k", before.get("k"), after.get("k"))
 
 
 def _passages(before: Record, after: Record) -> Iterator[Difference]:
@@ -88,32 +82,24 @@ def _passages(before: Record, after: Record) -> Iterator[Difference]:
 
 
 def _other_scores(was: Record, item: Record) -> Iterator[tuple[str, float | None, float | None]]:
-    one = {"score": was.get("score"), **was["scores"]}
-    other = {"score": item.get("score"), **item["scores"]}
-    for name in (*one, *(other.keys() - one.keys())):
+    one, other = ({"score": each.get("score"), **each["scores"]} for each in (was, item))
+    for name in {**one, **other}:
         left, right = one.get(name), other.get(name)
         if left is not right if left is None or right is None else abs(left - right) > SAME_SCORE:
             yield name, left, right
 
 
 def _answer(before: Record, after: Record) -> Iterator[Difference]:
-    if before["searched"] != after["searched"]:
-        yield _changed("searched", "what was searched for", before["searched"], after["searched"])
-    if before.get("second_look") != after.get("second_look"):
-        yield _changed("second look", "the second look", before.get("second_look"), after.get("second_look"))
-    if before["mode"] != after["mode"]:
-        yield _changed("mode", "how it was answered", before["mode"], after["mode"])
+    yield from _changed("searched", "what was searched for", before["searched"], after["searched"])
+    yield from _changed("second look", "the second look", before.get("second_look"), after.get("second_look"))
+    yield from _changed("mode", "how it was answered", before["mode"], after["mode"])
     if before["refused"] != after["refused"]:
         yield Difference("refused", "It was refused and is answered." if before["refused"] else "It is refused now.")
     old, new = _sentences(before), _sentences(after)
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
-            pairs = zip(before["sentences"][a:b], after["sentences"][c:d], strict=False)
-            yield from (
-                _changed("verdict", f"the verdict on “{one['text']}”", one["verdict"], other["verdict"])
-                for one, other in pairs
-                if one["verdict"] != other["verdict"]
-            )
+            for one, other in zip(before["sentences"][a:b], after["sentences"][c:d], strict=False):
+                yield from _changed("verdict", f"the verdict on “{one['text']}”", one["verdict"], other["verdict"])
             continue
         yield from (Difference("answer", f"- {text}") for text in old[a:b])
         yield from (Difference("answer", f"+ {text}") for text in new[c:d])
@@ -128,19 +114,17 @@ def _sentences(record: Record) -> list[str]:
 
 
 def _citations(before: Sequence[Record], after: Sequence[Record]) -> Iterator[Difference]:
-    old = {_cited(item): item["supported"] for item in before}
-    new = {_cited(item): item["supported"] for item in after}
-    for place in [*old, *(place for place in new if place not in old)]:
+    old, new = ({_cited(item): item["supported"] for item in each} for each in (before, after))
+    for place in {**old, **new}:
         was, now = old.get(place), new.get(place)
         if now is None:
             message = "is no longer cited"
         elif was is None:
             message = "is cited now"
-        elif was != now:
-            message = "is now supported by its page" if now else "is no longer supported by its page"
         else:
-            continue
-        yield Difference("citation", f"({place[0]}, p.{place[1]}) {message}.")
+            message = "is now supported by its page" if now else "is no longer supported by its page"
+        if was != now:
+            yield Difference("citation", f"({place[0]}, p.{place[1]}) {message}.")
 
 
 def _cited(item: Record) -> tuple[str, int, int, int]:
@@ -167,6 +151,7 @@ def _number(score: float | None) -> str:
     return "none" if score is None else f"{score:.7g}"
 
 
-def _changed(kind: str, what: str, before: object, after: object) -> Difference:
-    shown = [f"{value}" if value not in (None, "") else "nothing" for value in (before, after)]
-    return Difference(kind, f"{what[:1].upper()}{what[1:]} was {shown[0]} and is {shown[1]}.")
+def _changed(kind: str, what: str, before: object, after: object) -> Iterator[Difference]:
+    if before != after:
+        was, now = (f"{value}" if value not in (None, "") else "nothing" for value in (before, after))
+        yield Difference(kind, f"{what[:1].upper()}{what[1:]} was {was} and is {now}.")

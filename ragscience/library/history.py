@@ -1,5 +1,362 @@
-"""Conversations on disk: every turn with its sources, found by id, by name or by its words."""
+"""Conversations on disk, turn by turn, with the audit record of each answer, in vectorstore/history.sqlite."""
 
-from ragscience.library.conversations import Conversation, History, KeptAnswer
+from __future__ import annotations
 
-__all__ = ["Conversation", "History", "KeptAnswer"]
+import json
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ragscience.core.answer_records import VERSION_1_NAMES
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Answer
+from ragscience.core.serialization import from_json, storable, to_json
+from ragscience.library.history_database import checksum_of, connect_for_reading, connect_for_writing, history_errors
+
+__all__ = ["Conversation", "History", "KeptAnswer", "check_name"]
+
+MAX_NAME_CHARS = 100
+SHOWN_MATCHES = 5
+LONGEST_NUMBER = 18
+"""Digits that SQLite's integers can hold."""
+AUDITED = 10_000
+"""Audit records that are kept, the newest ones: at 10 to 20 KB each some 150 MB at most."""
+
+_CONVERSATIONS = """
+SELECT c.conversation_id, COALESCE(c.name, ''), COUNT(t.turn_id), MIN(t.created_at), MAX(t.created_at),
+       (SELECT question FROM turns WHERE conversation_id = c.conversation_id ORDER BY turn_id LIMIT 1)
+FROM conversations c JOIN turns t USING (conversation_id) WHERE {where}
+GROUP BY c.conversation_id ORDER BY MAX(t.turn_id) DESC
+"""
+_TURNS = "SELECT turn_id, conversation_id, created_at, record, checksum FROM turns"
+_AUDIT = "SELECT audit_id, created_at, record, checksum FROM audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation in a list; one without turns does not exist."""
+
+    conversation_id: int
+    name: str
+    """Its name from `--chat`, or empty."""
+    title: str
+    """Its first question."""
+    turns: int
+    started_at: str
+    """ISO 8601, UTC, as `changed_at`: when the first and the last turn were stored."""
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """A turn: the answer as it was given, with its question."""
+
+    conversation_id: int | None
+    """None for a turn that is not stored."""
+    created_at: str
+    """ISO 8601, UTC."""
+    answer: Answer
+    audit: Mapping[str, Any] | None = None
+    """The audit record to store with it (see library/audit.py); None for none, and where it was read."""
+
+
+def check_name(name: str) -> str:
+    """A conversation's name as stored. Raises UsageError for one that is empty, too long, a number, or not text."""
+    stripped = " ".join(name.split())
+    if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
+        raise UsageError(
+            f"{name!r} is no name for a conversation.", f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
+        )
+    if stripped.isdecimal():
+        raise UsageError(f"The name {stripped} looks like a conversation's number.", "Add a letter.")
+    return stripped
+
+
+class History:
+    """The answers of one person, open for reading or for writing; close it, or use it in a `with`.
+
+    Every method raises RagScienceError for a damaged or unreadable file, LibraryUnavailable if another program holds
+    it for too long. Turns and audit records that are not what was written are left out: see `damage`.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
+        self._path = path
+        self._connection = connection
+        """None for a history without a file."""
+        self._damaged: set[tuple[str, int]] = set()
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """For reading; empty if there is no file. Raises LibraryUnavailable for another schema version."""
+        return cls(path, connect_for_reading(path))
+
+    @classmethod
+    def open_for_writing(cls, path: Path) -> Self:
+        """For writing; created if missing, in an existing folder. Raises as `open`."""
+        return cls(path, connect_for_writing(path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    @property
+    def damage(self) -> str:
+        """What was left out so far because it is not what was written; empty for nothing."""
+        said = []
+        for kind, fix in (
+            ("saved answer", "`python query.py history delete ID` deletes a conversation with it"),
+            ("audit record", "`python query.py audit --delete-all` deletes them all"),
+        ):
+            count = sum(place[0] == kind for place in self._damaged)
+            what = f"1 {kind} is" if count == 1 else f"{count} {kind}s are"
+            said += [f"{what} damaged and left out. {fix}."] if count else []
+        return " ".join(said)
+
+    # Conversations
+
+    def conversations(self) -> list[Conversation]:
+        """All conversations, the last changed first."""
+        return self._conversations("TRUE")
+
+    def last(self) -> Conversation | None:
+        """The conversation of the newest turn, or None."""
+        return next(iter(self.conversations()), None)
+
+    def named(self, name: str) -> Conversation | None:
+        """The conversation of that name, or None."""
+        return next(iter(self._conversations("c.name = ?", storable(name))), None)
+
+    def numbered(self, number: int | str) -> Conversation | None:
+        """The conversation of that number, or None."""
+        if len(str(number)) > LONGEST_NUMBER:
+            return None
+        return next(iter(self._conversations("c.conversation_id = ?", int(number))), None)
+
+    def _conversations(self, where: str, *values: object) -> list[Conversation]:
+        rows = self._rows(_CONVERSATIONS.format(where=where), *values)
+        return [
+            Conversation(number, name, title, turns, first, last) for number, name, turns, first, last, title in rows
+        ]
+
+    def questions(self, limit: int) -> list[str]:
+        """The last `limit` questions of all conversations, the newest first."""
+        return [str(row[0]) for row in self._rows("SELECT question FROM turns ORDER BY turn_id DESC LIMIT ?", limit)]
+
+    def turns(self, conversation_id: int) -> list[KeptAnswer]:
+        """The turns of a conversation, the first first."""
+        return self._kept(self._rows(f"{_TURNS} WHERE conversation_id = ? ORDER BY turn_id", conversation_id))
+
+    def answer(self, start: str = "") -> KeptAnswer | None:
+        """The answer whose id begins with `start`, or the newest of all if that is empty; None without one.
+
+        Raises UsageError if several ids match.
+        """
+        if not start:
+            kept = self._kept(self._rows(f"{_TURNS} ORDER BY turn_id DESC LIMIT 1"))
+            return kept[0] if kept else None
+        answer_id = self._meant("turns", start)
+        kept = self._kept(self._rows(f"{_TURNS} WHERE answer_id = ?", answer_id)) if answer_id else []
+        return kept[0] if kept else None
+
+    def find(self, key: str | int) -> Conversation | KeptAnswer:
+        """What `key` means: a conversation's name or number, else the beginning of an answer's id.
+
+        An int is only a conversation's number. Raises NothingFound if nothing matches, UsageError if several do.
+        """
+        if isinstance(key, int):
+            numbered = self.numbered(key)
+            if numbered is None:
+                raise NothingFound(f"There is no conversation {key}.", "`python query.py history list` shows them.")
+            return numbered
+        key = key.strip()
+        conversation = self.named(key) if key else None
+        if conversation is None and key.isdecimal():
+            conversation = self.numbered(key)
+        found = conversation or (self.answer(key) if key else None)
+        if found is None:
+            raise NothingFound(
+                f"The history has no conversation or answer {key!r}.", "`python query.py history list` shows them."
+            )
+        return found
+
+    def search(self, text: str, limit: int) -> list[KeptAnswer]:
+        """The newest `limit` turns whose question or answer has every word of `text`, or one that begins with it.
+
+        Case and accents do not matter; a word that is not ASCII is found inside others, too, as scripts without blanks
+        need it. Raises UsageError if the text has no word.
+        """
+        words = re.findall(r"\w+", _folded(storable(text)))
+        if not words:
+            raise UsageError(f"There is no word in {text!r}.", "Give a word of the question or the answer.")
+        wanted = [re.compile(rf"\b{word}" if word.isascii() else re.escape(word)) for word in words]
+        found: list[int] = []
+        for turn_id, question, answer in self._rows(
+            "SELECT turn_id, question, answer FROM turns ORDER BY turn_id DESC"
+        ):
+            said = _folded(f"{question} {answer}")
+            if len(found) < limit and all(word.search(said) for word in wanted):
+                found.append(turn_id)
+        return [kept for number in found for kept in self._kept(self._rows(f"{_TURNS} WHERE turn_id = ?", number))]
+
+    def add(self, turns: Iterable[KeptAnswer], *, conversation_id: int | None = None, name: str = "") -> int | None:
+        """Store turns with their audit records in one transaction; the conversation's id.
+
+        They go to the conversation `conversation_id`, else to the one called `name`, else to a new one; one that was
+        deleted meanwhile is created again. Stored turns are unchanged. None if there was nothing to do.
+        """
+        given = list(turns)
+        if not given:
+            return None
+        with self._transaction() as connection:
+            place = _place(connection, conversation_id, storable(name))
+            for turn in given:
+                _insert(connection, place, turn)
+            return place
+
+    def rename(self, conversation_id: int | None, name: str) -> None:
+        """Give a conversation another name, as `check_name` gives it; None: one that is not stored yet.
+
+        Raises UsageError if another one has the name.
+        """
+        with self._transaction() as connection:
+            text = storable(name)
+            row = connection.execute("SELECT conversation_id FROM conversations WHERE name = ?", (text,)).fetchone()
+            if row is not None and row[0] != conversation_id:
+                raise UsageError(f"Another conversation is called {name!r}.", "Choose another name.")
+            connection.execute("UPDATE conversations SET name = ? WHERE conversation_id = ?", (text, conversation_id))
+
+    def delete(self, what: Conversation | KeptAnswer | None) -> int:
+        """Delete a conversation, one turn, or with None everything, with its bytes; returns the number of turns.
+
+        Audit records are not deleted.
+        """
+        if isinstance(what, Conversation):
+            gone = self._deleted("DELETE FROM turns WHERE conversation_id = ?", what.conversation_id)
+        elif what is not None:
+            gone = self._deleted("DELETE FROM turns WHERE answer_id = ?", storable(what.answer.answer_id))
+        else:
+            gone = self._deleted("DELETE FROM turns")
+        self._deleted("DELETE FROM conversations WHERE conversation_id NOT IN (SELECT conversation_id FROM turns)")
+        return gone
+
+    # Audit records
+
+    def audit(self, limit: int) -> list[dict[str, Any]]:
+        """The newest `limit` audit records, the newest first."""
+        return self._audited(self._rows(f"{_AUDIT} ORDER BY audit_id DESC LIMIT ?", limit))
+
+    def audit_record(self, start: str) -> dict[str, Any] | None:
+        """The record of the answer whose id begins with `start`, or None. Raises UsageError if several ids match."""
+        answer_id = self._meant("audit", start)
+        rows = self._rows(f"{_AUDIT} WHERE answer_id = ?", answer_id) if answer_id else []
+        return next(iter(self._audited(rows)), None)
+
+    def delete_audit(self) -> int:
+        """Delete every audit record, with its bytes; how many. Conversations stay."""
+        return self._deleted("DELETE FROM audit")
+
+    def _meant(self, table: str, start: str) -> str | None:
+        text = storable(start)
+        rows = self._rows(
+            f"SELECT answer_id FROM {table} WHERE substr(answer_id, 1, ?) = ? ORDER BY answer_id",  # noqa: S608 - ours
+            len(text),
+            text,
+        )
+        ids = [str(row[0]) for row in rows]
+        if len(ids) > 1 and text not in ids:
+            raise UsageError(
+                f"Several answers begin with {start}: {', '.join(ids[:SHOWN_MATCHES])}.", "Give more of the id."
+            )
+        return text if text in ids else next(iter(ids), None)
+
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        if self._connection is None:
+            return []
+        with history_errors(self._path):
+            return self._connection.execute(statement, values).fetchall()
+
+    def _kept(self, rows: Sequence[tuple[Any, ...]]) -> list[KeptAnswer]:
+        found = []
+        for turn_id, place, created_at, record, checksum in rows:
+            if self._is_whole("saved answer", turn_id, checksum, created_at, record):
+                found.append(KeptAnswer(int(place), str(created_at), from_json(Answer, record, VERSION_1_NAMES)))
+        return found
+
+    def _audited(self, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
+        return [json.loads(row[2]) for row in rows if self._is_whole("audit record", row[0], row[3], row[1], row[2])]
+
+    def _is_whole(self, kind: str, number: int, checksum: object, created_at: object, record: object) -> bool:
+        is_whole = checksum == checksum_of(created_at, record)
+        if not is_whole:
+            self._damaged.add((kind, number))
+        return is_whole
+
+    def _deleted(self, statement: str, *values: object) -> int:
+        """Delete rows, in a transaction of its own, and empty the write-ahead log, which may have their words."""
+        with self._transaction() as connection:
+            count = connection.execute(statement, values).rowcount
+        with history_errors(self._path):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it, synced to disk, or nothing."""
+        if self._connection is None:
+            raise RagScienceError(f"The history {self._path} is not open for writing.")
+        connection = self._connection
+        with history_errors(self._path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+
+def _place(connection: sqlite3.Connection, conversation_id: int | None, name: str) -> int:
+    row = None
+    for column, value in (("conversation_id", conversation_id), ("name", name or None)):
+        query = f"SELECT conversation_id FROM conversations WHERE {column} = ?"  # noqa: S608 - our own column
+        row = row or connection.execute(query, (value,)).fetchone()
+    if row is None:
+        return int(connection.execute("INSERT INTO conversations (name) VALUES (?)", (name or None,)).lastrowid or 0)
+    return int(row[0])
+
+
+def _insert(connection: sqlite3.Connection, conversation_id: int, turn: KeptAnswer) -> None:
+    answer, at = turn.answer, turn.created_at
+    answer_id, record = storable(answer.answer_id), to_json(answer, allow_nan=True)
+    cursor = connection.execute(
+        "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record, checksum)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            conversation_id, answer_id, at, storable(answer.question), storable(answer.text), record,
+            checksum_of(at, record),
+        ),
+    )  # fmt: skip
+    if cursor.rowcount and turn.audit is not None:
+        kept = to_json(turn.audit)
+        cursor = connection.execute(
+            "INSERT OR IGNORE INTO audit (answer_id, created_at, record, checksum) VALUES (?, ?, ?, ?)",
+            (answer_id, at, kept, checksum_of(at, kept)),
+        )
+        connection.execute("DELETE FROM audit WHERE audit_id <= ?", ((cursor.lastrowid or 0) - AUDITED,))
+
+
+def _folded(text: str) -> str:
+    """Without case and accents."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))

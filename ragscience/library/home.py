@@ -76,7 +76,7 @@ class Home:
 
     @property
     def history(self) -> Path:
-        """Conversations, in SQLite."""
+        """Conversations and audit records, in SQLite."""
         return self.vectorstore / "history.sqlite"
 
     @property
@@ -88,10 +88,6 @@ class Home:
         """The conversations of that person, a name of `serve_tokens.json`; empty: of the library's own user."""
         return self.people / f"{person}.sqlite" if person else self.history
 
-    def audit_of(self, person: str) -> Path:
-        """The audit log of that person; empty: of the library's own user."""
-        return self.people / f"{person}.audit.jsonl" if person else self.audit
-
     @property
     def serve_tokens(self) -> Path:
         """Hashes of the tokens of those whom the library is served to."""
@@ -101,11 +97,6 @@ class Home:
     def agent(self) -> Path:
         """Checkpoints of interrupted agent runs, in SQLite; a cache."""
         return self.vectorstore / "agent.sqlite"
-
-    @property
-    def audit(self) -> Path:
-        """The audit log: question, passages found and answer, one JSON object per line."""
-        return self.vectorstore / "audit.jsonl"
 
     @property
     def ledger(self) -> Path:

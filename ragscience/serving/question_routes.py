@@ -191,13 +191,13 @@ def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] 
 @question_routes.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
 def conversation(number: ConversationNumber, request: Request) -> Response:
     """One conversation with all its answers."""
-    return json_reply(turns_output(*history_of(request).numbered(number)))
+    return json_reply(turns_output(*history_of(request).conversation(number)))
 
 
 @question_routes.delete("/conversations/{number}", status_code=204, response_class=Response)
 def forget(number: ConversationNumber, request: Request) -> Response:
     """Delete a conversation with all its answers."""
-    history_of(request).delete_numbered(number)
+    history_of(request).delete(number)
     return Response(status_code=204)
 
 

@@ -70,9 +70,7 @@ def test_a_named_conversation_has_its_history_in_mind(asked):
     assert "honeybees" in follow_up["searched"].casefold()
     alone = json.loads(asked.query("ask", "And what about them in fog?", "--json").out)
     assert alone["searched"] == "And what about them in fog?"
-    forgetful = asked.query("ask", "And what about them?", "--chat", "bees", "--json", RAG_HISTORY_TURNS="0")
-    assert json.loads(forgetful.out)["searched"] == "And what about them?"
-    assert [item["turns"] for item in listed(asked)] == [3, 1]
+    assert [item["turns"] for item in listed(asked)] == [1, 2]
 
 
 def test_continue_goes_on_with_the_last_conversation(asked):

@@ -166,9 +166,8 @@ def whole(three_papers, tmp_path_factory):
     shown, models = look(home)
     assert shown.errors == {}
     assert shown.warnings == []
-    for name in ("history.sqlite", "audit.jsonl"):
-        for path in (home / "vectorstore").glob(f"{name}*"):
-            path.unlink()
+    for path in (home / "vectorstore").glob("history.sqlite*"):
+        path.unlink()
     return home, shown, models
 
 

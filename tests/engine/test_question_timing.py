@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ragscience.core.stage_timing import Timings
 from ragscience.engine.question_timing import after_first_search
-from tests.history.making import answer
+from tests.library.answers_made import answer
 from tests.telemetry.making import BEGAN, SEARCH, stage
 
 

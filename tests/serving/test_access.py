@@ -316,9 +316,9 @@ def test_conversations_of_two_people_never_cross(lab):
         assert olga.get(f"/api/v1/answers/{asked[ana]['answer_id']}").status_code == 404
     with Engine.open(lab.home, load_settings(home=lab.home, offline=True)) as engine:
         assert engine.history.conversations() == []
-        assert engine.history.audit_reader().last(99) == []
+        assert engine.history.audit(99) == []
         for name in ("ana", "ben"):
-            records = engine.history.for_person(name).audit_reader().last(99)
+            records = engine.history.for_person(name).audit(99)
             assert {record["person"] for record in records} == {name}
             assert len(records) == 4
 

@@ -1,4 +1,4 @@
-"""The answers that a command said were kept: in the history and in the audit log, and what became of them."""
+"""The answers that a command said were kept: as turns and as audit records, and what became of them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from typing import Any
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import to_json
-from ragscience.library.audit import AuditReader
 from ragscience.library.history import History
 from ragscience.library.store import Home
 
 HISTORY, AUDIT = "history", "audit"
-_NOT_KEPT = {HISTORY: "This conversation is not kept", AUDIT: "This answer is not in the audit log"}
+_NOT_KEPT = {
+    HISTORY: ("This conversation is not kept",),
+    AUDIT: ("This conversation is not kept", "This answer is not in the audit log"),
+}
 _WITHOUT_A_WORD = ("deleted", "truncate", "empty")
 """Damage after which nobody can know that there was more."""
 
 
 def read_answers(home: Home) -> dict[str, Any]:
-    """By the id of each answer in the history and in the audit log its question, text and digest; and what is said."""
+    """By the id of each kept turn and audit record its question, text and digest; and what is said of damage."""
     found: dict[str, Any] = {HISTORY: {}, AUDIT: {}, "said": {HISTORY: "", AUDIT: ""}}
     try:
         with History.open(home.history) as history:
@@ -32,17 +34,12 @@ def read_answers(home: Home) -> dict[str, Any]:
                     answer = turn.answer
                     whole = f"{turn.created_at} {turn.conversation_id} {to_json(answer, allow_nan=True)}"
                     found[HISTORY][answer.answer_id] = answer.question, answer.text, _digest(whole)
-            found["said"][HISTORY] = history.damage
+            for record in history.audit(1 << 30):
+                whole = json.dumps(record, sort_keys=True)
+                found[AUDIT][record["answer_id"]] = record["question"], record["answer"], _digest(whole)
+            found["said"] = dict.fromkeys((HISTORY, AUDIT), history.damage)
     except RagScienceError as error:
-        found["said"][HISTORY] = str(error)
-    reader = AuditReader(home.audit)
-    try:
-        for record in reader.records():
-            whole = json.dumps(record, sort_keys=True)
-            found[AUDIT][record["answer_id"]] = record["question"], record["answer"], _digest(whole)
-        found["said"][AUDIT] = f"{reader.skipped} lines are left out" if reader.skipped else ""
-    except RagScienceError as error:
-        found["said"][AUDIT] = str(error)
+        found["said"] = dict.fromkeys((HISTORY, AUDIT), str(error))
     return found
 
 
@@ -64,8 +61,6 @@ class Answers:
     """The places that were damaged since; whether so that nobody can know what is lost."""
     said: dict[str, str] = field(default_factory=lambda: {HISTORY: "", AUDIT: ""})
     """What was last said of damage."""
-    is_torn: bool = False
-    """Whether a process was disturbed that may have left half a line in the audit log."""
 
     def note(self, question: str, output: str) -> None:
         """A command that ended well printed this as the JSON of an answer."""
@@ -78,10 +73,10 @@ class Answers:
 
     def damaged(self, path: Path, how: str) -> None:
         """A file was damaged, as `damage` says."""
-        place = AUDIT if path.name.startswith("audit") else HISTORY
         # A damaged write-ahead log ends where its checksums do.
         silent = "-" in path.suffix or any(one in how for one in _WITHOUT_A_WORD)
-        self.hurt[place] = self.hurt.get(place, False) or silent
+        for place in (HISTORY, AUDIT):
+            self.hurt[place] = self.hurt.get(place, False) or silent
 
     def hold_against(self, now: Mapping[str, Any]) -> list[str]:
         """What is wrong with what is there now; what is there is held from here on."""
@@ -102,7 +97,7 @@ class Answers:
             may_be_lost = place in self.hurt and (said or self.hurt[place])
             if lost and not may_be_lost:
                 wrong.append(f"{len(lost)} answers are lost from the {place}, which says {said!r}: {sorted(lost)}")
-            if said and place not in self.hurt and not (place == AUDIT and self.is_torn):
+            if said and place not in self.hurt:
                 wrong.append(f"the {place} was not damaged and says {said!r}")
             self.held[place] = {one: digest for one, (_, _, digest) in found.items()}
             self.promised[place] = {}

@@ -110,7 +110,7 @@ def mount_disk(disk: Path) -> bool:
 
 TRUTH = {"database", "log", "lance"}
 """The kinds of files that are the library itself."""
-OWN_TRUTH = ("history.sqlite", "audit.jsonl")
+OWN_TRUTH = "history.sqlite"
 
 
 def kind_of(path: Path, home: Path) -> str:

@@ -12,7 +12,7 @@ from tests.soak.rounds import fixes_named, is_done
 from tests.soak.state import is_reached
 from tests.soak.work_rounds import WorkRound
 
-_FILES = {HISTORY: "history.sqlite", AUDIT: "audit.jsonl"}
+_FILES = dict.fromkeys((HISTORY, AUDIT), "history.sqlite")
 
 
 class MendingRound(WorkRound):

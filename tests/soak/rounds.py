@@ -132,7 +132,6 @@ class Round:
         """Ask, and note the answer; it shows what is in the papers, and nothing else."""
         answers = self.state.answers
         answers.asked.add(question)
-        answers.is_torn |= fault.may_fail
         is_kept = (self.home / "vectorstore").is_dir()
         ran = self._command("query.py", "ask", question, "--json", fault=fault, codes=codes)
         # Python itself ends with 0 where a short write cuts stdout.

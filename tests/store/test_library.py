@@ -547,7 +547,7 @@ def test_paths_of_a_home(tmp_path):
     home = Home(tmp_path)
     assert home.papers == tmp_path / "papers"
     assert home.ledger == tmp_path / "ingested.json"
-    inside = (home.database, home.faiss, home.keywords, home.tokens, home.history, home.audit, home.lock)
+    inside = (home.database, home.faiss, home.keywords, home.tokens, home.history, home.lock)
     assert {path.parent for path in inside} == {home.vectorstore}
     assert len(set(inside)) == 7
 

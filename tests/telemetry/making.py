@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ragscience.core.records import Stage, Step
 from ragscience.upkeep.telemetry import QuestionEvent, of_answer
-from tests.history.making import answer
+from tests.library.answers_made import answer
 
 BEGAN = 1767225600.0
 TRACE = "4f1c2a9e7b304c5d8e6fa0b1c2d3e4f5"

@@ -4,8 +4,7 @@ from markdown_it import MarkdownIt
 from ragscience.core.records import Citation, Sentence
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.library.history import KeptAnswer
-
-from .making import answer
+from tests.library.answers_made import answer
 
 
 def kept(**fields):

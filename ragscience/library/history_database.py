@@ -1,38 +1,34 @@
-"""The database of conversations: its tables, opening it, and SQLite errors as user messages."""
+"""The database of conversations and audit records: its tables, opening it, and SQLite errors as user messages."""
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
+from ragscience.core.serialization import renamed, to_json
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "connect_for_reading",
-    "connect_for_writing",
-    "has_checksums",
-    "history_errors",
-    "turn_checksum",
-]
+__all__ = ["SCHEMA_VERSION", "checksum_of", "connect_for_reading", "connect_for_writing", "history_errors"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
 _BUSY_SECONDS = 5.0
 
-_TABLES = """
+_CONVERSATIONS = """
 CREATE TABLE conversations (
     conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT UNIQUE
 );
 
--- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched. `checksum` is of
--- what is shown again: see `turn_checksum`. A version without that column may have left it empty.
+-- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched.
 CREATE TABLE turns (
     turn_id INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
@@ -45,8 +41,14 @@ CREATE TABLE turns (
 );
 CREATE INDEX turns_by_conversation ON turns (conversation_id, turn_id);
 """
-_SEARCHABLE = """
-CREATE VIRTUAL TABLE turns_text USING fts5(question, answer, tokenize = 'porter unicode61 remove_diacritics 2')
+_AUDIT = """
+CREATE TABLE audit (
+    audit_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    answer_id TEXT NOT NULL UNIQUE,
+    created_at TEXT NOT NULL,
+    record TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+)
 """
 
 
@@ -69,12 +71,16 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
                 # A write-ahead log needs files next to the database even for reading; read without a log.
                 connection.close()
                 connection = _connect(path, "mode=ro&immutable=1")
-            if _is_made(connection, path):
-                return connection
+            version = _version(connection, path)
         except BaseException:
             connection.close()
             raise
+        if version == SCHEMA_VERSION:
+            return connection
         connection.close()
+        if version:
+            connect_for_writing(path).close()
+            return connect_for_reading(path)
         return None
 
 
@@ -89,12 +95,11 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         connection = _connect(path, "mode=rw")
         try:
-            if not _is_made(connection, path):
-                _make(connection, path)
-            _seal_older(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")
+            if _version(connection, path) != SCHEMA_VERSION:
+                _make(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -106,64 +111,83 @@ def _connect(path: Path, options: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 
 
-def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the tables exist; not so in an empty file, as a killed first run may leave."""
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the tables; 0 where there are none, as in an empty file that a killed first run may leave."""
     # In one transaction: another process may be making them between two of these.
     version, application, tables = connection.execute(
         "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
         " FROM pragma_user_version, pragma_application_id"
     ).fetchone()
     if not (version or application or tables):
-        return False
+        return 0
     if application != _APPLICATION_ID:
         raise HistoryDamaged(f"{path} is a database of something else.", "Move it away; a new history is then started.")
-    if version != SCHEMA_VERSION:
+    if version not in (1, SCHEMA_VERSION):
         raise LibraryUnavailable(
             f"{path} was written by another version (schema {version}; this one knows {SCHEMA_VERSION}); it is left "
             "as it is.",
             "Use that version, or move the file away; a new history is then started.",
         )
-    return True
+    return int(version)
 
 
-def turn_checksum(created_at: str, record: str) -> int:
-    """CRC-32 of a turn's time and record, in UTF-8, 0 to 2**32 - 1."""
+def checksum_of(created_at: object, record: object) -> int:
+    """CRC-32 of the time and the record of a turn or of an audit record, in UTF-8, 0 to 2**32 - 1."""
     return zlib.crc32(f"{created_at}\0{record}".encode("utf-8", "surrogatepass"))
 
 
-def _seal_older(connection: sqlite3.Connection) -> None:
-    """Give the table of an earlier version its checksums, of what is there now."""
-    if has_checksums(connection):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    if not has_checksums(connection):  # another process may have been first
-        connection.execute("ALTER TABLE turns ADD COLUMN checksum INTEGER")
-        connection.create_function("turn_checksum", 2, turn_checksum, deterministic=True)
-        connection.execute("UPDATE turns SET checksum = turn_checksum(created_at, record)")
-    connection.execute("COMMIT")
-
-
-def has_checksums(connection: sqlite3.Connection) -> bool:
-    """Whether the turns have checksums; not so in a file that only an earlier version wrote."""
-    query = "SELECT 1 FROM pragma_table_info('turns') WHERE name = 'checksum'"
-    return connection.execute(query).fetchone() is not None
-
-
 def _make(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables, or those that version 1 did not have, and take its audit log in."""
     # Another process may be doing the same: then it is done, and the log may exist already or come later.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    if _is_made(connection, path):
-        connection.execute("ROLLBACK")
-        return
-    for statement in _TABLES.split(";\n"):
-        connection.execute(statement)
-    with suppress(sqlite3.OperationalError):  # an SQLite without FTS5: History.search reads all turns then
-        connection.execute(_SEARCHABLE)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    version = _version(connection, path)
+    logs = _old_logs(path)
+    if version != SCHEMA_VERSION:
+        if not version:
+            for statement in _CONVERSATIONS.split(";\n"):
+                connection.execute(statement)
+        else:
+            _upgrade(connection)
+        connection.execute(_AUDIT)
+        rows = [row for log in logs for line in log.read_bytes().splitlines() if (row := _old_record(line))]
+        connection.executemany("INSERT OR IGNORE INTO audit VALUES (NULL, ?, ?, ?, ?)", rows)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
+    for log in logs:
+        log.unlink(missing_ok=True)
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """The turns of version 1 get the checksums that they lack, and lose their full-text index."""
+    if connection.execute("SELECT 1 FROM pragma_table_info('turns') WHERE name = 'checksum'").fetchone() is None:
+        connection.execute("ALTER TABLE turns ADD COLUMN checksum INTEGER")
+    connection.create_function("checksum_of", 2, checksum_of, deterministic=True)
+    connection.execute("UPDATE turns SET checksum = checksum_of(created_at, record) WHERE checksum IS NULL")
+    connection.execute("DROP TABLE IF EXISTS turns_text")
+
+
+def _old_logs(path: Path) -> list[Path]:
+    """The files of version 1's audit log, the oldest first."""
+    log = path.with_name("audit.jsonl" if path.stem == "history" else f"{path.stem}.audit.jsonl")
+    rotated = [item for item in log.parent.glob(f"{log.name}.*") if item.suffix[1:].isdecimal()]
+    found = sorted(rotated, key=lambda item: -int(item.suffix[1:]))
+    return [*found, log] if log.is_file() else found
+
+
+def _old_record(line: bytes) -> tuple[Any, ...] | None:
+    """A line of version 1's audit log as a row; None for one that is not what was written."""
+    body, mark, checksum = line.rpartition(b', "checksum": ')
+    if mark and checksum != str(zlib.crc32(body)).encode() + b"}":
+        return None
+    try:
+        found = json.loads(body + b"}" if mark else line)
+        kept = to_json(renamed(found, VERSION_1_NAMES) | {"schema": 2})
+        return found["answer_id"], found["at"], kept, checksum_of(found["at"], kept)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
 
 
 @contextmanager

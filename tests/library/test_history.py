@@ -1,6 +1,10 @@
+import json
 import sqlite3
 import stat
+import zlib
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,10 +13,10 @@ from hypothesis import strategies as st
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
-from ragscience.library.conversation_names import check_name
-from ragscience.library.history import History
+from ragscience.library import history as history_module
+from ragscience.library.history import History, check_name
 
-from .making import answer, turn
+from .answers_made import audited, turn
 
 
 @pytest.fixture
@@ -40,12 +44,9 @@ def test_a_conversation_is_kept_with_all_that_its_answers_rest_on(path, history)
     with History.open(path) as other:
         (found,) = other.conversations()
         assert (found.conversation_id, found.name, found.title, found.turns) == (number, "bees", "How fast?", 2)
-        assert (found.started_at, found.changed_at) == (first[1], second[1])
+        assert (found.started_at, found.changed_at) == (first.created_at, second.created_at)
         kept = other.turns(number)
-    assert [(item.answer, item.created_at, item.conversation_id) for item in kept] == [
-        (*first, number),
-        (*second, number),
-    ]
+    assert kept == [replace(first, conversation_id=number), replace(second, conversation_id=number)]
 
 
 def test_each_new_conversation_has_a_number_that_was_never_used(history):
@@ -71,7 +72,7 @@ def test_a_name_is_found_again_by_any_writer(history):
 
 def test_a_deleted_conversation_begins_anew_under_its_name(history):
     one = history.add([turn()], name="thesis")
-    history.delete(history.conversation(one))
+    history.delete(history.numbered(one))
     two = history.add([turn()], conversation_id=one, name="thesis")
     assert two != one
     assert history.named("thesis").conversation_id == two
@@ -83,7 +84,7 @@ def test_what_is_kept_already_is_left_as_it_is(history):
     history.add([given_twice, turn("next")], conversation_id=one)
     assert questions(history.turns(one)) == ["How fast?", "next"]
     assert len(history.search("how", 9)) == 1
-    history.add([turn("other words", answer_id=given_twice[0].answer_id)], conversation_id=one)
+    history.add([turn("other words", answer_id=given_twice.answer.answer_id)], conversation_id=one)
     assert questions(history.turns(one)) == ["How fast?", "next"]
     assert history.add([]) is None
 
@@ -126,20 +127,16 @@ def test_a_key_is_a_name_then_a_number_then_an_answer(history):
             history.find(nothing)
 
 
-@pytest.mark.parametrize("index", [True, False], ids=["by index", "by reading"])
-def test_a_search_finds_turns_that_have_every_word(path, history, index):
+def test_a_search_finds_turns_that_have_every_word(history):
     history.add([turn("How fast do bees fly?", "In fog 3.7 m/s."), turn("Which glaze?", "Cobalt blue, at 1280 °C.")])
     history.add([turn("Speed in FOG?", "Slow."), turn("snake_case?", "Yes.")])
-    if not index:
-        with closing(sqlite3.connect(path)) as database:
-            database.execute("DROP TABLE turns_text")
-            database.commit()
     assert questions(history.search("fog", 9)) == ["Speed in FOG?", "How fast do bees fly?"]
     assert questions(history.search("fog", 1)) == ["Speed in FOG?"]
     assert questions(history.search("bees FOG", 9)) == ["How fast do bees fly?"]
     assert questions(history.search("coba", 9)) == ["Which glaze?"]
     assert questions(history.search("snake_case", 9)) == ["snake_case?"]
     assert questions(history.search("3.7", 9)) == ["How fast do bees fly?"]
+    assert questions(history.search("cöba", 9)) == ["Which glaze?"]
     assert history.search("bees cobalt", 9) == []
     assert history.search("x_case", 9) == []
     with pytest.raises(UsageError):
@@ -149,15 +146,6 @@ def test_a_search_finds_turns_that_have_every_word(path, history, index):
 def test_a_search_finds_inside_words_of_scripts_without_blanks(history):
     history.add([turn("蜜蜂如何在雾中飞行", "…")])
     assert questions(history.search("雾中", 9)) == ["蜜蜂如何在雾中飞行"]
-
-
-def test_turns_that_the_index_does_not_have_are_found_by_reading(path, history):
-    history.add([turn("one fog")])
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("DELETE FROM turns_text")
-        database.commit()
-    history.add([turn("two fog")])
-    assert questions(history.search("fog", 9)) == ["two fog", "one fog"]
 
 
 @given(text=st.text(), words=st.text(st.sampled_from('ab"*()^:-+_ \\%!NEAR')))
@@ -172,9 +160,7 @@ def test_no_text_breaks_a_search(tmp_path_factory, text, words):
 
 
 def test_what_a_paper_was_asked_in_odd_bytes_is_kept(history):
-    number = history.add(
-        [(answer("caf\udce9?", "\x00 nul\udcff", answer_id="ab\udce9"), "2026-01-01")], name="caf\udce9"
-    )
+    number = history.add([turn("caf\udce9?", "\x00 nul\udcff", answer_id="ab\udce9")], name="caf\udce9")
     (kept,) = history.turns(number)
     assert (kept.answer.question, kept.answer.text) == ("caf\udce9?", "\x00 nul\udcff")
     assert history.conversations()[0].title == "caf\ufffd?"
@@ -188,8 +174,8 @@ def test_deleting_takes_a_turn_a_conversation_or_everything(history):
     assert history.delete(history.answer("a1")) == 1
     assert questions(history.turns(one)) == ["two"]
     assert history.delete(history.answer("a2")) == 1
-    assert history.conversation(one) is None
-    assert history.delete(history.conversation(two)) == 1
+    assert history.numbered(one) is None
+    assert history.delete(history.numbered(two)) == 1
     assert [item.conversation_id for item in history.conversations()] == [three]
     assert history.search("three", 9) == []
     assert history.delete(None) == 1
@@ -240,17 +226,90 @@ def test_an_altered_turn_is_left_out_and_said_to_be(path, history):
         assert other.damage.startswith("1 saved answer is damaged and left out.")
 
 
-def test_the_turns_of_an_earlier_version_are_read_and_get_checksums(path, history):
-    number = history.add([turn("How fast?", "At 47 m/s.")])
-    history.__exit__(None, None, None)
+# Audit records
+
+
+def test_audit_records_are_found_by_their_ids_and_outlive_the_conversation(history):
+    made = [audited(answer_id=name, question=f"{name}?") for name in ("aa11", "aa12", "bb")]
+    history.add(made)
+    assert [one["answer_id"] for one in history.audit(2)] == ["bb", "aa12"]
+    assert history.audit_record("aa12") == made[1].audit
+    assert history.audit_record("cc") is None
+    with pytest.raises(UsageError, match="Several answers begin with aa: aa11, aa12"):
+        history.audit_record("aa")
+    assert history.delete(None) == 3
+    assert history.audit_record("bb")["question"] == "bb?"
+    assert history.delete_audit() == 3
+    assert history.audit(9) == []
+
+
+def test_a_turn_without_a_record_has_none_and_the_oldest_records_go(history, monkeypatch):
+    monkeypatch.setattr(history_module, "AUDITED", 3)
+    for number in range(5):
+        history.add([audited(answer_id=f"a{number}"), turn(answer_id=f"b{number}")])
+    assert [one["answer_id"] for one in history.audit(9)] == ["a4", "a3", "a2"]
+    assert history.conversations()[0].turns == 2
+
+
+def test_deleted_records_are_gone_from_the_disk(path, history):
+    history.add([audited(question="zanzibarquestion")])
+    history.delete(None)
+    assert b"zanzibar" in path.read_bytes()
+    history.delete_audit()
+    assert b"zanzibar" not in b"".join(item.read_bytes() for item in path.parent.iterdir())
+
+
+def test_an_altered_record_is_left_out_and_said_to_be(path, history):
+    history.add([audited(answer_id="a1"), audited(answer_id="a2")])
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("ALTER TABLE turns DROP COLUMN checksum")
-    with History.open(path) as older:
-        assert questions(older.turns(number)) == ["How fast?"]
-    with History.open_for_writing(path) as newer:
-        assert questions(newer.turns(number)) == ["How fast?"]
-        altered(path, "47", "46")
-        assert newer.turns(number) == []
+        db.execute("UPDATE audit SET record = replace(record, '3.7', '3.8') WHERE answer_id = 'a1'")
+    assert [one["answer_id"] for one in history.audit(9)] == ["a2"]
+    assert history.damage.startswith("1 audit record is damaged and left out.")
+
+
+# What version 1 kept
+
+OLD = Path(__file__).parents[1] / "golden" / "version1"
+
+
+def old_history(path, *, checksums):
+    """A database as version 1 made it."""
+    with History.open_for_writing(path) as history:
+        number = history.add([turn("How fast?", "At 47 m/s.")])
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DROP TABLE audit")
+        db.execute("CREATE VIRTUAL TABLE turns_text USING fts5(question, answer)")
+        db.execute("INSERT INTO turns_text VALUES ('How fast?', 'At 47 m/s.')")
+        if not checksums:
+            db.execute("ALTER TABLE turns DROP COLUMN checksum")
+        db.execute("PRAGMA user_version = 1")
+    return number
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+def test_turns_of_version_1_are_read_and_have_checksums_from_then_on(path, checksums):
+    number = old_history(path, checksums=checksums)
+    with History.open(path) as history:
+        assert questions(history.turns(number)) == questions(history.search("fast", 5)) == ["How fast?"]
+    altered(path, "47", "46")
+    with History.open(path) as history:
+        assert history.turns(number) == []
+
+
+def test_the_audit_log_of_version_1_is_taken_in_with_todays_names(path):
+    old_history(path, checksums=True)
+    lines = (OLD / "audit.jsonl").read_bytes().splitlines(keepends=True)
+    body = json.dumps(audited(answer_id="sealed").audit, ensure_ascii=False).encode().removesuffix(b"}")
+    sealed = body + b', "checksum": ' + str(zlib.crc32(body)).encode() + b"}\n"
+    (path.parent / "audit.jsonl.1").write_bytes(b"".join(lines))
+    (path.parent / "audit.jsonl").write_bytes(sealed + sealed.replace(b"3.7", b"3.8") + b"torn\n")
+    with History.open(path) as history:
+        found = history.audit(99)
+    assert [one["answer_id"] for one in found] == ["sealed", *(json.loads(line)["answer_id"] for line in lines[::-1])]
+    old = json.loads(lines[-1])
+    assert (found[1]["warnings"], found[1]["passages"]) == (old["notices"], old["passages"])
+    assert [step["summary"] for step in found[1]["trace"]] == [step["said"] for step in old["trace"]]
+    assert not list(path.parent.glob("audit*"))
 
 
 def test_a_damaged_answer_is_a_warning_of_the_engine(path, tmp_path):

@@ -4,9 +4,8 @@ import copy
 
 import pytest
 
-from ragscience.library.audit import compare
-from tests.audit.making import record
-from tests.history.making import answer
+from ragscience.library.audit_diff import compare
+from tests.library.answers_made import answer, record
 
 BEFORE = record(answer_id="a" * 12)
 

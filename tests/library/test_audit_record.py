@@ -1,0 +1,71 @@
+"""What is kept of an answer, and what never is."""
+
+import hashlib
+import json
+import math
+
+import pytest
+
+from ragscience.core.records import FoundPath, PathStep
+from ragscience.library.audit import place_of, without_credentials
+from tests.conftest import ROOT
+from tests.library.answers_made import answer, chunk, paper, record
+
+
+def test_a_passage_is_named_by_its_file_and_place_with_every_score():
+    (passage,) = record(papers={1: paper(md5="d" * 32, url="https://me:pw@example.org/a.pdf?key=1")})["passages"]
+    text = "The mean speed was 3.7 metres per second."
+    assert passage == {
+        "rank": 1, "md5": "d" * 32, "start": 100, "end": 100 + len(text), "chunk_id": 7, "file": "bees.pdf",
+        "path": "/papers/bees.pdf", "url": "https://example.org/a.pdf", "page_start": 2, "page_end": 2, "section": "",
+        "kind": "text", "text_sha256": hashlib.sha256(text.encode()).hexdigest(), "score": 0.9,
+        "scores": {"dense": 0.61, "bm25": None, "fused": 0.9, "rerank": None}, "found_by": ["dense"],
+    }  # fmt: skip
+
+
+def test_a_paper_that_has_just_left_leaves_no_name_of_its_file():
+    (passage,) = record(papers={})["passages"]
+    assert (passage["md5"], passage["url"], passage["path"]) == ("", "", "/papers/bees.pdf")
+    assert place_of(chunk("x"), None) == {"md5": "", "start": 100, "end": 101}
+
+
+def test_odd_numbers_are_still_json():
+    found = answer().found
+    paths = (FoundPath((PathStep("a", "USES", "b", (("bees.pdf", 1),)),), math.inf),)
+    odd = type(found)(found.question, found.profile, (), timings_ms={"x": math.nan}, paths=paths)
+    made = record(found=odd, papers={})
+    assert made["timings_ms"] == {"x": None, "total_ms": 12.0}
+    assert made["paths"][0]["score"] is None
+    assert made["paths"][0]["steps"][0]["pages"] == [["bees.pdf", 1]]
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("http://me:secret@host:1/v1", "http://host:1/v1"),
+        ("https://secret@host", "https://host"),
+        ("https://a:p@ss@host/x", "https://host/x"),
+        ("https://host/x?token=secret#y", "https://host/x"),
+        (
+            "Ollama does not answer at http://me:secret@host: start it",
+            "Ollama does not answer at http://host: start it",
+        ),
+        ("an@example.org asks a@b?", "an@example.org asks a@b?"),
+        ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
+    ],
+)
+def test_no_user_and_password_of_a_url_are_kept(text, kept):
+    assert without_credentials(text) == kept
+    assert without_credentials({"a": [text, 1, None]}) == {"a": [kept, 1, None]}
+
+
+def test_warnings_come_once_and_without_secrets():
+    made = record(warnings=("http://me:hunter2@host:11434 is down", "a warning"))
+    assert made["warnings"] == ["a warning", "http://host:11434 is down"]
+
+
+def test_every_field_is_in_the_documentation():
+    text = (ROOT / "docs" / "audit.md").read_text()
+    made = record()
+    assert [name for name in (*made, *made["passages"][0], *made["library"]) if f"`{name}`" not in text] == []
