@@ -45,7 +45,6 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
         "schema": SCHEMA_VERSION,
         "at": at,
         "program": __version__,
-        "person": run.person,
         "agent": request.agent,
         "strict": request.strict,
         "plain": request.plain,
