@@ -6,6 +6,7 @@
 #   make check-all  what CI runs: the same with the slow kinds and wilder input
 #   make coverage the same tests once more, measured by branches: at least 95 % (40 % slower, so not in CI)
 #   make docs     rewrite the generated pages of docs/
+#   make contract what answers and searches are worth, before and now, in one table (needs ../shared/data)
 #   make bench    the benchmarks (SUITE=name for one of them)
 #   make soak     the fault campaign, for hours (ROUNDS=2000, SEED=1)
 #   make licences  rewrite docs/licences.md from what is installed
@@ -49,10 +50,10 @@ ROUNDS ?= 2000
 SEED ?= 1
 TESTS ?=
 
-.PHONY: help setup demo demo-web test check check-all coverage style docs bench licences lock sbom soak sample clean
+.PHONY: help setup demo demo-web test check check-all coverage style docs contract bench licences lock sbom soak sample clean
 
 help:
-	@sed -n '2,15s/^# *//p' Makefile
+	@sed -n '2,16s/^# *//p' Makefile
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found. Fix: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
@@ -125,6 +126,9 @@ $(BENCH_READY): requirements-bench.txt $(DEV_READY)
 	@echo "==> installing requirements-bench.txt (once)"
 	@$(PIP_INSTALL) -r requirements-bench.txt
 	@touch $@
+
+contract: $(BENCH_READY)
+	@$(PY) -m benchmarks.contract
 
 bench: $(BENCH_READY)
 	@$(PY) -m benchmarks $(SUITE)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "baseline_store",
+    "fill_judged",
     "fresh_folder",
     "judged_home",
     "judged_store",
@@ -152,11 +153,12 @@ def judged_home(judged: JudgedSet) -> Path:
     """A home whose library holds the set's documents, each one passage; page n is the n-th document that has text."""
     with _kept(f"{judged.name}-home-{fingerprint()}") as (home, is_new):
         if is_new:
-            _fill(home, [text for text in judged.texts if text])
+            fill_judged(home, [text for text in judged.texts if text])
     return home
 
 
-def _fill(home: Path, texts: list[str]) -> None:
+def fill_judged(home: Path, texts: list[str]) -> None:
+    """A library in `home` of these texts, each one passage; page n is the n-th text."""
     import numpy as np
 
     from ragscience.core.records import Chunk, Document, Page
