@@ -100,7 +100,9 @@ def main() -> int:
     if asked.keep:
         kept |= now
         _keep(kept)
-    broken = _show(*({name: value for part in parts for name, value in each[part].items()} for each in (kept, now)))
+    broken = _show(
+        *({name: value for part in parts for name, value in each.get(part, {}).items()} for each in (kept, now))
+    )
     print(f"{time.perf_counter() - started:.0f} s; {'BROKEN: ' + ', '.join(broken) if broken else 'kept'}")
     return 1 if broken else 0
 

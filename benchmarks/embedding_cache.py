@@ -23,6 +23,8 @@ PROVED = 8
 """Texts that are embedded again."""
 TOLERANCE = 1e-4
 """Between components of unit vectors; other batches round otherwise."""
+SAVED_EVERY = 512
+"""New texts after which the file is written: a run that is stopped has not embedded for nothing."""
 
 
 def keep_embeddings(name: str) -> None:
@@ -53,6 +55,8 @@ class _Cache:
         if missing:
             rows, tokens = self._embed(embedder, source, [texts[place] for place in missing])
             self._kept.update({keys[place]: pair for place, *pair in zip(missing, rows, tokens, strict=True)})
+        if len(self._kept) - self._known >= SAVED_EVERY:
+            self.save()
         found = [self._kept[key] for key in keys]
         return np.stack([row for row, _ in found]), [tokens for _, tokens in found]
 
@@ -86,6 +90,7 @@ class _Cache:
             codes=np.concatenate(codes),
         )
         new.replace(self._path)
+        self._known = len(keys)
 
 
 def _loaded(path: Path) -> dict[str, tuple[Any, Any]]:
