@@ -19,7 +19,8 @@ from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.prompt_sanitizer import sanitize, sendable
 from ragscience.core.records import Filters, Found, Paper
 from ragscience.library.paper_patterns import match_papers
-from ragscience.sources.bibliography import as_bibtex, entries_of
+from ragscience.sources.bib_entries import entries_of
+from ragscience.sources.bib_formats import as_bibtex
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store

@@ -145,7 +145,8 @@ def _facts(facts: tuple[str, str], found: re.Match[str], before: str, context: R
         intro = Block("text", f"{len(papers)} papers go by that name:")
         blocks = [intro, *(Block("item", block.text, block.citations) for block in blocks)]
     if fact == "entry":
-        from ragscience.sources.bibliography import as_bibtex, entries_of
+        from ragscience.sources.bib_entries import entries_of
+        from ragscience.sources.bib_formats import as_bibtex
 
         entries = entries_of(papers, context.library.papers())
         blocks = [Block("text", f"```bibtex\n{as_bibtex(entries).strip()}\n```")]

@@ -301,26 +301,9 @@ class Settings(BaseSettings):
     arxiv_url: str = setting(
         "https://export.arxiv.org/api/query",
         NOTHING,
-        "Address of arXiv's API.",
+        "Address of arXiv's API; where it is on this machine, papers may be fetched from this machine, too.",
         pattern=r"^https?://[^/?#\s]+/[^?#\s]*$",
         guarded=True,
-    )
-    arxiv_pause_s: float = setting(
-        3.0, NOTHING, "Seconds between two requests to the same host; arXiv's terms of use ask for 3.", ge=0, le=600
-    )
-    sources_max_mb: int = setting(200, NOTHING, "Largest PDF that is fetched, in MiB.", ge=1, le=10_000)
-    sources_timeout_s: float = setting(
-        30.0, NOTHING, "Seconds to wait for a server, and for each further piece of its answer.", gt=0, le=3600
-    )
-    sources_total_s: float = setting(
-        900.0, NOTHING, "Most seconds for one file, not counting pauses that a server asks for.", gt=0, le=86400
-    )
-    sources_max_redirects: int = setting(5, NOTHING, "Most redirects that are followed from one address.", ge=0, le=20)
-    sources_allow_http: bool = setting(
-        False, NOTHING, "Also fetch over http://, where others can change what is sent.", guarded=True
-    )
-    sources_allow_loopback: bool = setting(
-        False, NOTHING, "Fetch from servers on this machine; other private addresses are always refused.", guarded=True
     )
 
     # Logs and metrics: docs/telemetry.md

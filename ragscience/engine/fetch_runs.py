@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +28,10 @@ from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_files import refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Store
+from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
-from ragscience.sources.downloads import Fetcher, NetworkRules
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
+from ragscience.sources.http_client import HttpClient
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 
 if TYPE_CHECKING:
@@ -79,22 +79,25 @@ class FetchRun:
             self._loose = _loose_files(self._home, library)
             sources = {source.md5: source.metadata for source in library.sources.all()}
             self._known = Known.of(library.papers(), self._loose, sources)
+        client = HttpClient(
+            NetworkRules.beside(self._settings.arxiv_url),
+            on_wait=lambda reason, seconds: self._on_event(SourceBusy(reason, seconds)),
+        )
+        arxiv = Arxiv(
+            self._settings.arxiv_url, lambda url: client.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED).body
+        )
+        named = self._look_up(arxiv, wanted)
+        found = self._search(arxiv, searches, request.count)
+        papers = self._chosen([*named, *found], {one.key for one in named}, request, choose)
+        rows = [paper for paper, _ in papers]
+        missing = [index for index, (paper, is_chosen) in enumerate(papers) if is_chosen and not paper.file]
         ingest: IngestResult | None = None
-        with Fetcher(_rules(self._settings), on_wait=self._wait) as fetcher, ExitStack() as stack:
-            arxiv = Arxiv(
-                self._settings.arxiv_url, lambda url: fetcher.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED).body
-            )
-            named = self._look_up(arxiv, wanted)
-            found = self._search(arxiv, searches, request.count)
-            papers = self._chosen([*named, *found], {_key(one) for one in named}, request, choose)
-            missing = [index for index, (paper, is_chosen) in enumerate(papers) if is_chosen and not paper.file]
-            rows = [paper for paper, _ in papers]
-            if missing or (self._unread and request.ingest):
-                library = stack.enter_context(open_store(self._home, self._settings, writing=True))
+        if missing or (self._unread and request.ingest):
+            with open_store(self._home, self._settings, writing=True) as library:
                 shelf = Shelf(self._home.papers, self._home.parts, self._known, library.sources.put)
                 for number, index in enumerate(missing, 1):
                     if self._cancel is None or not self._cancel.is_set():
-                        rows[index] = self._download(rows[index], fetcher, shelf, (number, len(missing)))
+                        rows[index] = self._download(rows[index], client, shelf, (number, len(missing)))
                 if self._unread and request.ingest:
                     run = IngestRun(library, self._settings, self._models, self._on_event, cancel=self._cancel)
                     ingest = run.add(self._unread)
@@ -156,7 +159,7 @@ class FetchRun:
         papers = []
         for one in once(candidates):
             file = self._known.file_of(one)
-            papers.append(FetchedPaper(one, _key(one) in named, "known" if file else "listed", file))
+            papers.append(FetchedPaper(one, one.key in named, "known" if file else "listed", file))
         found = [paper for paper in papers if not paper.is_named]
         picked = choose(found) if found and choose is not None else range(len(found))
         taken = {id(found[index]) for index in picked}
@@ -167,7 +170,7 @@ class FetchRun:
                 self._read_later(paper.file)
         return list(zip(papers, chosen, strict=True))
 
-    def _download(self, paper: FetchedPaper, fetcher: Fetcher, shelf: Shelf, place: tuple[int, int]) -> FetchedPaper:
+    def _download(self, paper: FetchedPaper, client: HttpClient, shelf: Shelf, place: tuple[int, int]) -> FetchedPaper:
         """The paper after its download; an error is in it."""
 
         def progress(done: int, total: int | None) -> None:
@@ -176,7 +179,7 @@ class FetchRun:
         self._on_event(DownloadStarted(paper, *place))
         size = 0
         try:
-            got = fetch(paper.candidate, fetcher, shelf, progress)
+            got = fetch(paper.candidate, client, shelf, progress)
         except RagScienceError as error:
             after = replace(paper, status="failed", error=str(error))
         else:
@@ -197,9 +200,6 @@ class FetchRun:
     def _fail(self, argument: str, error: RagScienceError) -> None:
         self._failures.append(FetchFailure(argument, error))
         self._on_event(ArgumentFailed(self._failures[-1]))
-
-    def _wait(self, reason: str, seconds: float) -> None:
-        self._on_event(SourceBusy(reason, seconds))
 
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
@@ -223,23 +223,6 @@ def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
     for search in searches:
         search_query(search)
     return [one for one in wanted if not one.topic], searches
-
-
-def _rules(settings: Settings) -> NetworkRules:
-    return NetworkRules(
-        allow_http=settings.sources_allow_http,
-        allow_loopback=settings.sources_allow_loopback,
-        max_bytes=settings.sources_max_mb * 2**20,
-        max_redirects=settings.sources_max_redirects,
-        timeout_s=settings.sources_timeout_s,
-        total_s=settings.sources_total_s,
-        pause_s=settings.arxiv_pause_s,
-        user_agent=f"RAG-Science/{__version__} (a person's search for papers)",
-    )
-
-
-def _key(candidate: Candidate) -> str:
-    return candidate.arxiv.base if candidate.arxiv else candidate.url
 
 
 def _loose_files(home: Home, library: Store) -> dict[str, Path]:

@@ -11,7 +11,7 @@ from ragscience.core.records import Element, Page, Paper
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import PaperName
-from ragscience.sources.bibliography import citation_keys
+from ragscience.sources.bib_entries import citation_keys
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store

@@ -10,7 +10,8 @@ from ragscience.core.counts import counted
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Answer, Element, Page, Paper
 from ragscience.engine.paper_lookup import find_paper, find_papers
-from ragscience.sources.bibliography import Entry, as_bibtex, as_csl, entries_cited, entries_of
+from ragscience.sources.bib_entries import Entry, entries_cited, entries_of
+from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store

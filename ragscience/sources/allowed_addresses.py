@@ -11,14 +11,15 @@ import ipaddress
 import re
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import httpx
 
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import SourceError
-from ragscience.sources.rate_limits import NetworkRules
 
-__all__ = ["Resolver", "allowed_addresses", "checked_url", "host_of", "system_resolver", "why_refused"]
+__all__ = ["NetworkRules", "Resolver", "allowed_addresses", "checked_url", "host_of", "system_resolver", "why_refused"]
 
 Resolver = Callable[[str, int], Sequence[str]]
 """Gives the IP addresses of a host name, best first, for a port. Raises OSError."""
@@ -53,7 +54,32 @@ _NOT_FETCHED = {
 """Networks that `is_global` accepts in one version of Python or another, or that have a name of their own."""
 
 
-def why_refused(address: str, *, allow_loopback: bool) -> str:
+@dataclass(frozen=True)
+class NetworkRules:
+    """Which requests are allowed, how large, how long and how often."""
+
+    allow_loopback: bool = False
+    """Whether this machine is allowed, at any port and by http://; no other private address ever is."""
+    max_bytes: int = 200 << 20
+    """Of the largest PDF: theses with pictures have 100 MB."""
+    max_redirects: int = 5
+    timeout_s: float = 30.0
+    """Seconds until a connection is made, and between two pieces of a response."""
+    total_s: float = 900.0
+    """Seconds for one file with all its redirects and further tries, without the pauses in between."""
+    pause_s: float = 3.0
+    """Seconds between the beginnings of two requests to one host; arXiv's terms of use ask for 3."""
+
+    @classmethod
+    def beside(cls, api: str) -> NetworkRules:
+        """The rules for arXiv's API at that address: where it is on this machine, its files may be, too."""
+        host = (urlsplit(api).hostname or "").lower()
+        if host == "localhost" or (host and not why_refused(host, allow_loopback=True) and why_refused(host)):
+            return cls(allow_loopback=True, pause_s=0.0)
+        return cls()
+
+
+def why_refused(address: str, *, allow_loopback: bool = False) -> str:
     """What is wrong with connecting to an IP address, in a few words, or "" where nothing is."""
     try:
         number = ipaddress.ip_address(address)
@@ -79,10 +105,12 @@ def system_resolver(host: str, port: int) -> list[str]:
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
-def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback: bool) -> list[str]:
+def allowed_addresses(
+    host: str, port: int, resolve: Resolver, *, allow_loopback: bool, is_encrypted: bool = True
+) -> list[str]:
     """The addresses of a host that may be connected to, best first, at least one.
 
-    Ports other than 80 and 443 are allowed on this machine only.
+    Ports other than 80 and 443, and connections that are not encrypted, are allowed on this machine only.
     Raises SourceError with reason "unknown-host", or "refused-address" where none may.
     """
     try:
@@ -99,11 +127,13 @@ def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback
             ) from error
     reasons = {address: why_refused(address, allow_loopback=allow_loopback) for address in addresses}
     good = [address for address, reason in reasons.items() if not reason]
-    if port not in _PORTS.values():
+    is_usual = port in _PORTS.values() and is_encrypted
+    if not is_usual:
         good = [address for address in good if ipaddress.ip_address(address).is_loopback]
     if good:
         return good
-    address, reason = next(((a, r) for a, r in reasons.items() if r), (f"port {port}", "not a web server's port"))
+    odd = "not encrypted" if port in _PORTS.values() else "not a web server's port"
+    address, reason = next(((a, r) for a, r in reasons.items() if r), (f"port {port}", odd))
     means = "is" if address == host else "means"
     raise SourceError(
         f"{host} is not asked: it {means} {address}, {reason}." if reasons else f"The name {host} has no address.",
@@ -115,8 +145,8 @@ def allowed_addresses(host: str, port: int, resolve: Resolver, *, allow_loopback
 def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -> httpx.URL:
     """The URL without its fragment, if its text allows it to be fetched; `base` is the URL that redirects to it.
 
-    Only https (and http by the rules), no user name or password, a host in its plain form, port 80 or 443 (any port
-    where loopback is allowed). Raises SourceError with reason "bad-url".
+    Only https, no user name or password, a host in its plain form, port 80 or 443; where loopback is allowed, http and
+    any port, too. Raises SourceError with reason "bad-url".
     """
     text = text.strip(" \t\r\n")
     if len(text) > _LONGEST_URL:
@@ -129,9 +159,8 @@ def checked_url(text: str, rules: NetworkRules, base: httpx.URL | None = None) -
         raise _bad(text, "it is not a URL") from error
     if url.scheme not in _PORTS:
         raise _bad(text, f"its scheme is {url.scheme or 'missing'}, and only https is fetched")
-    if url.scheme == "http" and not rules.allow_http:
-        fix = "Use https://, or set RAG_SOURCES_ALLOW_HTTP=true for servers that have nothing else."
-        raise _bad(text, "it is not encrypted (http)", fix)
+    if url.scheme == "http" and not rules.allow_loopback:
+        raise _bad(text, "it is not encrypted (http)", "Use https://, or download it yourself into the papers folder.")
     if url.userinfo or "@" in url.netloc.decode("ascii", "replace"):
         raise _bad(text, "it carries a user name or a password", "Give the address without them.")
     host = _plain_host(url.raw_host.decode("ascii").lower(), text)

@@ -12,17 +12,14 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
+from ragscience.sources.downloads import Downloaded, OnBytes, downloaded_pdf, md5_of
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
 from ragscience.sources.file_names import file_name, numbered
-from ragscience.sources.partial_files import md5_of
-
-if TYPE_CHECKING:
-    from ragscience.sources.downloads import Fetcher
+from ragscience.sources.http_client import HttpClient
 
 __all__ = ["Known", "Shelf", "Shelved", "fetch", "once"]
 
@@ -115,66 +112,62 @@ def once(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Each paper once, in the order of its first mention and in the newest version mentioned."""
     found: dict[str, Candidate] = {}
     for one in candidates:
-        key = one.arxiv.base if one.arxiv else one.url
-        before = found.get(key)
+        before = found.get(one.key)
         if before is None or (one.arxiv and before.arxiv and _newer(one.arxiv.version, before.arxiv.version)):
-            found[key] = one
+            found[one.key] = one
     return list(found.values())
 
 
-def fetch(
-    candidate: Candidate, fetcher: Fetcher, shelf: Shelf, on_progress: Callable[[int, int | None], None]
-) -> Shelved:
+def fetch(candidate: Candidate, client: HttpClient, shelf: Shelf, on_progress: OnBytes) -> Shelved:
     """Download one paper and move it to the shelf. Raises SourceError where that fails; `papers` is then unchanged.
 
     `on_progress` receives the bytes so far and in all.
     """
-    known, papers = shelf.known, shelf.papers
     try:
-        downloaded = fetcher.pdf(candidate.url, shelf.parts, on_progress=on_progress)
+        with downloaded_pdf(client, candidate.url, shelf.parts, on_progress) as downloaded:
+            return _shelved(candidate, downloaded, shelf)
     except SourceError as error:
-        if candidate.is_withdrawn:
+        if candidate.is_withdrawn and error.reason != "disk":
             raise SourceError(
                 f"{candidate.arxiv} was withdrawn by its authors, and there is no PDF of it.",
                 "An earlier version may have one: name it, as in 2104.12345v1.",
                 reason="withdrawn",
             ) from error
         raise
+
+
+def _shelved(candidate: Candidate, downloaded: Downloaded, shelf: Shelf) -> Shelved:
+    known, md5 = shelf.known, downloaded.md5
     metadata = replace(candidate.metadata, url=candidate.url)
-    there = known.md5s.get(downloaded.md5)
-    if downloaded.md5 not in known.sourced:
-        shelf.remember(downloaded.md5, metadata)
-        known.sourced.add(downloaded.md5)
-    if there is not None:
-        downloaded.path.unlink(missing_ok=True)
-        return Shelved(there, downloaded.md5, downloaded.size, is_new=False)
+    if md5 not in known.sourced:
+        shelf.remember(md5, metadata)
+        known.sourced.add(md5)
+    if md5 in known.md5s:
+        return Shelved(known.md5s[md5], md5, downloaded.size, is_new=False)
     name = file_name(metadata, downloaded.name)
     try:
-        path, is_new = _put_in_place(downloaded.path, papers, name, downloaded.md5)
+        path, is_new = _put_in_place(downloaded.path, shelf.papers, name, md5)
     except OSError as error:
         reason = error.strerror or str(error)
         fix = "Free disk space, or give this user write permission."
-        raise SourceError(f"{papers / name} could not be written: {reason}.", fix, reason="disk") from error
-    known.add(downloaded.md5, str(path), metadata)
-    return Shelved(str(path), downloaded.md5, downloaded.size, is_new)
+        raise SourceError(f"{shelf.papers / name} could not be written: {reason}.", fix, reason="disk") from error
+    known.add(md5, str(path), metadata)
+    return Shelved(str(path), md5, downloaded.size, is_new)
 
 
 def _put_in_place(part: Path, papers: Path, name: str, md5: str) -> tuple[Path, bool]:
     """The path in `papers`, and whether the file is new there; never replaces a file."""
     papers.mkdir(parents=True, exist_ok=True)
-    _sync(part)
     for free in numbered(name):
         path = papers / free
-        if not os.path.lexists(path) and _moved(part, path):
-            _sync(papers)
+        if not os.path.lexists(path) and _is_moved(part, path):
             return path, True
         if path.is_file() and path.stat().st_size == part.stat().st_size and md5_of(path) == md5:
-            part.unlink()
             return path, False
     raise AssertionError("there is always a further name")
 
 
-def _moved(part: Path, path: Path) -> bool:
+def _is_moved(part: Path, path: Path) -> bool:
     """Whether the file has this name now; False if another file has taken it."""
     try:
         path.hardlink_to(part)  # unlike a rename it never replaces
@@ -183,21 +176,16 @@ def _moved(part: Path, path: Path) -> bool:
     except OSError as error:
         if error.errno != errno.EXDEV:  # a file system without links
             part.rename(path)
-            return True
-        _copied(part, path)  # papers/ is a link to another disk
-    part.unlink()
+        else:  # papers/ is a link to another disk: a copy under a hidden name, which no ingest reads, is renamed
+            copy = path.with_name(f".{path.name}.part")
+            try:
+                shutil.copyfile(part, copy)
+                _sync(copy)
+                copy.rename(path)
+            finally:
+                copy.unlink(missing_ok=True)
+    _sync(path.parent)
     return True
-
-
-def _copied(part: Path, path: Path) -> None:
-    """Copy under a hidden name, which no ingest reads, then rename."""
-    copy = path.with_name(f".{path.name}.part")
-    try:
-        shutil.copyfile(part, copy)
-        _sync(copy)
-        copy.rename(path)
-    finally:
-        copy.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

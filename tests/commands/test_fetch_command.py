@@ -100,13 +100,12 @@ def test_offline_is_what_is_wrong_and_the_way_out(commands, server):
     assert "--offline forbids it" in ran.err
 
 
-def test_loopback_is_refused_unless_it_is_allowed(commands, server):
-    environment = server.environment | {"RAG_SOURCES_ALLOW_LOOPBACK": "false"}
-    ran = commands.ingest("fetch", "bees", **environment)
-    assert ran.code == 1
-    assert ran.err.count("\n") == 2
-    assert "Traceback" not in ran.err
+def test_loopback_is_refused_unless_the_api_is_there(commands, server):
+    ran = commands.ingest("fetch", server.put("/a.pdf", b"%PDF-"), RAG_ARXIV_URL="https://export.arxiv.org/api/query")
+    assert ran.code == 3
     assert "127.0.0.1" in ran.err
+    assert "not encrypted" in ran.err
+    assert server.faults.asked("/a.pdf") == []
 
 
 def test_nothing_found_has_its_exit_code(commands):

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.bibliography.parsing import parsed
+from tests.sources.bib_parsing import parsed
 from tests.conftest import ROOT, Commands, copied
 from tests.output_schemas import check_output
 

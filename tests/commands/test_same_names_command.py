@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.bibliography.parsing import parsed
+from tests.sources.bib_parsing import parsed
 from tests.commands.papers import BEES, KILNS
 from tests.conftest import Commands
 from tests.output_schemas import check_output

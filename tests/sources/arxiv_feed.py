@@ -94,13 +94,8 @@ class ArxivServer:
 
     @property
     def flags(self) -> dict[str, object]:
-        """The settings that let a run reach it, without pauses."""
-        return {
-            "arxiv_url": f"{self.faults.url}/api/query",
-            "arxiv_pause_s": 0,
-            "sources_allow_http": True,
-            "sources_allow_loopback": True,
-        }
+        """The setting that lets a run reach it, without pauses."""
+        return {"arxiv_url": f"{self.faults.url}/api/query"}
 
     @property
     def environment(self) -> dict[str, str]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import replace
 
-from ragscience.sources.downloads import Clock as FetchClock
-from ragscience.sources.downloads import Fetcher, NetworkRules
-from ragscience.sources.pdf_check import in_words, reason_of
+from ragscience.core.errors import FileProblem
+from ragscience.reading.pdf_reader import count_pages
+from ragscience.sources.allowed_addresses import NetworkRules
+from ragscience.sources.downloads import downloaded_pdf
+from ragscience.sources.http_client import Clock as FetchClock
+from ragscience.sources.http_client import HttpClient
 
-RULES = NetworkRules(
-    allow_http=True,
-    allow_loopback=True,
-    max_bytes=1_000_000,
-    max_redirects=10,
-    timeout_s=5,
-    total_s=600,
-    pause_s=3,
-    user_agent="RAG-Science/0 (tests)",
-)
+RULES = NetworkRules(allow_loopback=True, max_bytes=1_000_000, max_redirects=10, timeout_s=5, total_s=600, pause_s=3)
 
 
 class Clock:
@@ -40,16 +35,39 @@ class Clock:
 
 def unreadable_here(path):
     """What the process of its own would say, said by this one, which has PyMuPDF loaded already."""
-    return in_words(reason_of(path))
+    try:
+        return "" if count_pages(path) else "has no pages"
+    except FileProblem as problem:
+        return "is encrypted and needs a password" if problem.reason == "encrypted" else "is damaged"
 
 
-def fetcher(clock=None, *, resolve=None, now=lambda: 0.0, tls=None, on_wait=None, unreadable=unreadable_here, **rules):
+class Fetcher:
+    """Downloads that stay until it is closed."""
+
+    def __init__(self, rules, unreadable, **more):
+        self.client = HttpClient(rules, **more)
+        self._unreadable = unreadable
+        self._files = ExitStack()
+
+    def get(self, url, **more):
+        return self.client.get(url, **more)
+
+    def pdf(self, url, folder, *, on_progress):
+        return self._files.enter_context(downloaded_pdf(self.client, url, folder, on_progress, self._unreadable))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._files.close()
+
+
+def fetcher(clock=None, *, now=lambda: 0.0, unreadable=unreadable_here, **more):
     """A fetcher that never really sleeps; without pauses between requests where nothing else is said."""
     clock = clock or Clock()
-    more = {"resolve": resolve} if resolve else {}
-    set_rules = replace(RULES, **{"pause_s": 0, **rules})
-    times = FetchClock(clock, clock.sleep, now)
-    return Fetcher(set_rules, clock=times, tls=tls, on_wait=on_wait, unreadable=unreadable, **more)
+    given = {name: more.pop(name) for name in ("resolve", "tls", "on_wait") if more.get(name) is not None}
+    rules = replace(RULES, **{"pause_s": 0, **more})
+    return Fetcher(rules, unreadable, clock=FetchClock(clock, clock.sleep, now), **given)
 
 
 def resumable(folder):

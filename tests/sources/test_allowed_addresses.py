@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import SourceError
-from ragscience.sources.allowed_addresses import allowed_addresses, checked_url, host_of, port_of, why_refused
+from ragscience.sources.allowed_addresses import (
+    NetworkRules,
+    allowed_addresses,
+    checked_url,
+    host_of,
+    port_of,
+    why_refused,
+)
 from tests.sources.fault_server import Reply
 from tests.sources.fetching import RULES, fetcher
 
 PUBLIC = "93.184.215.14"
-STRICT = replace(RULES, allow_http=False, allow_loopback=False)
+STRICT = replace(RULES, allow_loopback=False)
 BESIDE_GLOBAL = [
     ipaddress.ip_network(net)
     for net in (
@@ -93,6 +100,30 @@ def test_other_ports_are_for_this_machine_alone():
     assert allowed_addresses("a.test", 8080, lambda *_: both, allow_loopback=True) == ["127.0.0.1"]
     with pytest.raises(SourceError, match="port 8080"):
         allowed_addresses("a.test", 8080, lambda *_: [PUBLIC], allow_loopback=True)
+
+
+def test_what_is_not_encrypted_is_for_this_machine_alone():
+    both = [PUBLIC, "127.0.0.1"]
+    assert allowed_addresses("a.test", 80, lambda *_: both, allow_loopback=True, is_encrypted=False) == ["127.0.0.1"]
+    with pytest.raises(SourceError, match="port 80, not encrypted"):
+        allowed_addresses("a.test", 80, lambda *_: [PUBLIC], allow_loopback=True, is_encrypted=False)
+
+
+@pytest.mark.parametrize(
+    ("api", "is_allowed"),
+    [
+        ("https://export.arxiv.org/api/query", False),
+        ("http://10.0.0.1/api", False),
+        ("http://[::ffff:127.0.0.1]/api", False),
+        ("http://localhost.example.org/api", False),
+        ("http://127.0.0.1:8000/api", True),
+        ("http://localhost:8000/api", True),
+        ("http://[::1]:8000/api", True),
+    ],
+)
+def test_this_machine_is_asked_only_where_the_api_is_on_it(api, is_allowed):
+    assert NetworkRules.beside(api).allow_loopback == is_allowed
+    assert (NetworkRules.beside(api).pause_s == 3) != is_allowed
 
 
 def test_a_name_without_an_address_and_one_that_is_unknown():
@@ -217,7 +248,7 @@ def test_a_name_that_means_a_forbidden_address_is_not_asked(address, server, tmp
     asked = []
     network = fetcher(resolve=lambda host, port: asked.append(host) or [address], allow_loopback=False)
     with pytest.raises(SourceError) as caught, network:
-        network.pdf("http://papers.test/a.pdf", tmp_path, on_progress=lambda done, total: None)
+        network.pdf("https://papers.test/a.pdf", tmp_path, on_progress=lambda done, total: None)
     assert caught.value.reason == "refused-address"
     assert asked == ["papers.test"]
     assert server.requests == []

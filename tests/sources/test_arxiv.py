@@ -126,23 +126,19 @@ BOMB = b'<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaa"><!ENTITY b
         (b"<html><body>Sorry</body></html>", "cannot be read"),
         (b'{"papers": []}', "cannot be read"),
         (feed([])[:120], "cannot be read"),
-        (BOMB, "not plain Atom"),
-        (BOMB.replace(b"<!DOCTYPE", b"<! doctype"), "not plain Atom"),
-        (BOMB.decode().encode("utf-16"), "not plain Atom"),
+        (BOMB, "it declares entities"),
+        (BOMB.replace(b"<!DOCTYPE", b"<! doctype"), "it declares entities"),
+        (BOMB.decode().encode("utf-16"), "cannot be read"),
         (
             BOMB.replace(b'"1.0"', b'"1.0" encoding="utf-7"').replace(b"<!D", b"+ADwAIQ-D").replace(b"<!E", b"E"),
-            "not plain",
+            "cannot be read",
         ),
-        (HEAD + b"<a>" * 300_000, "nested more than 40 deep"),
-        (HEAD + b"<entry><title>" + b"<div>" * 50 + b"x" + b"</div>" * 50 + b"</title></entry></feed>", "nested more"),
-        (HEAD + b"<entry/>" * 300_000 + b"</feed>", "more than 300,000 tags"),
-        (HEAD + b"<entry " + b" ".join(b'a%d=""' % i for i in range(80_000)) + b"/></feed>", "longer than 4,000 bytes"),
-        (HEAD + b"".join(b'<a xmlns:n%d="u"/>' % i for i in range(60_000)) + b"</feed>", "namespaces"),
-        (HEAD + b"<entry><title>" + b"&" * 1_000_000 + b"</title></entry></feed>", "bare ampersands"),
+        (HEAD + b"<a>" * 300_000, "cannot be read"),
+        (HEAD + b"<entry><title>" + b"&" * 1_000_000 + b"</title></entry></feed>", "cannot be read"),
         (error_feed("incorrect id format for 1234"), "reports an error: incorrect id format for 1234"),
         (error_feed("x" * 3000), "reports an error: xxx"),
     ],
-    ids=range(17),
+    ids=range(13),
 )
 def test_what_is_no_answer_is_one_clear_line(body, said):
     with pytest.raises(SourceError, match=said) as caught:
@@ -152,10 +148,10 @@ def test_what_is_no_answer_is_one_clear_line(body, said):
     assert caught.value.fix
 
 
-def test_a_feed_that_is_cut_is_used_as_far_as_it_goes():
-    whole = feed([FeedPaper("2101.00001v1"), FeedPaper("2101.00002v1")], 2)
-    cut = whole[: whole.rindex(b"<entry>") + 20]
-    assert [str(one.arxiv) for one in parse_feed(cut).candidates] == ["2101.00001v1"]
+def test_a_strange_feed_is_read_in_a_blink():
+    deep = HEAD + b"<entry><title>" + b"<div>" * 50_000 + b"x" + b"</div>" * 50_000 + b"</title></entry></feed>"
+    wide = HEAD + b"".join(b'<a xmlns:n%d="u"/>' % number for number in range(60_000)) + b"</feed>"
+    assert parse_feed(deep).candidates == parse_feed(wide).candidates == ()
 
 
 def test_a_title_that_is_marked_up_is_taken_as_it_is_written():

@@ -6,17 +6,19 @@ import signal
 import ssl
 import subprocess
 import sys
-import threading
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
 from ragscience.core.errors import SourceError
-from ragscience.sources.partial_files import lock_part
-from ragscience.sources.pdf_check import in_words, why_unreadable
+from ragscience.sources.allowed_addresses import checked_url
+from ragscience.sources.downloads import why_unreadable
+from ragscience.sources.http_client import USER_AGENT
 from tests.pdf_factory import make_pdf, make_raw_pdf
 from tests.sources.fault_server import FaultServer, Raw, Reply, serving
-from tests.sources.fetching import Clock, fetcher, resumable
+from tests.sources.fetching import RULES, Clock, fetcher, resumable
 
 ATOM = "application/atom+xml"
 HTML = b"<!DOCTYPE html><p>Sorry."
@@ -66,7 +68,7 @@ def test_what_is_sent_names_the_project_and_nothing_of_the_user(server, pdf, tmp
         network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
     assert server.requests[0].headers == {
         "host": f"127.0.0.1:{server.port}",
-        "user-agent": "RAG-Science/0 (tests)",
+        "user-agent": USER_AGENT,
         "accept": "application/pdf, */*;q=0.5",
         "accept-encoding": "identity",
         "connection": "close",
@@ -170,22 +172,6 @@ def test_two_halves_of_different_files_are_thrown_away_and_all_is_fetched(server
     assert clock.slept == [5, 10]
 
 
-def test_a_complete_file_is_locked_until_it_is_moved_or_the_run_ends(server, pdf, tmp_path):
-    url = server.on("/a.pdf", serving(pdf))
-    with fetcher() as first, fetcher() as second:
-        got = first.pdf(url, tmp_path / "parts", on_progress=quiet)
-        with pytest.raises(SourceError, match="Another run is fetching this file"):
-            second.pdf(url, tmp_path / "parts", on_progress=quiet)
-        assert got.path.read_bytes() == pdf
-        moved = got.path.replace(tmp_path / "paper.pdf")
-        again = second.pdf(url, tmp_path / "parts", on_progress=quiet)
-        assert moved.read_bytes() == again.path.read_bytes() == pdf
-        assert first.get(url, kinds=(), max_bytes=len(pdf)).body == pdf
-    with fetcher() as third:
-        third.pdf(url, tmp_path / "parts", on_progress=quiet)
-        assert third.pdf(url, tmp_path / "parts", on_progress=quiet).path.read_bytes() == pdf
-
-
 def test_a_part_that_has_a_name_among_the_papers_is_not_written_to(server, pdf, tmp_path):
     """What a run leaves that was killed between giving the file its second name and taking away the first."""
     url = server.on("/a.pdf", serving(pdf), Reply(HTML))
@@ -196,57 +182,6 @@ def test_a_part_that_has_a_name_among_the_papers_is_not_written_to(server, pdf, 
         network.pdf(url, tmp_path / "parts", on_progress=quiet)
     assert paper.read_bytes() == pdf
     assert resumable(tmp_path / "parts") == []
-
-
-@pytest.mark.parametrize("another_took_the_name", [False, True])
-def test_a_file_that_was_moved_away_between_opening_and_locking_it_is_left_alone(another_took_the_name, tmp_path):
-    path = tmp_path / "a.part"
-    path.write_text("whole")
-    with path.open("r+b") as file:
-        path.rename(tmp_path / "paper.pdf")
-        if another_took_the_name:
-            path.write_text("new")
-        with pytest.raises(SourceError, match="Another run"):
-            lock_part(file, path)
-
-
-def test_two_runs_do_not_write_one_part(server, pdf, tmp_path):
-    url, other = server.on("/a.pdf", serving(pdf)), []
-
-    def meanwhile(done, total):
-        with fetcher() as second, pytest.raises(SourceError) as caught:
-            second.pdf(url, tmp_path, on_progress=quiet)
-        other.append(str(caught.value))
-
-    with fetcher() as first:
-        assert first.pdf(url, tmp_path, on_progress=meanwhile).path.read_bytes() == pdf
-    assert set(other) == {"Another run is fetching this file. Wait until it is done."}
-
-
-def test_one_request_at_a_time_also_from_several_threads(server, pdf, tmp_path):
-    lock, meeting, met = threading.Lock(), threading.Event(), []
-
-    def watching(asked):
-        if lock.acquire(blocking=False):
-            # Long enough for a second request to come in, were there one.
-            meeting.wait(0.05)
-            lock.release()
-        else:
-            met.append(asked)
-            meeting.set()
-        return Reply(pdf)
-
-    urls = [server.on(f"/{number}.pdf", watching) for number in range(4)]
-    with fetcher() as network:
-        threads = [
-            threading.Thread(target=network.pdf, args=(url, tmp_path), kwargs={"on_progress": quiet}) for url in urls
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(list(tmp_path.glob("*.part"))) == 4
-    assert met == []
 
 
 @contextlib.contextmanager
@@ -375,7 +310,7 @@ def to_this_machine(host, port):
 
 def test_tls_is_checked_against_the_name_though_the_address_is_connected_to(certificate, tls_server, pdf, tmp_path):
     tls_server.on("/a.pdf", Reply(pdf))
-    with fetcher(resolve=to_this_machine, tls=trusting(certificate), allow_http=False) as network:
+    with fetcher(resolve=to_this_machine, tls=trusting(certificate)) as network:
         url = f"https://papers.test:{tls_server.port}/a.pdf"
         assert network.pdf(url, tmp_path, on_progress=quiet).path.read_bytes() == pdf
         with pytest.raises(
@@ -394,14 +329,10 @@ def test_a_certificate_that_nobody_vouches_for_is_told_at_once(tls_server, tmp_p
     assert clock.slept == []
 
 
-def test_from_https_no_redirect_leads_to_http(certificate, tls_server, server, pdf, tmp_path):
-    server.on("/a.pdf", Reply(pdf))
-    tls_server.on("/a.pdf", Reply(b"", 301, {"Location": f"{server.url}/a.pdf"}))
-    url = f"https://papers.test:{tls_server.port}/a.pdf"
-    network = fetcher(resolve=to_this_machine, tls=trusting(certificate), allow_http=False)
-    with network, pytest.raises(SourceError, match=r"redirects: http://127\.0\.0\.1.* is not encrypted"):
-        network.pdf(url, tmp_path, on_progress=quiet)
-    assert server.requests == []
+def test_from_https_no_redirect_leads_to_http():
+    base = httpx.URL("https://papers.test/a.pdf")
+    with pytest.raises(SourceError, match=r"http://papers\.test/b.pdf is not fetched: it is not encrypted"):
+        checked_url("http://papers.test/b.pdf", replace(RULES, allow_loopback=False), base)
 
 
 def test_from_http_a_redirect_may_lead_to_https(certificate, tls_server, server, pdf, tmp_path):
@@ -419,14 +350,7 @@ def test_a_file_is_opened_in_a_process_of_its_own(tmp_path, server, pdf):
     )
     assert why_unreadable(good) == ""
     assert why_unreadable(bad) == "has no pages"
-    assert in_words("encrypted") == "is encrypted and needs a password"
+    assert why_unreadable(make_pdf(tmp_path / "locked.pdf", ["x"], user_password="x")).startswith("is encrypted")
     server.on("/a.pdf", Reply(pdf))
     with fetcher(unreadable=why_unreadable) as network:
         assert network.pdf(f"{server.url}/a.pdf", tmp_path / "parts", on_progress=quiet).size == len(pdf)
-
-
-def test_a_process_that_crashes_costs_the_file(tmp_path, monkeypatch):
-    good = make_pdf(tmp_path / "good.pdf", ["text"])
-    # An interpreter that ends at once, as one does that was killed.
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert why_unreadable(good) == "makes the PDF reader crash"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import SourceError
-from ragscience.sources.rate_limits import Deadline, Pace, seconds_to_wait
+from ragscience.sources.http_client import Deadline, seconds_to_wait
 from tests.sources.fetching import Clock
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
@@ -50,21 +50,6 @@ def test_a_date_is_held_against_the_servers_own_clock():
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_header_breaks_it(header, date):
     assert seconds_to_wait(header, date, 0.0) >= 0
-
-
-@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.floats(0, 10)), max_size=20))
-def test_two_questions_to_one_host_begin_at_least_a_pause_apart(asked):
-    clock, begun = Clock(), {"a": [], "b": []}
-    pace = Pace(3.0, clock, clock.sleep)
-    for host, later in asked:
-        clock.now += later
-        before = clock.now
-        slept = pace.wait(host)
-        assert slept == pytest.approx(clock.now - before)
-        # No longer than it has to.
-        last = begun[host][-1] if begun[host] else -3.0
-        assert clock.now == pytest.approx(max(before, last + 3.0))
-        begun[host].append(clock.now)
 
 
 def test_a_deadline_leaves_out_what_was_slept():

@@ -8,10 +8,10 @@ from bibtexparser.middlewares.names import parse_single_name_into_parts
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragscience.sources.bib_formats import title_latex
-from ragscience.sources.bibliography import as_bibtex, as_csl, entries_of
-from tests.bibliography.making import paper
-from tests.bibliography.parsing import parsed, unlatex
+from ragscience.sources.bib_entries import entries_of
+from ragscience.sources.bib_formats import as_bibtex, as_csl, title_latex
+from tests.sources.bib_making import paper
+from tests.sources.bib_parsing import parsed, unlatex
 
 
 def written(one):

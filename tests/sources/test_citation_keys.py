@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Metadata
-from ragscience.sources.bibliography import citation_keys
-from tests.bibliography.making import paper
+from ragscience.sources.bib_entries import citation_keys
+from tests.sources.bib_making import paper
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import unicodedata
 
 import pytest
 
-from ragscience.sources.bibliography import as_bibtex, entries_of
-from tests.bibliography.making import paper
-from tests.bibliography.parsing import parsed, unlatex
+from ragscience.sources.bib_entries import entries_of
+from ragscience.sources.bib_formats import as_bibtex
+from tests.sources.bib_making import paper
+from tests.sources.bib_parsing import parsed, unlatex
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 pytestmark = needs_shared_data

@@ -1,8 +1,9 @@
 """What answers cite, as entries."""
 
-from ragscience.sources.bibliography import as_bibtex, entries_cited
-from tests.bibliography.making import answer, paper
-from tests.bibliography.parsing import parsed
+from ragscience.sources.bib_entries import entries_cited
+from ragscience.sources.bib_formats import as_bibtex
+from tests.sources.bib_making import answer, paper
+from tests.sources.bib_parsing import parsed
 
 BEES = paper(1, path="/p/bees.pdf", title="Fog", authors=("A Bee",), year=2020)
 TWO = [
