@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.core.program import __version__
 from ragscience.core.records import Metadata
 from ragscience.engine.events import Downloading, OnEvent
 from ragscience.engine.ingest_events import (

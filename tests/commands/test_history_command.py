@@ -10,9 +10,9 @@ from contextlib import closing
 
 import pytest
 
-from tests.sources.bib_parsing import parsed
 from tests.conftest import ROOT, Commands, copied
 from tests.output_schemas import check_output
+from tests.sources.bib_parsing import parsed
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"

@@ -7,9 +7,9 @@ import pytest
 
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 from tests.sources.bib_making import paper
 from tests.sources.bib_parsing import parsed, unlatex
-from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 pytestmark = needs_shared_data
 
