@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ragscience.core.records import Answer, Citation, Found, Sentence, Stage
+from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
 from ragscience.upkeep.log_line import log_line
 from ragscience.upkeep.otel_spans import Span, span_tree
 from ragscience.upkeep.prometheus_metrics import FAMILIES, PAUSE_SECONDS, metrics_text
-from ragscience.upkeep.telemetry import QuestionEvent, of_answer
+from ragscience.upkeep.telemetry import Asked, of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
 
@@ -32,13 +31,17 @@ TIMES = (
 """Stage, when it began and how long it took, in milliseconds."""
 
 
-def example() -> QuestionEvent:
-    """The event of a question that a chat model answers."""
+CHUNK = StoredChunk(1, 1, "attention.pdf", "attention.pdf", 0, "…", 0, 1, 7, 7, "", "text", ((0, 7),))
+
+
+def example() -> Asked:
+    """A question that a chat model answers."""
     stages = [Stage(name, BEGAN + began / 1000, ms) for name, began, ms in TIMES]
     of_search = [stage for stage in stages if stage.name not in ("search", "presence", "llm", "check", "total")]
     own = [stage for stage in stages if stage not in of_search]
     cited = Citation("attention.pdf", 7, "We trained the base models for 100,000 steps or 12 hours.", True)
-    found = Found("How long did training take?", "default", (), stages=tuple(of_search), timings_ms=_named(of_search))
+    hits = tuple(Hit(rank, CHUNK, 1.0, {}, ()) for rank in range(1, 9))
+    found = Found("How long did training take?", "default", hits, stages=tuple(of_search), timings_ms=_named(of_search))
     answer = Answer(
         answer_id="4f1c2a9e7b30",
         question=found.question,
@@ -54,7 +57,7 @@ def example() -> QuestionEvent:
         trace_id="4f1c2a9e7b304c5d8e6fa0b1c2d3e4f5",
         stages=tuple(own),
     )
-    return replace(of_answer(answer), passages=8)
+    return of_answer(answer)
 
 
 def _named(stages: Sequence[Stage]) -> dict[str, float]:
@@ -79,17 +82,17 @@ def tree_text(spans: Sequence[Span]) -> str:
 
 def example_page(made: str, table: str) -> str:
     """The page. `made` is the line that names its source, `table` the table of the stages."""
-    event = example()
-    spans = span_tree(event, with_questions=False)
+    asked = example()
+    spans = span_tree(asked, with_questions=False)
     attributes = [
         f"{span.name}: {', '.join(f'{key} = {value}' for key, value in span.attributes.items())}"
         for span in spans
         if span.attributes
     ]
-    samples = [line for line in metrics_text(event).splitlines() if "bucket" not in line]
+    samples = [line for line in metrics_text(asked).splitlines() if "bucket" not in line]
     return PAGE.format(
         made=made,
-        line=log_line(event),
+        line=log_line(asked),
         stages=table,
         tree=tree_text(spans),
         attributes="\n".join(attributes),
@@ -113,8 +116,8 @@ $ grep -c retrieval_ms questions.log
 ```
 
 `--log` and `--metrics` are options of `ask`, `search` and `chat`; `RAG_LOG_FILE` and `RAG_METRICS_FILE` set them for
-every run. A file that cannot be written is an error before the work begins. A thread of its own does all the writing,
-after the answer; only the end of the run waits for it. An error in it is shown with the next question and costs no
+every run. A file that cannot be written is an error before the work begins. They are written after the
+answer, in about a millisecond; spans are sent by a thread of their own. What goes wrong is a warning and costs no
 answer.
 
 ## The stages

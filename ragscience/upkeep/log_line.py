@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ragscience.core.errors import UsageError
-from ragscience.upkeep.question_event import STAGES, QuestionEvent
+from ragscience.upkeep.telemetry import STAGES, Asked
 
 __all__ = ["LogFile", "log_line"]
 
@@ -17,26 +17,26 @@ LONGEST_QUESTION = 200
 """Characters of a question that are logged; the answer's JSON and the history have all of it."""
 
 
-def log_line(event: QuestionEvent) -> str:
+def log_line(asked: Asked) -> str:
     """The line of one question, without a newline: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
 
     The time is when the question began, ISO 8601 in UTC. Stages that did not run are left out. A value in quotes is a
     JSON string in which every character that is not printable is escaped.
     """
-    when = datetime.fromtimestamp(event.started, UTC).isoformat(timespec="milliseconds")
-    pairs: list[str] = [f"trace_id={event.trace_id}", event.how, f"query={_quoted(event.question)}"]
-    pairs += [f"answer_id={_safe(event.answer_id)}"] if event.answer_id else []
-    names = [f"{stage.name}_ms" for stage in STAGES]
-    pairs += [f"{name}={event.timings_ms[name]:.1f}" for name in names if name in event.timings_ms]
-    pairs.append(f"total_ms={event.total_ms:.1f}")
-    if event.error:
-        return " ".join([when, "[ERROR]", *pairs, f"error={_safe(event.error)}"])
-    pairs += [f"passages={event.passages}", f"profile={_safe(event.profile)}"]
-    if event.answer_id:
-        tokens = event.tokens.get("prompt", 0) + event.tokens.get("answer", 0)
-        pairs += [f"tokens={tokens}", f"mode={_safe(event.mode)}", f"refused={'yes' if event.refused else 'no'}"]
-        pairs += [f"{verdict}={count}" for verdict, count in event.citations.items()]
-        pairs.append(f"llm={_safe(event.models.get('llm') or '-')}")
+    answer, times = asked.answer, asked.timings_ms
+    when = datetime.fromtimestamp(asked.started, UTC).isoformat(timespec="milliseconds")
+    pairs: list[str] = [f"trace_id={answer.trace_id}", asked.how, f"query={_quoted(answer.question)}"]
+    pairs += [f"answer_id={_safe(answer.answer_id)}"] if answer.answer_id else []
+    names = [*(f"{stage.name}_ms" for stage in STAGES), "total_ms"]
+    pairs += [f"{name}={times[name]:.1f}" for name in names if name in times]
+    if asked.error:
+        return " ".join([when, "[ERROR]", *pairs, f"error={_safe(asked.error)}"])
+    pairs += [f"passages={len(answer.found.hits)}", f"profile={_safe(answer.found.profile)}"]
+    if answer.answer_id:
+        tokens = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
+        pairs += [f"tokens={tokens}", f"mode={_safe(answer.mode)}", f"refused={'yes' if answer.refused else 'no'}"]
+        pairs += [f"{verdict}={count}" for verdict, count in asked.citations.items()]
+        pairs.append(f"llm={_safe(answer.models.get('llm') or '-')}")
     return " ".join([when, "[INFO]", *pairs])
 
 
@@ -53,12 +53,12 @@ class LogFile:
                 f"The log {path} cannot be written: {error.strerror}.", "Use another file for --log (RAG_LOG_FILE)."
             ) from error
 
-    def record(self, event: QuestionEvent) -> None:
+    def record(self, asked: Asked) -> None:
         """Append the line of one question. Raises OSError."""
-        self._append(f"{log_line(event)}\n".encode())
+        self._append(f"{log_line(asked)}\n".encode())
 
     def close(self) -> None:
-        """Nothing: every line is written when it is event."""
+        """Do nothing: each line is written at once."""
 
     def _append(self, line: bytes) -> None:
         # Opened each time, so that a rotated log is created again. One write in append mode is not torn by another

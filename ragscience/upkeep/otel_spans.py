@@ -1,4 +1,4 @@
-"""OpenTelemetry: a question's event becomes a tree of spans, sent where the standard OTEL_ variables say, else nowhere.
+"""OpenTelemetry: a question becomes a tree of spans, sent where the standard OTEL_ variables say, else nowhere.
 
 OpenTelemetry is imported only where OTEL_TRACES_EXPORTER names an exporter. Variables:
 https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. Unlike there, no value means no
@@ -11,15 +11,14 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from ipaddress import ip_address
-from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any
+from threading import Timer
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Stage, Step
-from ragscience.upkeep.question_event import STAGES, QuestionEvent
+from ragscience.upkeep.telemetry import STAGES, Asked
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -51,45 +50,49 @@ class Span:
     attributes: Attributes
 
 
-def span_tree(event: QuestionEvent, *, with_questions: bool) -> tuple[Span, ...]:
+def span_tree(asked: Asked, *, with_questions: bool) -> tuple[Span, ...]:
     """The question, the agent's steps, and each run of a stage; every span after its parent.
 
     Attributes are those of OpenTelemetry's conventions for generative AI (`gen_ai.…`) where they fit, else
     `ragscience.…`. They contain the question's words only `with_questions`.
     """
-    spans = [Span(event.how, event.started, event.total_ms, None, _root_attributes(event, with_questions))]
+    spans = [Span(asked.how, asked.started, asked.total_ms, None, _root_attributes(asked, with_questions))]
     spans += [
         Span(step.node, step.started, step.seconds * 1000, 0, _step_attributes(step))
-        for step in sorted(event.steps, key=lambda each: each.started)
+        for step in sorted(asked.answer.trace, key=lambda each: each.started)
         if step.started
     ]
     steps = list(range(1, len(spans)))
-    for stage in event.stages:
+    for stage in asked.stages:
         inside = _PARENTS.get(stage.name, "")
         known = [number for number, span in enumerate(spans) if number and span.name == inside] if inside else steps
         # The candidate that began last before the stage; the whole question without one.
         begun = [number for number in known if spans[number].started <= stage.started + _SLACK_SECONDS]
         parent = max(begun, key=lambda number: spans[number].started, default=0)
-        spans.append(Span(stage.name, stage.started, stage.ms, parent, _stage_attributes(stage, event, with_questions)))
-    last = max((span.started - event.started) * 1000 + span.ms for span in spans)
+        spans.append(Span(stage.name, stage.started, stage.ms, parent, _stage_attributes(stage, asked, with_questions)))
+    last = max((span.started - spans[0].started) * 1000 + span.ms for span in spans)
     return (replace(spans[0], ms=last), *spans[1:])
 
 
-def _root_attributes(event: QuestionEvent, with_questions: bool) -> Attributes:
-    found: Attributes = {"ragscience.passages": event.passages, "ragscience.profile": event.profile}
-    if event.answer_id:
+def _root_attributes(asked: Asked, with_questions: bool) -> Attributes:
+    answer = asked.answer
+    found: Attributes = {
+        "ragscience.passages": len(answer.found.hits),
+        "ragscience.profile": answer.found.profile,
+    }
+    if answer.answer_id:
         found |= {
-            "ragscience.answer_id": event.answer_id,
-            "ragscience.mode": event.mode,
-            "ragscience.refused": event.refused,
-            **{f"ragscience.citations.{verdict}": count for verdict, count in event.citations.items()},
+            "ragscience.answer_id": answer.answer_id,
+            "ragscience.mode": answer.mode,
+            "ragscience.refused": answer.refused,
+            **{f"ragscience.citations.{verdict}": count for verdict, count in asked.citations.items()},
         }
-    if event.steps:
-        found |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "ragscience", **_usage(event)}
-    if event.error:
-        found = {"error.type": event.error}
+    if answer.trace:
+        found |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "ragscience", **_usage(asked)}
+    if asked.error:
+        found = {"error.type": asked.error}
     if with_questions:
-        found["ragscience.question"] = event.question
+        found["ragscience.question"] = answer.question
     return found
 
 
@@ -98,23 +101,23 @@ def _step_attributes(step: Step) -> Attributes:
     return {f"ragscience.step.{name}": getattr(step, name) for name in names}
 
 
-def _stage_attributes(stage: Stage, event: QuestionEvent, with_questions: bool) -> Attributes:
+def _stage_attributes(stage: Stage, asked: Asked, with_questions: bool) -> Attributes:
     """What the conventions have for a search, for the question's vector and for the chat model."""
     found: Attributes = {}
-    if model := event.models.get(_MODELS.get(stage.name, "")):
+    if model := asked.answer.models.get(_MODELS.get(stage.name, "")):
         found["gen_ai.request.model"] = model
     if operation := _OPERATIONS.get(stage.name):
         found["gen_ai.operation.name"] = operation
-    if stage.name == "search" and with_questions and not event.steps:
-        found["gen_ai.retrieval.query.text"] = event.searched
+    if stage.name == "search" and with_questions and not asked.answer.trace:
+        found["gen_ai.retrieval.query.text"] = asked.answer.found.question
     if stage.name == "llm":
-        found |= {"gen_ai.provider.name": "ollama", **({} if event.steps else _usage(event))}
+        found |= {"gen_ai.provider.name": "ollama", **({} if asked.answer.trace else _usage(asked))}
     return found
 
 
-def _usage(event: QuestionEvent) -> dict[str, int]:
+def _usage(asked: Asked) -> dict[str, int]:
     names = {"prompt": "gen_ai.usage.input_tokens", "answer": "gen_ai.usage.output_tokens"}
-    return {name: event.tokens[kind] for kind, name in names.items() if kind in event.tokens}
+    return {name: asked.answer.tokens[kind] for kind, name in names.items() if kind in asked.answer.tokens}
 
 
 def exporter_names(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -136,36 +139,32 @@ def open_spans(environment: Mapping[str, str], *, with_questions: bool, offline:
     if offline:
         _check_local(names, environment)
     try:
-        import opentelemetry.sdk.trace  # noqa: F401
+        exporters = [_exporter(name) for name in names]
     except ImportError as error:
-        raise UsageError(f"OTEL_TRACES_EXPORTER is {names[0]}, but OpenTelemetry is not installed.", INSTALL) from error
-    return SpanSender([_exporter(name, environment) for name in names], environment, with_questions=with_questions)
+        problem = f"OTEL_TRACES_EXPORTER is {names[0]}, but OpenTelemetry is not installed."
+        raise UsageError(problem, INSTALL) from error
+    except ValueError as error:
+        raise UsageError(f"The exporter of OTEL_TRACES_EXPORTER does not start: {error}.", INSTALL) from error
+    return SpanSender(exporters, environment, with_questions=with_questions)
 
 
-def _exporter(name: str, environment: Mapping[str, str]) -> SpanExporter:
-    from opentelemetry.sdk.trace.export import ConsoleSpanExporter
-
+def _exporter(name: str) -> SpanExporter:
+    """The exporter "console" or "otlp" (over HTTP). Raises ImportError where it is not installed."""
     if name == "console":
+        from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
         return ConsoleSpanExporter(out=sys.stderr)  # stdout is for the answer
-    protocol = "grpc" if _otlp(environment, "PROTOCOL") == "grpc" else "http"
-    entry = f"otlp_proto_{protocol}" if name == "otlp" else name
-    found = list(entry_points(group="opentelemetry_traces_exporter", name=entry))
-    if not found:
-        raise UsageError(f"OTEL_TRACES_EXPORTER names {name!r}, and no such exporter is installed.", INSTALL)
-    try:
-        exporter: SpanExporter = found[0].load()()
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"The exporter {name} of OTEL_TRACES_EXPORTER does not start: {error}.", INSTALL) from error
-    return exporter
+    if name != "otlp":
+        raise UsageError(f"OTEL_TRACES_EXPORTER names {name!r}.", "Take otlp (over HTTP) or console.")
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-
-def _otlp(environment: Mapping[str, str], what: str) -> str:
-    return environment.get(f"OTEL_EXPORTER_OTLP_TRACES_{what}") or environment.get(f"OTEL_EXPORTER_OTLP_{what}") or ""
+    return OTLPSpanExporter()
 
 
 def _check_local(names: Sequence[str], environment: Mapping[str, str]) -> None:
     """Raise UsageError where one of the exporters would send spans to another machine."""
-    endpoint = _otlp(environment, "ENDPOINT") or "http://localhost:4318"
+    names_of_endpoint = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    endpoint = next(filter(None, map(environment.get, names_of_endpoint)), "http://localhost:4318")
     host = urlsplit(endpoint if "//" in endpoint else f"//{endpoint}").hostname or ""
     away = [name for name in names if name != "console" and not (name == "otlp" and _is_this_machine(host))]
     if away:
@@ -184,64 +183,57 @@ def _is_this_machine(host: str) -> bool:
 
 
 class SpanSender:
-    """Makes spans with a tracer provider of its own; no other code of the process is traced."""
+    """Sends spans that are made of records; no other code of the process is traced."""
 
     def __init__(
         self, exporters: Sequence[SpanExporter], environment: Mapping[str, str], *, with_questions: bool
     ) -> None:
         from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
-        from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-
-        class Ids(RandomIdGenerator):
-            """Gives the next root the trace id of its question."""
-
-            trace_id = 0
-
-            def generate_trace_id(self) -> int:
-                return self.trace_id
 
         # A collector that does not answer is reported once, when it is given up, and not at every attempt.
         logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         self._with_questions = with_questions
         self._exporters = tuple(exporters)
         self._gave_up = False
-        self._ids = Ids()
         attributes = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
         is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in attributes
-        resource = Resource.create({} if is_named else {"service.name": "ragscience"})
-        self._provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
-        for exporter in exporters:
-            processor = SimpleSpanProcessor if isinstance(exporter, ConsoleSpanExporter) else BatchSpanProcessor
-            self._provider.add_span_processor(processor(exporter))
-        self._tracer = self._provider.get_tracer("ragscience")
-        self._lock = Lock()
+        self._resource = Resource.create({} if is_named else {"service.name": "ragscience"})
+        self._processors = [
+            (SimpleSpanProcessor if isinstance(exporter, ConsoleSpanExporter) else BatchSpanProcessor)(exporter)
+            for exporter in exporters
+        ]
 
-    def record(self, event: QuestionEvent) -> None:
-        """Make the spans of one question, under its trace id, with the times that were measured."""
-        from opentelemetry.context import Context
-        from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+    def record(self, asked: Asked) -> None:
+        """Send the spans of one question, under its trace id, with the times that were measured."""
+        from opentelemetry.sdk.trace import ReadableSpan
+        from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+        from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-        contexts: list[Context] = []
-        made: list[tuple[Any, int]] = []
-        for span in span_tree(event, with_questions=self._with_questions):
+        new_id, trace_id = RandomIdGenerator().generate_span_id, int(asked.answer.trace_id, 16)
+        sampled = TraceFlags(TraceFlags.SAMPLED)
+        made: list[ReadableSpan] = []
+        for span in span_tree(asked, with_questions=self._with_questions):
             start = round(span.started * 1_000_000) * 1000  # nanoseconds
-            with self._lock:  # two threads may record at once, and the trace id is taken by the next root
-                self._ids.trace_id = int(event.trace_id, 16)
-                one = self._tracer.start_span(
+            is_failure = span.parent is None and asked.error
+            made.append(
+                ReadableSpan(
                     span.name,
-                    context=Context() if span.parent is None else contexts[span.parent],
-                    kind=SpanKind.CLIENT if span.name == "llm" else SpanKind.INTERNAL,
+                    context=SpanContext(trace_id, new_id(), is_remote=False, trace_flags=sampled),
+                    parent=None if span.parent is None else made[span.parent].context,
+                    resource=self._resource,
                     attributes=span.attributes,
+                    kind=SpanKind.CLIENT if span.name == "llm" else SpanKind.INTERNAL,
+                    status=Status(StatusCode.ERROR, asked.error) if is_failure else Status(),
                     start_time=start,
+                    end_time=start + round(span.ms * 1000) * 1000,
+                    instrumentation_scope=InstrumentationScope("ragscience"),
                 )
-            if span.parent is None and event.error:
-                one.set_status(StatusCode.ERROR, event.error)
-            contexts.append(set_span_in_context(one, Context()))
-            made.append((one, start + round(span.ms * 1000) * 1000))
-        for one, end in reversed(made):
-            one.end(end_time=end)
+            )
+        for processor in self._processors:
+            for one in reversed(made):
+                processor.on_end(one)
 
     def close(self) -> None:
         """Send the pending spans. Raises RagScienceError where that takes longer than FLUSH_SECONDS."""
@@ -249,7 +241,8 @@ class SpanSender:
         limit = Timer(FLUSH_SECONDS, self._give_up)
         limit.daemon = True
         limit.start()
-        self._provider.shutdown()
+        for processor in self._processors:
+            processor.shutdown()
         limit.cancel()
         if self._gave_up:
             raise RagScienceError(

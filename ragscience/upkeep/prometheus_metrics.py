@@ -11,16 +11,16 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
+from prometheus_client import Metric, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from ragscience.core.errors import UsageError
-from ragscience.upkeep.question_event import QuestionEvent
+from ragscience.upkeep.telemetry import Asked
 
 __all__ = ["BUCKETS", "FAMILIES", "Family", "MetricsFile", "metrics_text"]
 
@@ -59,6 +59,7 @@ FAMILIES = (
     Family("histogram", "ragscience_stage_duration_seconds", "Time of one run of a stage.", "stage"),
 )  # fmt: skip
 
+_FAMILY = {family.name: family for family in FAMILIES}
 _Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Values by the sample's name and its sorted labels."""
 
@@ -66,48 +67,58 @@ _Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 class _Counts(Collector):
     """The metrics of questions, added to the samples that a file has already."""
 
-    def __init__(self, events: Iterable[QuestionEvent], before: _Samples) -> None:
-        self._before = before
-        self._registry = CollectorRegistry()
-        metrics: dict[str, Counter | Histogram] = {}
-        for kind, name, about, label, initial in FAMILIES:
-            metric_type = Counter if kind == "counter" else partial(Histogram, buckets=BUCKETS)
-            metrics[name] = metric_type(name, about, [label] if label else [], registry=self._registry)
-            for value in initial:
-                metrics[name].labels(value)
-        for name, label, number in (each for event in events for each in _numbers(event)):
-            metric = metrics[f"ragscience_{name}"]
-            child = metric.labels(label) if label else metric
-            child.inc(number) if isinstance(child, Counter) else child.observe(number)
+    def __init__(self, questions: Iterable[Asked], before: _Samples) -> None:
+        self._samples = dict(before)
+        for family in FAMILIES:
+            for value in family.initial or ([""] if family.kind == "counter" and not family.label else []):
+                self._add(family, value, 0)
+        for name, label, number in (each for asked in questions for each in _numbers(asked)):
+            self._add(_FAMILY[f"ragscience_{name}"], label, number)
+
+    def _add(self, family: Family, value: str, number: float) -> None:
+        """Increase a counter by the number, or observe it in a histogram."""
+        labels = {family.label: value} if family.label else {}
+        if family.kind == "counter":
+            self._increase(family.name, labels, number)
+            return
+        for bound in BUCKETS:
+            self._increase(f"{family.name}_bucket", {**labels, "le": _bound(bound)}, number <= bound)
+        self._increase(f"{family.name}_count", labels, 1)
+        self._increase(f"{family.name}_sum", labels, number)
+
+    def _increase(self, name: str, labels: dict[str, str], number: float) -> None:
+        key = name, tuple(sorted(labels.items()))
+        self._samples[key] = self._samples.get(key, 0.0) + number
 
     def collect(self) -> Iterator[Metric]:
-        """The families with all their samples: those of the file plus those of the questions."""
-        for own in self._registry.collect():
-            family = Metric(own.name, own.documentation, own.type)
-            samples = {key: value for key, value in self._before.items() if _family_of(key[0]) == own.name}
-            for sample in own.samples:
-                if not sample.name.endswith("_created"):
-                    key = sample.name, tuple(sorted(sample.labels.items()))
-                    samples[key] = samples.get(key, 0) + sample.value
-            for (name, labels), value in samples.items():
-                family.add_sample(name, dict(labels), value)
-            yield family
+        """The families with all their samples."""
+        for family in FAMILIES:
+            metric = Metric(family.name.removesuffix("_total"), family.help, family.kind)
+            for (name, labels), value in self._samples.items():
+                if _family_of(name) == metric.name:
+                    metric.add_sample(name, dict(labels), value)
+            yield metric
 
 
-def _numbers(event: QuestionEvent) -> Iterator[tuple[str, str, float]]:
+def _numbers(asked: Asked) -> Iterator[tuple[str, str, float]]:
     """(metric, label's value, number to add or seconds to observe) of one question."""
-    yield "questions_total", event.how, 1
-    yield "passages_total", "", event.passages
-    if event.answer_id:
-        yield "answers_total", event.mode, 1
-        yield "refusals_total", event.mode, event.refused
-        yield from (("citations_total", verdict, count) for verdict, count in event.citations.items())
-        yield from (("sentences_total", verdict, count) for verdict, count in event.sentences.items())
-        yield from (("tokens_total", kind, event.tokens.get(kind, 0)) for kind in ("prompt", "answer"))
-    if event.error:
-        yield "failures_total", event.error, 1
-    yield "question_duration_seconds", event.how, event.total_ms / 1000
-    yield from (("stage_duration_seconds", stage.name, stage.ms / 1000) for stage in event.stages)
+    answer = asked.answer
+    yield "questions_total", asked.how, 1
+    yield "passages_total", "", len(answer.found.hits)
+    if answer.answer_id:
+        yield "answers_total", answer.mode, 1
+        yield "refusals_total", answer.mode, answer.refused
+        yield from (("citations_total", verdict, count) for verdict, count in asked.citations.items())
+        yield from (("sentences_total", sentence.verdict, 1) for sentence in answer.sentences)
+        yield from (("tokens_total", kind, answer.tokens.get(kind, 0)) for kind in ("prompt", "answer"))
+    if asked.error:
+        yield "failures_total", asked.error, 1
+    yield "question_duration_seconds", asked.how, asked.total_ms / 1000
+    yield from (("stage_duration_seconds", stage.name, stage.ms / 1000) for stage in asked.stages)
+
+
+def _bound(bound: float) -> str:
+    return str(floatToGoString(bound))  # type: ignore[no-untyped-call]  # the library has no types here
 
 
 def _family_of(sample: str) -> str:
@@ -115,9 +126,9 @@ def _family_of(sample: str) -> str:
     return sample.rpartition("_")[0]
 
 
-def metrics_text(event: QuestionEvent) -> str:
+def metrics_text(asked: Asked) -> str:
     """The text of a metrics file that counts one question."""
-    return generate_latest(_Counts([event], {})).decode()
+    return generate_latest(_Counts([asked], {})).decode()
 
 
 def _parsed(text: str) -> _Samples:
@@ -128,10 +139,7 @@ def _parsed(text: str) -> _Samples:
         for sample in family.samples:
             if _family_of(sample.name) not in known:
                 raise ValueError(sample.name)
-            labels = dict(sample.labels)
-            if labels.get("le", "+Inf") != "+Inf":
-                labels["le"] = str(float(labels["le"]))  # version 0.1 wrote "1" where this one writes "1.0"
-            samples[sample.name, tuple(sorted(labels.items()))] = sample.value
+            samples[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
     return samples
 
 
@@ -172,7 +180,7 @@ class MetricsFile:
         self._path = Path(os.path.realpath(path))
         if self._path.exists() and not self._path.is_file():
             raise UsageError(f"{path} is not a file.", "Give --metrics (RAG_METRICS_FILE) the name of a file.")
-        self._pending: list[QuestionEvent] = []
+        self._pending: list[Asked] = []
         try:
             self._write()
         except OSError as error:
@@ -181,9 +189,9 @@ class MetricsFile:
                 "Use another file for --metrics (RAG_METRICS_FILE).",
             ) from error
 
-    def record(self, event: QuestionEvent) -> None:
+    def record(self, asked: Asked) -> None:
         """Count one question. Raises OSError or UsageError; counts that were not written are kept for later."""
-        self._pending.append(event)
+        self._pending.append(asked)
         if self._written is None or self._clock() - self._written >= PAUSE_SECONDS:
             self.close()
 

@@ -1,10 +1,207 @@
 """Logs, metrics and traces of each question: a line in a log, counts for Prometheus, and OpenTelemetry's spans.
 
-Nothing here times anything: the records carry each stage's time (`Stage`), and one `QuestionEvent` is written in three
-forms. Nothing leaves the machine unless the standard OTEL_ variables name an exporter.
+Nothing here times anything: the answer carries each stage's time (`Stage`), and is written in three forms. Nothing
+leaves the machine unless the standard OTEL_ variables name an exporter.
 """
 
-from ragscience.upkeep.question_event import STAGES, QuestionEvent, of_answer, of_failure, of_search
-from ragscience.upkeep.sinks import Telemetry, open_telemetry
+from __future__ import annotations
 
-__all__ = ["STAGES", "QuestionEvent", "Telemetry", "of_answer", "of_failure", "of_search", "open_telemetry"]
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple, Protocol
+
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer, Found, Stage
+
+__all__ = ["STAGES", "Asked", "Telemetry", "of_answer", "of_failure", "of_search", "open_telemetry"]
+
+
+class StageName(NamedTuple):
+    """A stage that is timed; its time is `<name>_ms` in the JSON and in the log line."""
+
+    name: str
+    inside: str
+    """The stage that it is a part of; empty for a part of the whole question, or of a step of the agent."""
+    about: str
+
+
+STAGES = (
+    StageName("search", "", "Everything until the passages are there; models that are loaded for it included."),
+    StageName("retrieval", "search", "The first pass: candidates of every source, fused."),
+    StageName("embed", "retrieval", "The question becomes a vector."),
+    StageName("names", "retrieval", "Which papers the question names."),
+    StageName("dense", "retrieval", "Search by meaning, in FAISS."),
+    StageName("bm25", "retrieval", "Search by words."),
+    StageName("graph", "retrieval", "Passages that the knowledge graph has near the question."),
+    StageName("gear", "retrieval", "Passages on the graph's best paths."),
+    StageName("late", "search", "Late interaction over the stored token vectors."),
+    StageName("rerank", "search", "Question and passages read together, by a cross-encoder or an LLM."),
+    StageName("signals", "search", "What tells whether the passages answer at all."),
+    StageName("presence", "", "Words of the question looked for in the papers that it is about."),
+    StageName("llm", "", "The chat model: a follow-up made to stand alone, and the answer."),
+    StageName("quotes", "", "Sentences of the passages chosen as an answer."),
+    StageName("check", "", "Each sentence of the answer held against the pages that it cites."),
+)
+"""The parts of a question, each after what it is inside."""
+
+TOTAL = "total"
+_RANK = {stage.name: rank for rank, stage in enumerate(STAGES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its answer, and what is measured of it."""
+
+    how: str
+    """ "ask", "agent" or "search"."""
+    answer: Answer
+    """Without an `answer_id` for a search and for a failure."""
+    error: str = ""
+    """The kind of error that came instead of an answer, as "ModelProblem"."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """In order of their start; a nested one follows its parent."""
+        found = (stage for stage in (*self.answer.found.stages, *self.answer.stages) if stage.name != TOTAL)
+        return tuple(sorted(found, key=lambda stage: (stage.started, _RANK.get(stage.name, len(_RANK)))))
+
+    def _parts(self) -> list[tuple[float, float]]:
+        """(start, milliseconds) of each stage and of each step of the agent."""
+        parts = [(stage.started, stage.ms) for stage in (*self.answer.found.stages, *self.answer.stages)]
+        return parts + [(step.started, step.seconds * 1000) for step in self.answer.trace if step.started]
+
+    @property
+    def started(self) -> float:
+        """Seconds since 1970; 0 where nothing was timed."""
+        return min((began for began, _ in self._parts()), default=0.0)
+
+    @property
+    def total_ms(self) -> float:
+        """As the answer says, else until its last part ended.
+
+        A run of the agent that was interrupted took less than the time between its first part and its last.
+        """
+        ends = [(began - self.started) * 1000 + ms for began, ms in self._parts()]
+        return self.answer.timings_ms.get("total_ms", 0.0) or round(max(ends, default=0.0), 3)
+
+    @property
+    def timings_ms(self) -> dict[str, float]:
+        """As in the JSON."""
+        return {**self.answer.found.timings_ms, **self.answer.timings_ms, "total_ms": self.total_ms}
+
+    @property
+    def citations(self) -> dict[str, int]:
+        """How many by verdict."""
+        supported = sum(citation.supported for citation in self.answer.citations)
+        return {"supported": supported, "unsupported": len(self.answer.citations) - supported}
+
+
+def of_answer(answer: Answer) -> Asked:
+    """What is recorded of an answer; one by the agent has the steps of its trace."""
+    return Asked("agent" if answer.trace else "ask", replace(answer, trace_id=answer.trace_id or uuid.uuid4().hex))
+
+
+def of_search(found: Found, models: Mapping[str, str | None]) -> Asked:
+    """What is recorded of a search; `models` as `Answer.models`."""
+    total = {"total_ms": found.timings_ms.get("search_ms", 0.0)}
+    return Asked("search", replace(_nothing(found, models), timings_ms=total))
+
+
+def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> Asked:
+    """What is recorded of a question that ended with an error; `started` in seconds since 1970."""
+    whole = {"total_ms": total_ms}
+    answer = replace(_nothing(Found(question, "", ()), {}), timings_ms=whole, stages=(Stage(TOTAL, started, total_ms),))
+    return Asked(how, answer, error)
+
+
+def _nothing(found: Found, models: Mapping[str, str | None]) -> Answer:
+    """An answer of no words."""
+    return Answer(
+        answer_id="",
+        question=found.question,
+        text="",
+        mode="",
+        refused=False,
+        citations=(),
+        found=found,
+        models={**models, "llm": None},
+        trace_id=uuid.uuid4().hex,
+    )
+
+
+class Sink(Protocol):
+    """One place to write to."""
+
+    def record(self, asked: Asked) -> None:
+        """Write one question. Raises OSError or RagScienceError."""
+
+    def close(self) -> None:
+        """Write what is pending. Raises OSError or RagScienceError."""
+
+
+class Telemetry:
+    """All sinks of a run; safe for several threads. A sink's error goes to `on_problem`, and no answer is lost."""
+
+    def __init__(self, sinks: Sequence[Sink], on_problem: Callable[[str], None]) -> None:
+        self._sinks = tuple(sinks)
+        self._on_problem = on_problem
+        self._lock = Lock()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is any sink."""
+        return bool(self._sinks)
+
+    def record(self, asked: Asked) -> None:
+        """Write one question to all sinks."""
+        self._each([partial(sink.record, asked) for sink in self._sinks])
+
+    def close(self) -> None:
+        """Let all sinks write what is pending."""
+        self._each([sink.close for sink in self._sinks])
+
+    def _each(self, writes: Sequence[Callable[[], None]]) -> None:
+        problems = []
+        with self._lock:
+            for write in writes:
+                try:
+                    write()
+                except (OSError, RagScienceError) as error:
+                    problems.append(f"Not everything was logged or counted: {error}")
+        for problem in problems:
+            self._on_problem(problem)
+
+
+def open_telemetry(
+    *,
+    log_file: Path | None,
+    metrics_file: Path | None,
+    environment: Mapping[str, str],
+    with_questions: bool,
+    offline: bool,
+    on_problem: Callable[[str], None],
+) -> Telemetry:
+    """The sinks that are configured, opened before any work starts; others are not imported.
+
+    `environment` has the OTEL_ variables; `with_questions` puts the question's words into spans. Raises UsageError
+    where a file cannot be written, or an exporter is not installed.
+    """
+    sinks: list[Sink] = []
+    if log_file is not None:
+        from ragscience.upkeep.log_line import LogFile
+
+        sinks.append(LogFile(log_file))
+    if metrics_file is not None:
+        from ragscience.upkeep.prometheus_metrics import MetricsFile
+
+        sinks.append(MetricsFile(metrics_file))
+    if environment.get("OTEL_TRACES_EXPORTER"):
+        from ragscience.upkeep.otel_spans import open_spans
+
+        spans = open_spans(environment, with_questions=with_questions, offline=offline)
+        sinks += [spans] if spans is not None else []
+    return Telemetry(sinks, on_problem)

@@ -22,7 +22,7 @@ from ragscience.upkeep.prometheus_metrics import (
     metrics_text,
 )
 from tests.conftest import ROOT
-from tests.telemetry.making import answer_event, bare_event, stage
+from tests.upkeep.asked_made import asked, asked_of_a_model, stage
 
 
 class Clock:
@@ -44,7 +44,7 @@ def value(text, name, **labels):
 
 
 def test_one_answer_gives_what_it_counts():
-    text = metrics_text(answer_event(refused=True))
+    text = metrics_text(asked_of_a_model(refused=True))
     assert value(text, "ragscience_questions_total", how="ask") == 1
     assert value(text, "ragscience_questions_total", how="search") == 0
     assert value(text, "ragscience_answers_total", mode="llm") == 1
@@ -58,13 +58,13 @@ def test_one_answer_gives_what_it_counts():
 
 
 def test_a_failure_is_counted_by_its_kind_and_is_no_answer():
-    text = metrics_text(bare_event("ask", error="ModelProblem"))
+    text = metrics_text(asked("ask", error="ModelProblem"))
     assert value(text, "ragscience_failures_total", error="ModelProblem") == 1
     assert value(text, "ragscience_answers_total", mode="llm") == 0
 
 
 def test_every_family_has_its_type_and_help_and_a_name_by_the_rules():
-    found = {family.name: family for family in parser.text_string_to_metric_families(metrics_text(answer_event()))}
+    found = {family.name: family for family in parser.text_string_to_metric_families(metrics_text(asked_of_a_model()))}
     for family in FAMILIES:
         # The parser takes _total off a counter's name, as OpenMetrics has it.
         given_back = found[family.name.removesuffix("_total")]
@@ -74,7 +74,7 @@ def test_every_family_has_its_type_and_help_and_a_name_by_the_rules():
 
 @given(st.lists(st.floats(0, 100_000), min_size=1, max_size=8))
 def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
-    samples = read(metrics_text(bare_event(stages=tuple(stage("dense", 0, ms) for ms in times))))
+    samples = read(metrics_text(asked(stages=tuple(stage("dense", 0, ms) for ms in times))))
     name, labels = "ragscience_stage_duration_seconds", ("stage", "dense")
     seconds = sorted(ms / 1000 for ms in times)
     for bound in BUCKETS:
@@ -88,30 +88,18 @@ def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
 def test_any_label_comes_back(tmp_path_factory, error):
     path = tmp_path_factory.mktemp("labels") / "r.prom"
     for _ in range(2):
-        MetricsFile(path).record(bare_event(error=error or "x"))
+        MetricsFile(path).record(asked(error=error or "x"))
     assert value(path.read_bytes().decode(), "ragscience_failures_total", error=error or "x") == 2
-
-
-def test_a_file_of_version_0_1_is_added_to(tmp_path):
-    path, name = tmp_path / "r.prom", "ragscience_question_duration_seconds"
-    path.write_text(
-        f'# HELP {name} Time of a whole question.\n# TYPE {name} histogram\n{name}_bucket{{how="ask",le="10"}} 2\n'
-        f'{name}_bucket{{how="ask",le="+Inf"}} 3\n{name}_sum{{how="ask"}} 12.5\n{name}_count{{how="ask"}} 3\n'
-    )
-    MetricsFile(path).record(bare_event("ask", total_ms=500.0))
-    text = path.read_text()
-    assert value(text, f"{name}_bucket", how="ask", le="10.0") == 3
-    assert (value(text, f"{name}_sum", how="ask"), value(text, f"{name}_count", how="ask")) == (13.0, 4)
 
 
 def test_runs_add_up_in_one_file(tmp_path):
     path = tmp_path / "r.prom"
     for _ in range(3):
         one = MetricsFile(path)
-        one.record(answer_event())
+        one.record(asked_of_a_model())
         one.close()
     text = path.read_text()
-    assert read(text) == pytest.approx({key: 3 * each for key, each in read(metrics_text(answer_event())).items()})
+    assert read(text) == pytest.approx({key: 3 * each for key, each in read(metrics_text(asked_of_a_model())).items()})
     assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}
 
 
@@ -128,29 +116,29 @@ def test_the_first_count_is_written_at_once_and_later_ones_after_a_pause_or_at_t
     clock, path = Clock(), tmp_path / "r.prom"
     file = MetricsFile(path, clock=clock)
 
-    def asked():
+    def searches():
         return value(path.read_text(), "ragscience_questions_total", how="search")
 
-    file.record(bare_event())
-    assert asked() == 1
-    file.record(bare_event())
-    assert asked() == 1
+    file.record(asked())
+    assert searches() == 1
+    file.record(asked())
+    assert searches() == 1
     clock.now = PAUSE_SECONDS
-    file.record(bare_event())
-    assert asked() == 3
-    file.record(bare_event())
+    file.record(asked())
+    assert searches() == 3
+    file.record(asked())
     file.close()
-    assert asked() == 4
+    assert searches() == 4
     file.close()
-    assert asked() == 4
+    assert searches() == 4
 
 
 def test_processes_at_once_lose_no_count(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragscience.upkeep.telemetry import QuestionEvent\n"
+        "import sys\nfrom pathlib import Path\nfrom tests.upkeep.asked_made import asked\n"
         "from ragscience.upkeep.prometheus_metrics import MetricsFile\n"
         "for n in range(25):\n"
-        "    one = MetricsFile(Path(sys.argv[1]))\n    one.record(QuestionEvent('ask', '0' * 32, '', 0.0, 1.0))\n"
+        "    one = MetricsFile(Path(sys.argv[1]))\n    one.record(asked('ask'))\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "r.prom")], cwd=ROOT) for _ in range(3)]
     assert [each.wait(60) for each in running] == [0, 0, 0]
@@ -164,9 +152,9 @@ def test_what_could_not_be_written_is_written_later(tmp_path, monkeypatch):
     with (tmp_path / "r.prom.lock").open("a") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(BlockingIOError):
-            file.record(bare_event())
+            file.record(asked())
     clock.now = PAUSE_SECONDS
-    file.record(bare_event())
+    file.record(asked())
     assert value(path.read_text(), "ragscience_questions_total", how="search") == 2
 
 
@@ -194,7 +182,7 @@ def test_what_cannot_be_a_file_is_said_before_the_work(tmp_path, name):
 def test_a_link_to_a_file_stays_a_link(tmp_path):
     (tmp_path / "real.prom").touch()
     (tmp_path / "r.prom").symlink_to("real.prom")
-    MetricsFile(tmp_path / "r.prom").record(bare_event())
+    MetricsFile(tmp_path / "r.prom").record(asked())
     assert (tmp_path / "r.prom").is_symlink()
     assert value((tmp_path / "real.prom").read_text(), "ragscience_questions_total", how="search") == 1
 
@@ -206,5 +194,5 @@ def test_nothing_is_left_of_a_write_that_failed(tmp_path):
     path.mkdir()
     (path / "inside").touch()
     with pytest.raises(IsADirectoryError):
-        file.record(bare_event())
+        file.record(asked())
     assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}

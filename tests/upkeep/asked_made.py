@@ -1,9 +1,9 @@
-"""Events and answers with fixed times."""
+"""Questions and answers with fixed times."""
 
 from dataclasses import replace
 
-from ragscience.core.records import Stage, Step
-from ragscience.upkeep.telemetry import QuestionEvent, of_answer
+from ragscience.core.records import Answer, Found, Stage, Step
+from ragscience.upkeep.telemetry import Asked, of_answer
 from tests.library.answers_made import answer
 
 BEGAN = 1767225600.0
@@ -22,8 +22,8 @@ def step(node, began_ms, seconds, **more):
     return Step(node, 1, "done", "llm", seconds=seconds, started=BEGAN + began_ms / 1000, **more)
 
 
-def answer_event(question="How fast?", *, search=SEARCH, own=OWN, **more):
-    """The event of an answer by a chat model."""
+def asked_of_a_model(question="How fast?", *, search=SEARCH, own=OWN, **more):
+    """An answer by a chat model."""
     given = {
         "mode": "llm",
         "models": {"embedder": "all-MiniLM-L6-v2", "reranker": "ms-marco", "llm": "llama3.1:8b"},
@@ -37,8 +37,9 @@ def answer_event(question="How fast?", *, search=SEARCH, own=OWN, **more):
     return of_answer(replace(made, found=replace(made.found, stages=search, timings_ms=times)))
 
 
-def bare_event(how="search", **more):
-    """An event with the required fields alone."""
-    return QuestionEvent(
-        **{"how": how, "trace_id": TRACE, "question": "How fast?", "started": BEGAN, "total_ms": 1.0, **more}
-    )
+def asked(how="search", question="How fast?", *, error="", total_ms=1.0, timings_ms=None, **more):
+    """A question with nothing but what is required."""
+    times = {"total_ms": total_ms, **(timings_ms or {})}
+    began = (Stage("total", BEGAN, total_ms),)
+    given = {"stages": began, "trace_id": TRACE, "timings_ms": times, **more}
+    return Asked(how, Answer("", question, "", "", False, (), Found(question, "", ()), {}, **given), error)

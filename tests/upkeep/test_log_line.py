@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from ragscience.core.errors import UsageError
 from ragscience.upkeep.log_line import LogFile, log_line
 from tests.conftest import ROOT
-from tests.telemetry.making import TRACE, answer_event, bare_event
+from tests.upkeep.asked_made import TRACE, asked, asked_of_a_model
 
 VALUE = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
 
@@ -23,7 +22,7 @@ def fields(line):
 
 
 def test_the_line_has_what_the_production_notes_ask_for():
-    line = log_line(answer_event())
+    line = log_line(asked_of_a_model())
     assert line.startswith(f'2026-01-01T00:00:00.000+00:00 [INFO] trace_id={TRACE} ask query="How fast?" answer_id=')
     assert fields(line) == {
         "trace_id": TRACE,
@@ -50,12 +49,12 @@ def test_the_line_has_what_the_production_notes_ask_for():
 
 def test_graph_gear_and_rerank_have_their_names():
     times = {"graph_ms": 1.0, "gear_ms": 2.0, "rerank_ms": 3.0}
-    line = log_line(bare_event(timings_ms=times))
+    line = log_line(asked(timings_ms=times))
     assert {name: float(fields(line)[name]) for name in times} == times
 
 
 def test_a_question_that_failed_is_an_error():
-    line = log_line(bare_event("ask", error="ModelProblem"))
+    line = log_line(asked("ask", error="ModelProblem"))
     assert " [ERROR] " in line
     assert line.endswith("total_ms=1.0 error=ModelProblem")
 
@@ -71,7 +70,7 @@ def test_a_question_that_failed_is_an_error():
     ],
 )
 def test_a_question_forges_neither_a_line_nor_a_field(question):
-    line = log_line(bare_event(question=question))
+    line = log_line(asked(question=question))
     assert line.isprintable()
     assert len(line.splitlines()) == 1
     assert fields(line)["query"] == question
@@ -80,7 +79,7 @@ def test_a_question_forges_neither_a_line_nor_a_field(question):
 
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_every_question_comes_back_from_its_line(question):
-    line = log_line(bare_event(question=question))
+    line = log_line(asked(question=question))
     assert line.isprintable()
     assert fields(line)["query"] == question
     line.encode()
@@ -88,31 +87,31 @@ def test_every_question_comes_back_from_its_line(question):
 
 @given(st.text(max_size=30))
 def test_a_models_name_is_one_value(name):
-    given_name = answer_event(models={"embedder": None, "reranker": None, "llm": name})
+    given_name = asked_of_a_model(models={"embedder": None, "reranker": None, "llm": name})
     assert fields(log_line(given_name))["llm"] == (name or "-")
 
 
 def test_a_long_question_is_cut():
-    assert fields(log_line(bare_event(question="x" * 999)))["query"] == "x" * 200 + "…"
+    assert fields(log_line(asked(question="x" * 999)))["query"] == "x" * 200 + "…"
 
 
 def test_lines_are_appended_and_a_rotated_log_is_begun_anew(tmp_path):
     path = tmp_path / "q.log"
     path.write_text("before\n")
     log = LogFile(path)
-    log.record(bare_event())
+    log.record(asked())
     path.rename(tmp_path / "q.log.1")
-    log.record(bare_event("ask"))
+    log.record(asked("ask"))
     log.close()
     assert len((tmp_path / "q.log.1").read_text().splitlines()) == 2
-    assert path.read_text() == log_line(bare_event("ask")) + "\n"
+    assert path.read_text() == log_line(asked("ask")) + "\n"
 
 
 def test_processes_that_share_a_log_tear_no_line(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragscience.upkeep.telemetry import QuestionEvent\n"
+        "import sys\nfrom pathlib import Path\nfrom tests.upkeep.asked_made import asked\n"
         "from ragscience.upkeep.log_line import LogFile\nlog = LogFile(Path(sys.argv[1]))\n"
-        "for n in range(200): log.record(QuestionEvent('ask', sys.argv[2] * 32, sys.argv[2] * 150, 0.0, 1.0))\n"
+        "for n in range(200): log.record(asked('ask', sys.argv[2] * 150, trace_id=sys.argv[2] * 32))\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "q.log")]
     running = [subprocess.Popen([*command, each], cwd=ROOT) for each in "abc"]
@@ -144,4 +143,4 @@ def test_a_full_disk_is_an_error(tmp_path):
     (tmp_path / "q.log").unlink()
     full.rename(tmp_path / "q.log")
     with pytest.raises(OSError, match="No space"):
-        log.record(replace(bare_event(), question="x"))
+        log.record(asked(question="x"))

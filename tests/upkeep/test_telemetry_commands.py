@@ -14,8 +14,8 @@ from ragscience.upkeep.otel_spans import span_tree
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
-from tests.telemetry.test_log_line import fields
-from tests.telemetry.test_prometheus_metrics import value
+from tests.upkeep.test_log_line import fields
+from tests.upkeep.test_prometheus_metrics import value
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 QUESTION = "How fast do bees fly in fog?"

@@ -1,0 +1,143 @@
+"""What is recorded of a question, and the places it is written to."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ragscience.core.errors import UsageError
+from ragscience.core.records import Found
+from ragscience.upkeep.telemetry import STAGES, of_failure, of_search, open_telemetry
+from tests.conftest import ROOT
+from tests.upkeep.asked_made import BEGAN, OWN, SEARCH, asked, asked_of_a_model, stage, step
+
+
+def test_an_answer_has_its_times_and_counts():
+    made = asked_of_a_model()
+    assert (made.how, made.started, made.total_ms) == ("ask", BEGAN, 100)
+    assert (made.timings_ms["bm25_ms"], made.timings_ms["llm_ms"]) == (2, 70)
+    assert made.citations == {"supported": 1, "unsupported": 0}
+    assert [each.name for each in made.stages] == ["search", "retrieval", "embed", "dense", "bm25", "llm", "check"]
+
+
+def test_a_part_that_begins_at_the_same_time_comes_after_what_it_is_inside():
+    event = asked_of_a_model(search=(stage("embed", 0, 1), stage("retrieval", 0, 2)))
+    assert [each.name for each in event.stages][:3] == ["search", "retrieval", "embed"]
+
+
+def test_an_answer_from_before_there_were_trace_ids_gets_one():
+    assert re.fullmatch("[0-9a-f]{32}", asked_of_a_model(trace_id="").answer.trace_id)
+
+
+def test_an_agents_event_has_its_steps_and_its_own_total():
+    event = asked_of_a_model(trace=(step("retrieve", 5, 0.04), step("reason", 3_600_000, 1.0)), own=OWN[:-1],
+                       timings_ms={"total_ms": 1200.0})  # fmt: skip
+    assert event.how == "agent"
+    assert event.started == BEGAN
+    assert event.total_ms == 1200.0, "the hour in which it was interrupted is not counted"
+
+
+def test_a_search_has_no_answer():
+    found = Found("fog", "default", (), (), {"search_ms": 20.0, "bm25_ms": 2.0}, stages=(*SEARCH, OWN[0]))
+    made = of_search(found, {"embedder": "m", "reranker": None})
+    assert (made.how, made.answer.answer_id, made.total_ms, made.started) == ("search", "", 20.0, BEGAN)
+    assert made.answer.models == {"embedder": "m", "reranker": None, "llm": None}
+    assert made.answer.trace_id != of_search(found, {}).answer.trace_id
+
+
+def test_what_was_never_timed_takes_no_time():
+    made = of_search(Found("fog", "default", ()), {})
+    assert (made.started, made.total_ms, made.stages) == (0.0, 0.0, ())
+
+
+def test_without_a_total_the_last_part_ends_it():
+    assert asked_of_a_model(own=OWN[:-1], timings_ms={}).total_ms == 99
+
+
+def test_a_failure_has_the_kind_of_error():
+    made = of_failure("ask", "fog?", "ModelProblem", started=BEGAN, total_ms=7.0)
+    assert (made.error, made.answer.question, made.started, made.total_ms) == ("ModelProblem", "fog?", BEGAN, 7.0)
+    assert (made.answer.answer_id, made.stages) == ("", ())
+
+
+def test_every_stage_is_inside_one_before_it():
+    known = {""}
+    for each in STAGES:
+        assert each.inside in known
+        known.add(each.name)
+
+
+def opened(said, **more):
+    nothing = {"log_file": None, "metrics_file": None, "environment": {}, "with_questions": False, "offline": False}
+    return open_telemetry(**{**nothing, **more}, on_problem=said.append)
+
+
+def test_nothing_is_recorded_by_default():
+    telemetry = opened([])
+    assert not telemetry.is_on
+    telemetry.record(asked())
+    telemetry.close()
+
+
+def test_a_log_and_metrics_are_written(tmp_path):
+    said = []
+    telemetry = opened(said, log_file=tmp_path / "q.log", metrics_file=tmp_path / "q.prom")
+    assert telemetry.is_on
+    telemetry.record(asked())
+    telemetry.close()
+    assert "query=" in (tmp_path / "q.log").read_text()
+    assert 'ragscience_questions_total{how="search"} 1' in (tmp_path / "q.prom").read_text()
+    assert said == []
+
+
+def test_a_file_that_cannot_be_written_is_said_when_it_is_opened(tmp_path):
+    with pytest.raises(UsageError):
+        opened([], log_file=tmp_path / "none" / "q.log")
+
+
+def test_one_sink_that_fails_later_leaves_the_others_alone(tmp_path):
+    said = []
+    telemetry = opened(said, log_file=tmp_path / "q.log", metrics_file=tmp_path / "q.prom")
+    (tmp_path / "q.log").unlink()
+    (tmp_path / "q.log").mkdir()
+    telemetry.record(asked())
+    assert len(said) == 1
+    assert "q.log" in said[0]
+    assert 'ragscience_questions_total{how="search"} 1' in (tmp_path / "q.prom").read_text()
+
+
+def test_a_metrics_file_that_became_another_ones_is_left_alone(tmp_path):
+    said = []
+    telemetry = opened(said, metrics_file=tmp_path / "q.prom")
+    (tmp_path / "q.prom").write_text("node_load1 0.5\n")
+    telemetry.record(asked())
+    telemetry.close()
+    assert "is not a metrics file" in said[0]
+    assert (tmp_path / "q.prom").read_text() == "node_load1 0.5\n"
+
+
+@pytest.mark.parametrize("exporter", ["", "none", "console"])
+def test_opentelemetry_is_imported_only_where_an_exporter_is_named(tmp_path, exporter):
+    pytest.importorskip("opentelemetry.sdk.trace")
+    code = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from ragscience.upkeep.telemetry import open_telemetry\nfrom tests.upkeep.asked_made import asked\n"
+        "one = open_telemetry(log_file=Path(sys.argv[1]), metrics_file=None, environment=os.environ, offline=False,\n"
+        "                     with_questions=False, on_problem=print)\n"
+        "one.record(asked('ask', 'fog?'))\none.close()\n"
+        "print(len([name for name in sys.modules if name.split('.')[0] == 'opentelemetry']))\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "q.log")]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"OTEL_TRACES_EXPORTER": exporter, "PATH": os.environ["PATH"]},
+    )
+    assert (int(done.stdout) > 0) == (exporter == "console")
+    assert ("fog?" in done.stderr) is False
+    assert ('"name": "ask"' in done.stderr) == (exporter == "console")
