@@ -154,7 +154,7 @@ def _add_paper(library: Library, number: int) -> None:
 
 
 def _put_rows(library: Library) -> None:
-    from ragscience.graph.extraction_json import encoded
+    from ragscience.graph.graph_records import encoded
 
     chunks = library.graph.pending("local", "1")
     found = zip(chunks, np.array_split(edges(), len(chunks)), strict=True)
@@ -183,7 +183,7 @@ def _found(chunk: int, said: list[list[int]]) -> Extracted:
 
 
 def load(home: Path) -> Any:
-    from ragscience.graph.entity_merging import load_graph
+    from ragscience.graph.graph_model import load_graph
     from ragscience.library.store import Home, Library
 
     with Library.open(Home(home)) as library:

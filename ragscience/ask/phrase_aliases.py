@@ -68,7 +68,7 @@ def _long_before(text: str, short: str) -> list[str]:
 def _graph(context: RouteContext) -> KnowledgeGraph | None:
     if not context.library.graph.state():
         return None
-    from ragscience.graph.entity_merging import load_graph
+    from ragscience.graph.graph_model import load_graph
 
     return load_graph(context.library)
 
@@ -78,7 +78,7 @@ def _by_graph(phrase: Phrase, context: RouteContext) -> list[str]:
     graph = _graph(context)
     if graph is None:
         return []
-    names = [name for number in graph.by_name(phrase.text) for name in graph.entity(number).names]
+    names = [name for key in graph.by_name(phrase.text) for name in graph.entity(key).names]
     return [
         name
         for name in names
@@ -93,8 +93,8 @@ def stated_in(name: str, kind: str, context: RouteContext) -> frozenset[int]:
     if graph is None:
         return frozenset()
     found: set[int] = set()
-    for number in graph.by_name(name):
-        for edge in graph.edges_of(number).tolist():
-            if graph.kind(edge) == _RELATIONS[kind] and (kind == "compare" or int(graph.targets[edge]) == number):
-                found.update(graph.evidence_of(edge).tolist())
+    for key in graph.by_name(name):
+        for one in graph.around(key):
+            if one.relation == _RELATIONS[kind] and (kind == "compare" or one.target == key):
+                found.update(one.chunk_ids)
     return frozenset(found)

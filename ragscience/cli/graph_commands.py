@@ -24,9 +24,7 @@ def show_graph(
     ],
     hops: Annotated[
         int | None,
-        typer.Option(
-            "--hops", metavar="N", help="How many steps to follow; default: the setting graph_max_hops.", min=1, max=4
-        ),
+        typer.Option("--hops", metavar="N", help="How many steps to follow; default: 2.", min=1, max=4),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("-n", metavar="N", help="How many relations to show.", min=1, show_default=False)

@@ -203,6 +203,8 @@ def show_path(engine: Engine, first: str, second: str, *, together: bool, as_jso
     out = console()
     for step in steps:
         _print(out, _step(step))
+    if not together and any(step.relation == CO_OCCURS for step in steps):
+        say(f"No paper states how they are connected: {CO_OCCURS} means named in the same sentence.")
     return 0
 
 

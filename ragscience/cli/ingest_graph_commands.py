@@ -28,7 +28,7 @@ def graph(
     ] = "abstract",
     types: Annotated[
         str | None,
-        typer.Option("--types", metavar="LIST", help="Also extract these entity types: person, organisation, task."),
+        typer.Option("--types", metavar="LIST", help="Also extract these entity types, such as person,task."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also read passages that were read before.")] = False,
     export: Annotated[

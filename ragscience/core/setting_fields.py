@@ -112,17 +112,6 @@ class Settings(BaseSettings):
         ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
     )
 
-    # The map (the graph guide)
-    map_neighbours: int = setting(3, NOTHING, "Most similar papers that each paper is joined to.", ge=1, le=50)
-    map_min_cosine: float = setting(0.3, NOTHING, "Cosine above which two papers are joined.", ge=-1, le=1)
-    map_max_nodes: int = setting(
-        2000,
-        NOTHING,
-        "Papers, and as many entities, that the map draws at most; those with the fewest relations are left out.",
-        ge=10,
-        le=10_000,
-    )
-
     # Models
     embedder: Literal["auto", "embedded", "ollama", "openai", "sentence-transformers"] = setting(
         "auto",
@@ -280,11 +269,11 @@ class Settings(BaseSettings):
         "says (deep does).",
     )
     graph_filter: bool = setting(False, ANSWER, "Search only papers that mention entities near the question.")
-    graph_max_hops: int = setting(
-        2, ANSWER, "How many steps from the entities of a question the graph is searched.", ge=1, le=4
-    )
     graph_entity_types: tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=100)], ...] = setting(
-        (), ANSWER, 'Types of entities that a graph search uses, as ["METHOD"]; empty: all.'
+        (),
+        ANSWER,
+        'Types of entities that the knowledge graph looks for and a search by it uses: ["PERSON", "COMPANY"]; empty: '
+        "CONCEPT, METHOD, ALGORITHM, DATASET and METRIC are looked for, and all are used.",
     )
 
     # Conversations

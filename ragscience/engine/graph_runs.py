@@ -1,42 +1,51 @@
-"""The engine's operations on the knowledge graph: build, edit, export, import, search and draw."""
+"""The engine's operations on the knowledge graph: build, edit, export, import, look up and draw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
-from ragscience.core.records import Paper, PathStep
+from ragscience.core.records import Paper, PathStep, title_of
+from ragscience.core.serialization import to_json
 from ragscience.engine.events import Event, ModelChosen, OnEvent
+from ragscience.engine.json_output import SCHEMA_VERSION
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import find_paper
-from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, OPTIONAL_TYPES, Entity
+from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, Entity, matched
+from ragscience.graph.map_data import PAPER, Evidence, MapDrawing, map_drawing, passage_quotes
 from ragscience.library.store import Store
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
-    from ragscience.graph.entity_merging import Merge
     from ragscience.graph.extraction import Report
     from ragscience.graph.graph_exchange import Transferred
-    from ragscience.graph.graph_model import KnowledgeGraph
+    from ragscience.graph.graph_model import KnowledgeGraph, Merge
     from ragscience.graph.traversal import Walk
 
 __all__ = [
     "CO_OCCURS",
+    "Entity",
+    "EntityPassages",
     "GraphBuild",
     "GraphRequest",
+    "GraphSummary",
     "LibraryGraph",
     "MapSummary",
     "NearEntity",
     "NearRelation",
     "Neighbourhood",
     "PassagesRead",
+    "ServedMap",
     "types_named",
 ]
 
+HOPS = 2
+"""Steps around an entity that are shown (the graph guide)."""
 MOST_RELATIONS = 20
 """Default number of relations around an entity."""
 
@@ -45,8 +54,8 @@ MOST_RELATIONS = 20
 class GraphRequest:
     """How the passages are read that were not read yet."""
 
-    types: tuple[str, ...] = ENTITY_TYPES
-    """The types of entities to look for."""
+    types: tuple[str, ...] = ()
+    """Types of entities to look for beside those of the settings."""
     by_llm: bool = False
     """By the language model instead of the rules: titles and abstracts, with `full` every passage."""
     full: bool = False
@@ -69,6 +78,36 @@ class GraphBuild:
     report: Report
     entities: int
     relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSummary:
+    """How large the graph is, and how much of the library it was read from."""
+
+    state: str
+    """Changes with the papers and with the graph."""
+    entities: int
+    relations: int
+    entity_types: Mapping[str, int]
+    """How many entities of each type."""
+    relation_types: Mapping[str, int]
+    papers: int
+    passages: int
+    """Of the library, without lists of references."""
+    passages_read: int
+    unread: tuple[Paper, ...]
+    """Papers with passages that were not read, by file."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPassages:
+    """Where entities are named: in which papers, and some of the passages."""
+
+    papers: tuple[tuple[Paper, int], ...]
+    """Each with how many of its passages name them, by file."""
+    passages: tuple[Evidence, ...]
+    total: int
+    """How many passages there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +153,27 @@ class MapSummary:
     """One line on what the map leaves out; empty if it shows everything."""
 
 
+@dataclass(frozen=True, slots=True)
+class ServedMap:
+    """The map of one state of the library, without a path of this machine."""
+
+    state: str
+    """As of `LibraryGraph.state`."""
+    page: bytes
+    """HTML; its links are `/#paper=MD5&page=N`."""
+    policy: str
+    """The Content-Security-Policy that the page needs: its one script and style by their hashes, nothing else."""
+    data: bytes
+    """JSON: `nodes`, `edges` (with indices of nodes), `left_out`, and `papers`: the MD5 of each file."""
+
+
 def types_named(text: str | None) -> tuple[str, ...]:
-    """The types that are always looked for, and those of a list like "person,task". Raises UsageError."""
-    named = [word.strip().upper().replace("ORGANIZATION", "ORGANISATION") for word in (text or "").split(",")]
-    for word in filter(None, named):
-        if word not in (*ENTITY_TYPES, *OPTIONAL_TYPES):
-            known = ", ".join(OPTIONAL_TYPES).lower()
-            raise UsageError(f"There is no type {word.lower()!r} of entity.", f"Use {known} with --types.")
-    return (*ENTITY_TYPES, *(kind for kind in OPTIONAL_TYPES if kind in named))
+    """The types of a list like "person,task". Raises UsageError for what is no word."""
+    named = tuple(word.strip().upper().replace(" ", "_") for word in (text or "").split(",") if word.strip())
+    for word in named:
+        if not word.replace("_", "").isalnum() or len(word) > 100:
+            raise UsageError(f"{word[:40]!r} is no type of entity.", "Use words like person,organisation with --types.")
+    return tuple(word.replace("ORGANIZATION", "ORGANISATION") for word in named)
 
 
 class LibraryGraph:
@@ -137,55 +189,65 @@ class LibraryGraph:
 
         Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
         """
-        from ragscience.graph.entity_merging import load_graph
-        from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version
+        from ragscience.graph.extraction import extract_locally
+        from ragscience.graph.graph_model import load_graph
+
+        def publish(event: Event) -> None:
+            if on_event is not None:
+                on_event(event)
 
         def progress(done: int, total: int) -> None:
-            if on_event is not None:
-                on_event(PassagesRead(done, total))
+            publish(PassagesRead(done, total))
 
-        shared, settings = self._shared, self._shared.settings
-        with open_store(shared.home, settings, writing=True) as library:
+        settings = self._shared.settings
+        types = tuple(dict.fromkeys((*(settings.graph_entity_types or ENTITY_TYPES), *request.types)))
+        with open_store(self._shared.home, settings, writing=True) as library:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
-                choice = shared.models.llm_choice(settings, "llm")
-                llm = choice.model
-                if llm is None:
-                    fix = "`python ingest.py graph --local` extracts without one."
-                    raise ModelProblem("There is no LLM to read with.", fix)
-                if on_event is not None:
-                    on_event(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
-                reading = LLMReading(
-                    request.types,
-                    llm_version(f"{llm.name} {llm.digest[:12]}".strip(), request.types),
-                    full=request.full,
-                    max_tokens=settings.max_answer_tokens,
-                    seconds=settings.answer_seconds,
-                    most_failures=settings.llm_failures,
-                )
-                report = extract_by_llm(library, llm, reading, progress)
+                report = self._read_by_llm(library, types, request, publish)
             else:
-                report = extract_locally(library, request.types, progress)
+                report = extract_locally(library, types, progress)
             graph = load_graph(library)
         return GraphBuild(report, len(graph), graph.relation_count)
 
+    def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, publish: OnEvent) -> Report:
+        from ragscience.graph.extraction import LLMReading, extract_by_llm, llm_version
+
+        settings = self._shared.settings
+        choice = self._shared.models.llm_choice(settings, "llm")
+        llm = choice.model
+        if llm is None:
+            raise ModelProblem(
+                "There is no LLM to read with.", "`python ingest.py graph --local` extracts without one."
+            )
+        publish(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
+        reading = LLMReading(
+            types,
+            llm_version(f"{llm.name} {llm.digest[:12]}".strip(), types),
+            full=request.full,
+            max_tokens=settings.max_answer_tokens,
+            seconds=settings.answer_seconds,
+        )
+        return extract_by_llm(library, llm, reading, lambda done, total: publish(PassagesRead(done, total)))
+
     def merges(self) -> tuple[list[Merge], list[str]]:
         """(the entities that have several names, the names that were taken out of one)."""
-        from ragscience.graph.entity_merging import list_merges, names_apart
+        from ragscience.graph.graph_model import list_merges
 
-        return list_merges(self._shared.library), names_apart(self._shared.library)
+        library = self._shared.library
+        return list_merges(library), sorted(library.graph.apart())
 
     def undo_merge(self, name: str) -> str:
         """Make a merged name an entity of its own; the name as it is compared. Raises NothingFound."""
-        from ragscience.graph.entity_merging import undo_merge
+        from ragscience.graph.graph_model import undo_merge
 
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             return undo_merge(library, name)
 
     def merge_again(self, name: str) -> str:
         """Take `undo_merge` of a name back; the name as it is compared. Raises NothingFound."""
-        from ragscience.graph.entity_merging import merge_again
+        from ragscience.graph.graph_model import merge_again
 
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             return merge_again(library, name)
@@ -213,51 +275,99 @@ class LibraryGraph:
 
     # Looking
 
+    def state(self) -> str:
+        """Changes with the papers and with the graph."""
+        library = self._shared.library
+        with library.snapshot():
+            return f"{library.library_id}-{library.generation}-{library.graph.state()}"
+
+    def summary(self) -> GraphSummary:
+        """The graph in counts; without one they are 0."""
+        with self._library() as library:
+            graph, _ = self._shared.graph_and_vectors()
+            papers, read = library.papers(), library.graph.read_passages()
+            return GraphSummary(
+                self.state(),
+                len(graph),
+                graph.relation_count,
+                dict(sorted(Counter(one.entity_type for one in graph.entities()).items())),
+                dict(sorted(Counter(one.relation for one in graph.relations()).items())),
+                len(papers),
+                sum(total for total, _ in read.values()),
+                sum(done for _, done in read.values()),
+                tuple(one for one in papers if (counts := read.get(one.paper_id)) and counts[0] > counts[1]),
+            )
+
+    def named(self, query: str, *, limit: int, offset: int = 0) -> tuple[int, list[Entity]]:
+        """(how many entities have a name with the query in it, those from `offset` on).
+
+        Names that are the query come first, then those that begin with it; among these the most frequent. An empty
+        query fits all.
+        """
+        graph, _ = self._shared.graph_and_vectors()
+        wanted, ranks = matched(query), dict[str, int]()
+        for name, keys in graph.names.items():
+            if wanted in name:
+                rank = 0 if name == wanted else 1 if name.startswith(wanted) else 2
+                ranks |= {key: min(rank, ranks.get(key, rank)) for key in keys}
+        order = sorted(ranks, key=lambda key: (ranks[key], -graph.entity(key).mentions, key))
+        return len(order), [graph.entity(key) for key in order[offset : offset + limit]]
+
+    def passages_of(self, entities: Sequence[Entity], *, limit: int, offset: int = 0) -> EntityPassages:
+        """The papers that name these entities, and the passages from `offset` on, with a quote of each."""
+        from ragscience.graph.paper_map import papers_of_passages
+
+        with self._library() as library:
+            owner_of = papers_of_passages(library)
+            present = sorted({chunk for one in entities for chunk in one.chunk_ids if chunk in owner_of})
+            counts = Counter(owner_of[chunk] for chunk in present)
+            papers = tuple((one, counts[one.paper_id]) for one in library.papers() if one.paper_id in counts)
+            names = [name for one in entities for name in one.names]
+            return EntityPassages(
+                papers, passage_quotes(library, present[offset : offset + limit], names), len(present)
+            )
+
     def neighbours(
         self, name: str, *, hops: int | None = None, most: int | None = None, together: bool = False
     ) -> Neighbourhood:
         """What is around the entities of a name by stated relations, `together` also by being named in one sentence.
 
-        None: as the settings say. Raises NothingFound.
+        At most `most` relations within `hops` steps (None: MOST_RELATIONS, HOPS). Raises NothingFound.
         """
         from ragscience.graph.traversal import pages_of, walk
 
-        settings = self._shared.settings
-        hops = hops or settings.graph_max_hops
+        hops = hops or HOPS
+        types = frozenset(self._shared.settings.graph_entity_types)
         with self._graph() as (library, graph):
-            numbers = _named(graph, name)
-            types = frozenset(settings.graph_entity_types)
-            around = walk(
-                graph, [(number, 1.0) for number in numbers], hops=hops, types=types, stated_only=not together
-            )
-            found = [graph.entity(number) for number in numbers]
-            entities = [NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in found]
+            keys = _named(graph, name)
+            around = walk(graph, dict.fromkeys(keys, 1.0), hops=hops, types=types, stated_only=not together)
+            entities = [
+                NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in map(graph.entity, keys)
+            ]
             relations = _relations(graph, around, library, most or MOST_RELATIONS)
-            reached = len(around.entities) - len(numbers)
-            co_occurring = 0 if together else _co_occurring(graph, numbers)
-        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.edges), co_occurring)
+            reached = len(around.depths) - len(keys)
+            co_occurring = 0 if together else _co_occurring(graph, keys)
+        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.relations), co_occurring)
 
     def path(self, first: str, second: str, *, together: bool = False) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
         """(names on the shortest way between two things, its relations with pages).
 
-        By stated relations, `together` also by names in one sentence. Raises NothingFound.
+        By stated relations; where none connect them, or `together`, also by names in one sentence. Raises NothingFound.
         """
-        from ragscience.graph.traversal import label_of, shortest_path, steps_of
+        from ragscience.graph.traversal import shortest_path, steps_of
 
         with self._graph() as (library, graph):
             ends = [(start, end) for start in _named(graph, first) for end in _named(graph, second) if start != end]
-            found = (shortest_path(graph, start, end, together=together) for start, end in ends)
-            paths = [path for path in found if path is not None]
-            if not paths:
-                also = not together and any(shortest_path(graph, *pair, together=True) for pair in ends)
-                raise NothingFound(
-                    f"{'No stated relation' if also else 'Nothing in the graph'} connects {first!r} with {second!r}.",
-                    "`--together` also follows entities that are only named in the same sentence."
-                    if also
-                    else f'`python query.py graph "{first}"` shows what is around it.',
-                )
-            best = min(paths, key=lambda path: (len(path.relations), -path.score))
-            return tuple(label_of(graph, key) for key in best.keys), steps_of(best.relations, graph, library)
+            for also in (together,) if together else (False, True):
+                found = [shortest_path(graph, start, end, together=also) for start, end in ends]
+                paths = [path for path in found if path is not None]
+                if paths:
+                    best = min(paths, key=lambda path: (len(path.relations), -path.score))
+                    return tuple(map(graph.label, best.keys)), steps_of(best.relations, graph, library)
+        raise NothingFound(
+            f"Nothing in the graph connects {first!r} with {second!r}.",
+            f'`python query.py graph "{first}"` shows what is around it.',
+        )
 
     def related(self, paper: str, count: int) -> tuple[Paper, list[tuple[Paper, float]]]:
         """(the one paper that `paper` fits, the papers most like it with their cosines, best first).
@@ -276,25 +386,48 @@ class LibraryGraph:
             )
         return found, known.related(place, count)
 
+    # The map
+
     def write_map(self, target: Path, *, force: bool = False) -> MapSummary:
         """Write a page with the papers and the entities.
 
         Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
-        from ragscience.engine.library_map import draw_map
-        from ragscience.graph.map_data import PAPER
         from ragscience.graph.map_html import check_target, file_link, map_page, write_file
 
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
-        with self._library():
-            drawing, drawn = draw_map(self._shared)
+        drawing, drawn = self._drawn()
         root, files = self._shared.home.root, self._shared.files
         here = [paper for paper in drawn if files.shown(paper.path) == paper.path]  # a link to a bucket would expire
         write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here}))
         papers = sum(node.kind == PAPER for node in drawing.nodes)
         return MapSummary(papers, len(drawing.nodes) - papers, drawing.left_out)
+
+    def served_map(self) -> ServedMap:
+        """The map as it is now. Raises NothingFound for an empty library."""
+        from ragscience.graph.map_html import map_page, map_policy
+
+        with self._library():
+            state = self.state()
+            drawing, papers = self._drawn()
+        md5 = {paper.file: paper.md5 for paper in papers}
+        page = map_page(drawing, {file: f"/#paper={one}" for file, one in md5.items()})
+        data = {"schema": SCHEMA_VERSION, "nodes": drawing.nodes, "edges": drawing.edges}
+        return ServedMap(
+            state, page, map_policy(), to_json({**data, "left_out": drawing.left_out, "papers": md5}).encode()
+        )
+
+    def _drawn(self) -> tuple[MapDrawing, list[Paper]]:
+        """(the drawing of the papers and the entities, all papers). Raises NothingFound for an empty library."""
+        with self._library() as library:
+            papers = library.papers()
+            if not papers:
+                raise NothingFound(
+                    "The library has no papers yet.", "Put PDFs into papers/, then run: python ingest.py"
+                )
+            return map_drawing(library, self._shared.graph_and_vectors()[0], title_of=title_of), papers
 
     @contextmanager
     def _graph(self) -> Iterator[tuple[Store, KnowledgeGraph]]:
@@ -316,14 +449,12 @@ class LibraryGraph:
             self._shared.publish_damage()
 
 
-def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:
+def _named(graph: KnowledgeGraph, name: str) -> Sequence[str]:
     from ragscience.graph.entity_linking import similar_names
-    from ragscience.graph.graph_records import matched
 
-    key = graph.number_of(name)
-    numbers = graph.by_name(name) if key is None else (key,)
-    if numbers:
-        return numbers
+    keys = (name,) if name in graph.network else graph.by_name(name)
+    if keys:
+        return keys
     wanted = matched(name)
     near = [other for other, _ in similar_names([wanted], list(graph.names))[wanted]]
     near = near or [other for other in sorted(graph.names) if wanted and wanted in other]
@@ -334,28 +465,17 @@ def _named(graph: KnowledgeGraph, name: str) -> Sequence[int]:
     )
 
 
-def _co_occurring(graph: KnowledgeGraph, numbers: Sequence[int]) -> int:
+def _co_occurring(graph: KnowledgeGraph, keys: Sequence[str]) -> int:
     """How many entities have no stated relation with these, only a sentence in common."""
-    import numpy as np
-
-    _, edges, others = graph.around(np.array(numbers, dtype=np.int64))
-    weak = graph.are_kind(edges, CO_OCCURS)
-    return len(np.setdiff1d(others[weak], others[~weak]))
+    stated = {one.other_end(key) for key in keys for one in graph.around(key, stated_only=True)}
+    return len({one.other_end(key) for key in keys for one in graph.around(key)} - stated - set(keys))
 
 
 def _relations(graph: KnowledgeGraph, around: Walk, library: Store, most: int) -> tuple[NearRelation, ...]:
     """The relations walked, by the depth of their farther end, then the strongest first."""
     from ragscience.graph.traversal import steps_of
 
-    depth = dict(zip(around.entities.tolist(), around.depths.tolist(), strict=True))
-    edges = [
-        (max(1, depth[int(graph.sources[edge])], depth[int(graph.targets[edge])]), -strength, edge)
-        for edge, strength in zip(around.edges.tolist(), around.edge_strengths.tolist(), strict=True)
-    ]
-    nearest = sorted(edges)[:most]
-    relations = [graph.relation(edge) for _, _, edge in nearest]
-    steps = steps_of(relations, graph, library)
-    return tuple(
-        NearRelation(step, far, relation.confidence)
-        for step, relation, (far, _, _) in zip(steps, relations, nearest, strict=True)
-    )
+    far = {one: max(1, around.depths[one.source], around.depths[one.target]) for one in around.relations}
+    order = sorted(far, key=lambda one: (far[one], -around.relations[one], one.source, one.target))[:most]
+    steps = steps_of(order, graph, library)
+    return tuple(NearRelation(step, far[one], one.confidence) for step, one in zip(steps, order, strict=True))

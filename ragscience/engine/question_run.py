@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -269,9 +270,22 @@ class QuestionRun:
         wanted = settings.graph == "on" or settings.graph_filter
         if not (wanted or (settings.graph == "auto" and self.profiles.named.more_weights)):
             return None
-        from ragscience.engine.graph_use import graph_search_of
+        graph, triples = self.shared.graph_and_vectors()
+        if not len(graph):
+            if wanted:
+                self.warn("There is no knowledge graph yet: `python ingest.py graph` makes it.")
+            return None
+        from ragscience.graph.graph_search import GraphSearch
 
-        return graph_search_of(self.shared, settings, self.embedder, self.warn, is_wanted=wanted)
+        search = GraphSearch(
+            graph,
+            embedder=self.embedder,
+            passages=self.library.chunk_count,
+            types=settings.graph_entity_types,
+            warning=self.warn,
+        )
+        search.triples = triples
+        return search
 
     # The work
 
@@ -295,9 +309,9 @@ class QuestionRun:
             return Found(question, profile.name, ())
         graph, kept_to = self.graph, filters
         if graph is not None and self.settings.graph_filter:
-            from ragscience.engine.graph_use import papers_of
-
-            kept_to = papers_of(graph, question, filters, self.library, self.warn)
+            kept_to = replace(filters, paper_ids=graph.papers(question, self.library))
+            if not kept_to.paper_ids:
+                self.warn("The question names no entity of the knowledge graph, so all papers were searched.")
         models = SearchModels(
             self.embedder,
             self.tokens_from,
@@ -310,9 +324,7 @@ class QuestionRun:
         with nullcontext() if waits_for_llm else self.shared.search_slots:
             found = search(question, library=self.library, models=models, profile=profile, filters=kept_to, also=also)
         if graph is not None:
-            from ragscience.engine.graph_use import with_paths
-
-            found = with_paths(found, graph, self.library, profile)
+            found = graph.described(found, self.library, profile)
         if not found.hits and filters != Filters():
             self.warn(f"No passage fits the filters: {described(filters)}.")
         return found

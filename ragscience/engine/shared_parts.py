@@ -48,7 +48,7 @@ class SharedParts:
         self._lock = RLock()
         self._made: dict[str, Any] = {}
         self._published: set[Event] = set()
-        self._graph: tuple[str, tuple[Any, dict[int, Any]]] | None = None
+        self._graph: tuple[str, tuple[Any, dict[str, Any]]] | None = None
 
     def close(self) -> None:
         """Release the files and write what waits; closing twice is harmless."""
@@ -147,9 +147,9 @@ class SharedParts:
 
         return self._made_once("telemetry", make)
 
-    def graph_and_vectors(self) -> tuple[Any, dict[int, Any]]:
+    def graph_and_vectors(self) -> tuple[Any, dict[str, Any]]:
         """The knowledge graph of the library as it is now, and the vectors of its triples that are known."""
-        from ragscience.graph.entity_merging import load_graph
+        from ragscience.graph.graph_model import load_graph
 
         with self._lock:
             state = self.library.graph.state()

@@ -151,8 +151,7 @@ def _similar(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[int, int, f
     row = {paper.md5: at for at, paper in enumerate(known.papers)}
     places = [at for at, paper in enumerate(papers) if paper.md5 in row]
     means = known.means[[row[papers[at].md5] for at in places]]
-    settings = engine.settings
-    similar = similarity_edges(np.ascontiguousarray(means), settings.map_neighbours, settings.map_min_cosine)
+    similar = similarity_edges(np.ascontiguousarray(means))
     return tuple((places[edge.source], places[edge.target], round(edge.weight, 6)) for edge in similar)
 
 
@@ -160,16 +159,13 @@ def _stated(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...]
     """(the entities that these papers name, what they state between them)."""
     graph, _ = engine.shared.graph_and_vectors()
     chunks = {chunk.chunk_id for paper in papers for chunk in engine.library.paper_chunks(paper.paper_id)}
-    named = [number for number in range(len(graph)) if not chunks.isdisjoint(graph.chunks_of(number).tolist())]
-    named.sort(key=lambda number: (-int(graph.mentions[number]), number))
-    kept = set(named[:MOST_ENTITIES])
+    named = [one for one in graph.entities() if not chunks.isdisjoint(one.chunk_ids)]
+    entities = sorted(named, key=lambda one: (-one.mentions, one.key))[:MOST_ENTITIES]
+    kept = {one.key for one in entities}
     relations = [
-        graph.relation(edge)
-        for edge, (source, target) in enumerate(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
-        if source in kept
-        and target in kept
-        and graph.kind(edge) != CO_OCCURS
-        and not chunks.isdisjoint(graph.evidence_of(edge).tolist())
+        one
+        for one in graph.relations()
+        if {one.source, one.target} <= kept and one.relation != CO_OCCURS and not chunks.isdisjoint(one.chunk_ids)
     ]
     relations.sort(key=lambda one: (-one.confidence, one.source, one.target, one.relation))
-    return tuple(graph.entity(number) for number in named[:MOST_ENTITIES]), tuple(relations[:MOST_RELATIONS])
+    return tuple(entities), tuple(relations[:MOST_RELATIONS])

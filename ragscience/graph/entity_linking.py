@@ -1,44 +1,37 @@
 """Entity linking: which entities of the graph a question names, by exact names, then by similar names.
 
 The order is the graph search notes': candidates, exact names, then `SequenceMatcher.ratio() > 0.8`. Names are matched
-on word borders and normalised as everywhere in the graph (graph/entity_names.py), so that "LSTMs" names the LSTM.
+on word borders and normalised as everywhere in the graph (`graph_records.matched`), so that "LSTMs" names the LSTM.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import STOP_WORDS
+from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import LONGEST_NAME, matched
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
 
-if TYPE_CHECKING:
-    from ragscience.graph.graph_model import KnowledgeGraph
-
-__all__ = ["SIMILAR", "Named", "candidates_of", "candidates_said", "link", "similar_names"]
+__all__ = ["SIMILAR", "Named", "candidates_said", "link", "similar_names"]
 
 SIMILAR = 0.8
 """Two names are similar above this ratio of difflib's (the graph search notes)."""
-LONGEST_IN_WORDS = 6
-"""Maximum words of a name in a question."""
-MOST_WORDS = 200
-"""Maximum words of a question that are searched for names."""
+LONGEST_IN_WORDS, MOST_WORDS = 6, 200
+"""Maximum words of a name in a question, and of a question."""
 MOST_SEEDS = 12
 """Maximum number of entities per question."""
 INSIDE = 0.5
 """Weight of a name inside a longer one: "memory" in "long short-term memory"."""
 SHORTEST_SIMILAR = 4
 """Minimum characters of a name for similarity search."""
-MOST_CANDIDATES = 16
-"""Maximum number of names from a model."""
-MOST_TOKENS = 200
-"""Maximum reply of a model."""
+MOST_CANDIDATES, MOST_TOKENS = 16, 200
+"""Maximum number of names from a model, and tokens of its reply."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’+*#][^\W_]+)*[+*#]*")
 _DIGITS = re.compile(r"\d+")
@@ -58,8 +51,8 @@ Reply with JSON: {"entities": ["…"]}."""
 class Named:
     """An entity that a question names."""
 
-    number: int
-    """Number of the entity."""
+    key: str
+    """Key of the entity."""
     name: str
     """The name as in the question, folded."""
     weight: float
@@ -74,41 +67,33 @@ def link(
     All names of entities in the question count; `candidates` that are not names themselves are matched by
     similarity. Without candidates the question's own word groups are matched.
     """
-    weights: dict[int, tuple[float, str]] = {}
     groups = list(_groups(question))
     exact = [(start, end, name) for start, end, name in groups if graph.by_name(name)]
+    weighed: list[tuple[float, str, str]] = []
     for start, end, name in exact:
         inside = any(a <= start and end <= b and (a, b) != (start, end) for a, b, _ in exact)
-        _add(weights, graph.by_name(name), INSIDE if inside else 1.0, name)
-    known = [(start, end) for start, end, _ in exact]
-    wanted = candidates_of(question, known) if candidates is None else list(map(matched, candidates))
-    for name in wanted if candidates is not None else ():
-        _add(weights, graph.by_name(name), 1.0, name)
-    unknown = [name for name in wanted if not graph.by_name(name)]
+        weighed.append((INSIDE if inside else 1.0, name, name))
+    if candidates is None:
+        wanted = [
+            name
+            for start, end, name in groups
+            if len(name) >= SHORTEST_SIMILAR and not any(a <= start and end <= b for a, b, _ in exact)
+        ]
+    else:
+        wanted = [matched(name) for name in candidates]
+        weighed += [(1.0, name, name) for name in wanted if graph.by_name(name)]
+    unknown = [name for name in dict.fromkeys(wanted) if not graph.by_name(name)]
     for name, near in similar_names(unknown, list(graph.names)).items():
-        for other, ratio in near:
-            if _DIGITS.findall(name) == _DIGITS.findall(other):  # "gpt 2 model" is not "gpt 3 model"
-                _add(weights, graph.by_name(other), ratio, name)
-    named = [
-        Named(number, name, weight)
-        for number, (weight, name) in weights.items()
-        if not types or graph.entity_type(number) in types
-    ]
+        # "gpt 2 model" is not "gpt 3 model"
+        weighed += [(ratio, name, other) for other, ratio in near if _DIGITS.findall(name) == _DIGITS.findall(other)]
+    found: dict[str, Named] = {}
+    for weight, name, of_graph in weighed:
+        for key in graph.by_name(of_graph):
+            if key not in found or weight > found[key].weight:
+                found[key] = Named(key, name, weight)
+    named = [one for one in found.values() if not types or graph.entity(one.key).entity_type in types]
     # Ties: the name with more words first; then the order of the graph.
-    return tuple(sorted(named, key=lambda one: (-one.weight, -len(one.name.split()), one.number))[:MOST_SEEDS])
-
-
-def candidates_of(question: str, known: Sequence[tuple[int, int]] = ()) -> list[str]:
-    """Word groups of a question that may be a name, each once; none that is part of those `known`.
-
-    `known` are (first, last + 1) of words. A group that begins or ends with a word like "the" is not a name.
-    """
-    free = [
-        name
-        for start, end, name in _groups(question)
-        if len(name) >= SHORTEST_SIMILAR and not any(begin <= start and end <= stop for begin, stop in known)
-    ]
-    return list(dict.fromkeys(free))
+    return tuple(sorted(named, key=lambda one: (-one.weight, -len(one.name.split()), one.key))[:MOST_SEEDS])
 
 
 def candidates_said(question: str, llm: ChatModel, *, seconds: float) -> list[str]:
@@ -136,6 +121,8 @@ def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tupl
     rapidfuzz prunes the pairs: difflib's matching blocks are a common subsequence, so its ratio is
     never above that of the longest one, which rapidfuzz computes for all pairs at once. difflib decides.
     """
+    from difflib import SequenceMatcher
+
     found: dict[str, list[tuple[str, float]]] = {name: [] for name in wanted}
     if wanted and names:
         from rapidfuzz.distance import Indel
@@ -150,7 +137,10 @@ def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tupl
 
 
 def _groups(question: str) -> Iterator[tuple[int, int, str]]:
-    """(first word, last word + 1, canonical name) of the question's word groups, the longest first."""
+    """(first word, last word + 1, canonical name) of the question's word groups, the longest first.
+
+    A group that begins or ends with a word like "the" is not a name.
+    """
     words = list(_WORD.finditer(question))[:MOST_WORDS]
     for length in range(min(LONGEST_IN_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
@@ -160,12 +150,6 @@ def _groups(question: str) -> Iterator[tuple[int, int, str]]:
             text = question[group[0].start() : group[-1].end()]
             if len(text) <= LONGEST_NAME and (name := matched(text)):
                 yield start, start + length, name
-
-
-def _add(weights: dict[int, tuple[float, str]], numbers: Iterable[int], weight: float, name: str) -> None:
-    for number in numbers:
-        if number not in weights or weight > weights[number][0]:
-            weights[number] = weight, name
 
 
 def _read(value: Any) -> list[str]:

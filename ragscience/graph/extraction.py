@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Paper, StoredChunk
+from ragscience.graph import llm_extraction as by_llm
 from ragscience.graph import local_extraction as local
-from ragscience.graph.extraction_json import encoded
-from ragscience.graph.graph_records import Extracted
-from ragscience.graph.paper_terms import paper_terms
+from ragscience.graph.graph_records import CO_OCCURS, Extracted, encoded
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -28,7 +27,8 @@ LOADED = 1000
 """Passages loaded at once."""
 ABSTRACT_PASSAGES = 2
 """Maximum passages of an abstract in one call."""
-
+MOST_FAILURES = 3
+"""Consecutive failures of the server after which the rest is left for the next run."""
 
 OnProgress = Callable[[int, int], None]
 """Receives how many passages are done (with or without results), and the total; first with 0."""
@@ -47,8 +47,6 @@ class LLMReading:
     max_tokens: int
     seconds: float
     """Maximum time for one passage."""
-    most_failures: int
-    """Consecutive failures of the server after which the rest is left for the next run."""
 
 
 @dataclass
@@ -67,6 +65,13 @@ class Report:
     left: int = 0
     """Passages that were skipped, because the model failed too often."""
 
+    def keep(self, library: Store, extractor: str, version: str, found: Sequence[Extracted]) -> None:
+        """Store what was found in some passages, and count it."""
+        library.graph.put(extractor, version, [(each.chunk_id, encoded(each)) for each in found])
+        self.passages += len(found)
+        self.mentions += sum(len(each.mentions) for each in found)
+        self.relations += sum(triple.relation != CO_OCCURS for each in found for triple in each.triples)
+
 
 def local_version(types: Iterable[str]) -> str:
     """The version of rows of extractor "local": the rules and the entity types."""
@@ -75,25 +80,20 @@ def local_version(types: Iterable[str]) -> str:
 
 def llm_version(model: str, types: Iterable[str]) -> str:
     """The version of rows of extractor "llm": the prompt, the model and the entity types."""
-    from ragscience.graph.llm_extraction import VERSION
-
-    return f"{VERSION} {model} {','.join(sorted(types))}"
+    return f"{by_llm.VERSION} {model} {','.join(sorted(types))}"
 
 
 def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgress) -> Report:
     """Read all passages that the current rules have not read, paper by paper; stores a batch at a time."""
     version, report = local_version(types), Report()
     pending = frozenset(library.graph.pending("local", version))
-    done = 0
     on_progress(0, len(pending))
-    for paper, chunks in _papers(library, pending):
-        terms = paper_terms(chunks, paper.title, frozenset(types))
+    for _, chunks in _papers(library, pending):
+        names = local.own_names(chunks, frozenset(types))
         todo = [chunk for chunk in chunks if chunk.chunk_id in pending]
         for begin in range(0, len(todo), BATCH):
-            found = [local.extract(chunk, terms) for chunk in todo[begin : begin + BATCH]]
-            _keep(library, "local", version, found, report)
-            done += len(found)
-            on_progress(done, len(pending))
+            report.keep(library, "local", version, [local.extract(one, names) for one in todo[begin : begin + BATCH]])
+            on_progress(report.passages, len(pending))
         report.papers += 1
     return report
 
@@ -104,8 +104,6 @@ def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progr
     Each reply is stored at once. A passage without a usable one is left for the next run. Raises ModelProblem if the
     server gave no reply at all.
     """
-    from ragscience.graph.llm_extraction import ask_for
-
     report = Report()
     pending = frozenset(library.graph.pending("llm", reading.version))
     prompts = [
@@ -118,17 +116,19 @@ def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progr
     done, in_a_row, papers = 0, 0, set[int]()
     for paper, ids in prompts:
         unit = library.chunks(ids)
-        answer = ask_for(llm, unit, paper.title, reading.types, max_tokens=reading.max_tokens, seconds=reading.seconds)
+        answer = by_llm.ask_for(
+            llm, unit, paper.title, reading.types, max_tokens=reading.max_tokens, seconds=reading.seconds
+        )
         if answer.failure:
             report.failures.append(f"{paper.file}, p.{unit[0].page_start}: {answer.failure}")
         else:
-            _keep(library, "llm", reading.version, answer.found, report)
+            report.keep(library, "llm", reading.version, answer.found)
             report.dropped += answer.dropped
             papers.add(paper.paper_id)
         done += len(unit)
         on_progress(done, total)
         in_a_row = in_a_row + 1 if answer.problem else 0
-        if in_a_row >= reading.most_failures:
+        if in_a_row >= MOST_FAILURES:
             report.left = total - done
             if not report.passages and answer.problem:
                 raise ModelProblem(answer.problem.message, answer.problem.fix)
@@ -137,23 +137,15 @@ def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progr
     return report
 
 
-def _keep(library: Store, extractor: str, version: str, found: Sequence[Extracted], report: Report) -> None:
-    library.graph.put(extractor, version, [(each.chunk_id, encoded(each)) for each in found])
-    report.passages += len(found)
-    report.mentions += sum(len(each.mentions) for each in found)
-    report.relations += sum(triple.relation != "CO_OCCURS" for each in found for triple in each.triples)
-
-
 def _papers(library: Store, pending: frozenset[int]) -> Iterator[tuple[Paper, list[StoredChunk]]]:
     """Papers with a pending passage, by id, with all their passages except references."""
     ids = sorted(pending)
     batches = (ids[begin : begin + LOADED] for begin in range(0, len(ids), LOADED))
     with_pending = {chunk.paper_id for batch in batches for chunk in library.chunks(batch)}
     for paper in sorted(library.papers(), key=lambda each: each.paper_id):
-        if paper.paper_id not in with_pending:
-            continue
-        chunks = [chunk for chunk in library.paper_chunks(paper.paper_id) if chunk.kind != "reference"]
-        yield paper, chunks
+        if paper.paper_id in with_pending:
+            chunks = library.paper_chunks(paper.paper_id)
+            yield paper, [chunk for chunk in chunks if chunk.kind != "reference"]
 
 
 def _units(chunks: Sequence[StoredChunk], pending: frozenset[int], *, full: bool) -> list[list[StoredChunk]]:

@@ -1,7 +1,8 @@
 """Import and export of the graph: nodes.jsonl and edges.jsonl, and GraphML for other programs (export only).
 
-Passages have names that survive re-adding a paper (`GraphTable.stable_ids`), and all lines are sorted:
-the same papers give the same bytes. Each line has the share of each passage, so that an import loses nothing.
+Types of entities and relations are open: a company graph with FOUNDED and PATENT is imported as it is. Passages have
+names that survive re-adding a paper (`GraphTable.stable_ids`), and all lines are sorted: the same papers give the same
+bytes. Each line has the share of each passage, so that an import loses nothing.
 """
 
 from __future__ import annotations
@@ -19,20 +20,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from ragscience.core.errors import RagScienceError
-from ragscience.graph.entity_merging import Gathered, gather, load_graph, relation
-from ragscience.graph.extraction_json import decoded, encoded
-from ragscience.graph.graph_records import (
-    CO_OCCURS,
-    ENTITY_TYPES,
-    LONGEST_NAME,
-    OPTIONAL_TYPES,
-    RELATION_TYPES,
-    Extracted,
-    Mention,
-    Triple,
-    folded,
-    matched,
-)
+from ragscience.graph.graph_model import Gathered, gather, load_graph, relation_of
+from ragscience.graph.graph_records import LONGEST_NAME, Extracted, Mention, Triple, decoded, encoded, folded, matched
 from ragscience.library.atomic_files import disk_errors, put_in_place, write_atomically
 
 if TYPE_CHECKING:
@@ -67,12 +56,9 @@ def export_jsonl(library: Store, folder: Path) -> Transferred:
     with library.snapshot():
         rows, apart, names = library.graph.rows(), library.graph.apart(), library.graph.stable_ids()
     gathered = gather(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
-    places = {chunk: place for place, chunk in enumerate(sorted(names, key=lambda chunk: _order(names[chunk])))}
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _write_together(
-            {folder / NODES: _nodes(gathered, names, places), folder / EDGES: _edges(gathered, names, places)}
-        )
+        _write_together({folder / NODES: _nodes(gathered, names), folder / EDGES: _edges(gathered, names)})
     return Transferred(len(gathered.nodes), len(gathered.edges))
 
 
@@ -87,28 +73,24 @@ def export_graphml(library: Store, path: Path) -> Transferred:
     with library.snapshot():
         graph, names = load_graph(library), library.graph.stable_ids()
     drawn: MultiDiGraph[str] = MultiDiGraph()
-
-    def passages(chunks: Iterable[int]) -> str:
-        return " ".join(sorted((names[chunk] for chunk in chunks), key=_order))
-
-    for number, entity in enumerate(graph.entities()):
+    for entity in graph.entities():
         drawn.add_node(
             _xml(entity.key),
             label=_xml(entity.label),
-            node_type=entity.entity_type,
+            node_type=_xml(entity.entity_type),
             mentions=entity.mentions,
             confidence=entity.confidence,
-            chunk_ids=passages(graph.chunks_of(number).tolist()),
+            chunk_ids=" ".join(_named(entity.chunk_ids, names)),
         )
     for number, edge in enumerate(graph.relations()):
         drawn.add_edge(
             _xml(edge.source),
             _xml(edge.target),
             f"e{number}",  # becomes the id of an XML element, which must be unique
-            edge_type=edge.relation,
+            edge_type=_xml(edge.relation),
             count=edge.count,
             confidence=edge.confidence,
-            evidence_chunk_ids=passages(graph.evidence_of(number).tolist()),
+            evidence_chunk_ids=" ".join(_named(edge.chunk_ids, names)),
         )
     content = io.BytesIO()
     write_graphml_xml(drawn, content)
@@ -118,43 +100,42 @@ def export_graphml(library: Store, path: Path) -> Transferred:
     return Transferred(len(graph), graph.relation_count)
 
 
-def _nodes(gathered: Gathered, names: Mapping[int, str], places: Mapping[int, int]) -> Iterator[dict[str, object]]:
+_N = TypeVar("_N", int, float)
+
+
+def _nodes(gathered: Gathered, names: Mapping[int, str]) -> Iterator[dict[str, object]]:
     for key in sorted(gathered.nodes):
-        node = gathered.nodes[key]
-        entity = node.entity(key)
-
-        def counted(counts: Mapping[int, int]) -> dict[str, int]:
-            return {names[chunk]: counts[chunk] for chunk in sorted(counts, key=places.__getitem__)}
-
+        entity, counts = gathered.nodes[key].entity(key), gathered.nodes[key].counts
+        shares = {name: _shares(counts[name], names) for name in entity.names}
         yield {
             "node_id": key,
             "label": entity.label,
             "node_type": entity.entity_type,
-            "properties": {
-                "mentions": entity.mentions,
-                "confidence": entity.confidence,
-                "names": {name: counted(node.counts[name]) for name in entity.names},
-            },
-            "chunk_ids": [names[chunk] for chunk in sorted(entity.chunk_ids, key=places.__getitem__)],
+            "properties": {"mentions": entity.mentions, "confidence": entity.confidence, "names": shares},
+            "chunk_ids": _named(entity.chunk_ids, names),
         }
 
 
-def _edges(gathered: Gathered, names: Mapping[int, str], places: Mapping[int, int]) -> Iterator[dict[str, object]]:
+def _edges(gathered: Gathered, names: Mapping[int, str]) -> Iterator[dict[str, object]]:
     for edge in sorted(gathered.edges):
         said = gathered.edges[edge]
-        merged = relation(edge, said)
-        chunks = sorted(said, key=places.__getitem__)
+        merged = relation_of(edge, said)
         yield {
             "source": merged.source,
             "target": merged.target,
             "edge_type": merged.relation,
-            "properties": {
-                "count": merged.count,
-                "confidence": merged.confidence,
-                "said": {names[chunk]: said[chunk] for chunk in chunks},
-            },
-            "evidence_chunk_ids": [names[chunk] for chunk in chunks],
+            "properties": {"count": merged.count, "confidence": merged.confidence, "said": _shares(said, names)},
+            "evidence_chunk_ids": _named(said, names),
         }
+
+
+def _named(chunks: Iterable[int], names: Mapping[int, str]) -> list[str]:
+    """The stable names of passages, by paper and place in it."""
+    return sorted((names[chunk] for chunk in chunks), key=_order)
+
+
+def _shares(shares: Mapping[int, _N], names: Mapping[int, str]) -> dict[str, _N]:
+    return {names[chunk]: shares[chunk] for chunk in sorted(shares, key=lambda chunk: _order(names[chunk]))}
 
 
 def _order(name: str) -> tuple[str, int]:
@@ -183,16 +164,7 @@ def _write_together(contents: Mapping[Path, Iterable[object]]) -> None:
 # Reading
 
 
-def _one_of(*known: str) -> AfterValidator:
-    def checked(value: str) -> str:
-        if value in known:
-            return value
-        raise ValueError(f"{_shortened(value)} is not one of {', '.join(known)}")
-
-    return AfterValidator(checked)
-
-
-def _named(name: str) -> str:
+def _not_empty(name: str) -> str:
     if not folded(name):
         raise ValueError("a name is empty")
     return name
@@ -207,7 +179,8 @@ def _passage(name: object, info: ValidationInfo) -> int:
 
 
 _Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
-_Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_named)]
+_Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_not_empty)]
+_Type = Annotated[str, Field(pattern=r"^[^\s:]+$", max_length=100)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Count = Annotated[int, Field(ge=1, le=HIGHEST_COUNT)]
 _Passage = Annotated[int, BeforeValidator(_passage)]
@@ -226,7 +199,7 @@ class _NodeProperties(_Line):
 class _Node(_Line):
     node_id: _Id
     label: _Name
-    node_type: Annotated[str, _one_of(*ENTITY_TYPES, *OPTIONAL_TYPES)]
+    node_type: _Type
     properties: _NodeProperties = _NodeProperties()
     chunk_ids: _Passages
 
@@ -256,7 +229,7 @@ class _EdgeProperties(_Line):
 class _Edge(_Line):
     source: _Id
     target: _Id
-    edge_type: Annotated[str, _one_of(*RELATION_TYPES, CO_OCCURS)]
+    edge_type: _Type
     properties: _EdgeProperties = _EdgeProperties()
     evidence_chunk_ids: _Passages
 

@@ -1,307 +1,308 @@
-"""The graph in memory: columns of entities and relations, and an adjacency list.
+"""The graph in memory: NetworkX's MultiDiGraph, made from what was read of each passage.
 
-Entities and relations have numbers, in the order of their keys; records are created on request. So a graph of
-100,000 entities and 500,000 relations loads in a fraction of a second, and a traversal touches only what it visits.
+Mentions are one entity if their types and canonical names agree; CONCEPT, the type of what no paper shows a type of,
+gives way to the one that most mentions of the same name have. An acronym means its expansion: the one that its own
+paper states, else the one that most of the papers that state one agree on, else none. One step only, so no chain of
+aliases joins unrelated names. A key from an import is kept. A name that a user has split off is always an entity of its
+own. The order of passages does not matter.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ragscience.graph.graph_records import Entity, Relation, matched
+from ragscience.core.errors import NothingFound
+from ragscience.graph.graph_records import CO_OCCURS, Entity, Extracted, Relation, canonical, decoded, folded, matched
 
 if TYPE_CHECKING:
-    from networkx import MultiDiGraph
+    from networkx import MultiDiGraph, MultiGraph
 
-__all__ = ["KnowledgeGraph"]
+    from ragscience.library.store import Store
 
-FORMAT = "graph 1"
-_DIGEST_BYTES = 16
-_BETWEEN_NAMES = "\x1f"
+__all__ = [
+    "Gathered",
+    "KnowledgeGraph",
+    "Merge",
+    "Node",
+    "gather",
+    "list_merges",
+    "load_graph",
+    "merge",
+    "merge_again",
+    "relation_of",
+    "undo_merge",
+]
 
-Columns = Mapping[str, NDArray[np.generic]]
+AGREEMENT = 2 / 3
+"""Minimum share of the papers that state an expansion that must state the same one."""
+SUREST = 0.99
+"""Maximum confidence of a relation."""
 
 
 class KnowledgeGraph:
-    """Entities and relations, each with a number from 0; created by `of`, or by `load` from the bytes of `saved`."""
+    """Entities by key, and the relations between them."""
 
-    def __init__(self, columns: Columns) -> None:
-        """`columns` as `of` makes them."""
-        self._columns = columns
-        self._keys, self._labels = _Texts(columns, "key"), _Texts(columns, "label")
-        self._types, self._names = _Texts(columns, "type"), _Texts(columns, "names")
-        self._relation_names = _Texts(columns, "relation_name")
-        self.sources: NDArray[np.int32] = columns["source"].astype(np.int32, copy=False)
-        """Number of each relation's source, shape (relations,), int32."""
-        self.targets: NDArray[np.int32] = columns["target"].astype(np.int32, copy=False)
-        self.confidences: NDArray[np.float32] = columns["edge_confidence"].astype(np.float32, copy=False)
-        self.mentions: NDArray[np.int32] = columns["mentions"].astype(np.int32, copy=False)
-        """How often each entity is named, shape (entities,), int32."""
-        self._kinds = columns["relation"]
+    def __init__(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> None:
+        """From records in any order."""
+        from networkx import MultiDiGraph
 
-    @classmethod
-    def of(cls, entities: Sequence[Entity], relations: Sequence[Relation]) -> KnowledgeGraph:
-        """From records in any order; raises KeyError for a relation of an unknown entity."""
-        nodes = sorted(entities, key=lambda entity: entity.key)
-        number = {entity.key: index for index, entity in enumerate(nodes)}
-        edges = sorted(relations, key=lambda one: (one.source, one.target, one.relation))
-        kinds = sorted({one.relation for one in edges})
-        code = {name: index for index, name in enumerate(kinds)}
-        columns: dict[str, NDArray[np.generic]] = {
-            **_texts("key", [entity.key for entity in nodes]),
-            **_texts("label", [entity.label for entity in nodes]),
-            **_texts("type", [entity.entity_type for entity in nodes]),
-            **_texts("names", [_joined(entity.names) for entity in nodes]),
-            **_texts("relation_name", kinds),
-            **_texts("canonical", [_joined(_canonical_names(entity)) for entity in nodes]),
-            "mentions": np.array([entity.mentions for entity in nodes], np.int32),
-            "confidence": np.array([entity.confidence for entity in nodes], np.float32),
-            **_lists("chunks", [entity.chunk_ids for entity in nodes]),
-            "source": np.array([number[one.source] for one in edges], np.int32),
-            "target": np.array([number[one.target] for one in edges], np.int32),
-            "relation": np.array([code[one.relation] for one in edges], np.uint16),
-            "count": np.array([one.count for one in edges], np.int32),
-            "edge_confidence": np.array([one.confidence for one in edges], np.float32),
-            **_lists("evidence", [one.chunk_ids for one in edges]),
-        }
-        return cls(columns)
-
-    # On disk
-
-    def saved(self, state: str) -> bytes:
-        """The bytes of a cache file, which `load` reads if the state is the same."""
-        buffer = io.BytesIO()
-        told = np.frombuffer(f"{FORMAT}\n{state}".encode(), np.uint8)
-        np.savez(buffer, allow_pickle=False, told=told, **self._columns)
-        return _signed(buffer.getvalue())
-
-    @classmethod
-    def load(cls, path: Path, state: str) -> KnowledgeGraph | None:
-        """The graph saved for this state; None if it is missing, outdated or damaged."""
-        try:
-            content = path.read_bytes()
-        except OSError:
-            return None
-        if not _is_whole(content):
-            return None
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            if stored["told"].tobytes().decode() != f"{FORMAT}\n{state}":
-                return None
-            return cls({name: stored[name] for name in stored.files if name != "told"})
-
-    # Contents
+        self.network: MultiDiGraph[str] = MultiDiGraph()
+        """Entities' keys as nodes (attribute `entity`), an edge for each relation (its type as key, `record`)."""
+        for entity in sorted(entities, key=lambda one: one.key):
+            self.network.add_node(entity.key, entity=entity)
+        for one in sorted(relations, key=lambda one: (one.source, one.target, one.relation)):
+            self.network.add_edge(one.source, one.target, one.relation, record=one)
 
     def __len__(self) -> int:
         """Number of entities."""
-        return len(self._keys)
+        return len(self.network)
 
     @property
     def relation_count(self) -> int:
         """Number of relations."""
-        return len(self.sources)
+        return self.network.number_of_edges()
 
-    def entity(self, number: int) -> Entity:
-        """The record of an entity."""
-        columns = self._columns
-        return Entity(
-            self._keys[number],
-            self._labels[number],
-            self._types[number],
-            tuple(self._names[number].split(_BETWEEN_NAMES)),
-            int(columns["mentions"][number]),
-            round(float(columns["confidence"][number]), 6),
-            tuple(self.chunks_of(number).tolist()),
-        )
-
-    def relation(self, number: int) -> Relation:
-        """The record of a relation."""
-        return Relation(
-            self._keys[int(self.sources[number])],
-            self._keys[int(self.targets[number])],
-            self.kind(number),
-            int(self._columns["count"][number]),
-            round(float(self.confidences[number]), 6),
-            tuple(self.evidence_of(number).tolist()),
-        )
+    def entity(self, key: str) -> Entity:
+        """The record of an entity. Raises KeyError."""
+        found: Entity = self.network.nodes[key]["entity"]
+        return found
 
     def entities(self) -> Iterator[Entity]:
         """All, by key."""
-        return map(self.entity, range(len(self)))
+        return map(self.entity, self.network)
 
     def relations(self) -> Iterator[Relation]:
         """All, by source, target and relation."""
-        return map(self.relation, range(self.relation_count))
+        return (edge["record"] for _, _, edge in self.network.edges(data=True))
 
-    def label(self, number: int) -> str:
-        """The display name."""
-        return self._labels[number]
+    def around(self, key: str, *, stated_only: bool = False) -> list[Relation]:
+        """The relations of an entity, in either direction; `stated_only` without co-occurrences."""
+        ends = (self.network.succ[key].values(), self.network.pred[key].values())
+        found = [edge["record"] for side in ends for edges in side for edge in edges.values()]
+        return [one for one in found if one.relation != CO_OCCURS] if stated_only else found
 
-    def entity_type(self, number: int) -> str:
-        """Its type, as "METHOD"."""
-        return self._types[number]
+    def degree(self, key: str) -> int:
+        """The number of relations of an entity."""
+        return int(self.network.degree[key])
 
-    def kind(self, number: int) -> str:
-        """A relation's type, as "USES"."""
-        return self._relation_names[int(self._kinds[number])]
+    def label(self, key: str) -> str:
+        """The display name of an entity; its key if it is not in the graph."""
+        return self.entity(key).label if key in self.network else key
 
-    def are_kind(self, edges: NDArray[np.int64], kind: str) -> NDArray[np.bool_]:
-        """Which of these relations have this type, shape (len(edges),), bool."""
-        codes = [code for code, name in enumerate(self._relation_names) if name == kind]
-        return np.isin(self._kinds[edges], codes)
-
-    def chunks_of(self, number: int) -> NDArray[np.int64]:
-        """Ids of the passages that name an entity, ascending, int64."""
-        return _row(self._columns, "chunks", number)
-
-    def evidence_of(self, number: int) -> NDArray[np.int64]:
-        """Ids of the passages that state a relation, ascending, int64."""
-        return _row(self._columns, "evidence", number)
-
-    def number_of(self, key: str) -> int | None:
-        """The number of the entity with this key, or None."""
-        return self._numbers.get(key)
-
-    def by_name(self, name: str) -> tuple[int, ...]:
-        """Numbers of the entities with this name, ignoring hyphens, plural and case, ascending."""
+    def by_name(self, name: str) -> tuple[str, ...]:
+        """Keys of the entities with this name, ignoring hyphens, plural and case, sorted."""
         return self.names.get(matched(name), ())
 
     @cached_property
-    def names(self) -> dict[str, tuple[int, ...]]:
-        """Canonical names, each with the numbers of the entities that have it, ascending."""
-        found: dict[str, tuple[int, ...]] = {}
-        for number, names in enumerate(_Texts(self._columns, "canonical")):
-            for name in names.split(_BETWEEN_NAMES):
-                found[name] = (*found.get(name, ()), number)
-        return found
+    def both_ways(self) -> MultiGraph[str]:
+        """`network` without directions."""
+        return self.network.to_undirected(as_view=True)
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {key: number for number, key in enumerate(self._keys)}
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Canonical names, each with the keys of the entities that have it, sorted.
 
-    # Adjacency
-
-    @cached_property
-    def _beside(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """(start of each entity's edges, numbers of relations, of the entities at their other ends), both ways."""
-        ends = np.concatenate([self.sources, self.targets])
-        order = np.argsort(ends, kind="stable")
-        starts = np.searchsorted(ends[order], np.arange(len(self) + 1))
-        others = np.concatenate([self.targets, self.sources])[order]
-        return starts.astype(np.int64), order % max(self.relation_count, 1), others.astype(np.int64)
-
-    def edges_of(self, number: int) -> NDArray[np.int64]:
-        """Numbers of the relations of an entity, in either direction, int64."""
-        starts, edges, _ = self._beside
-        return edges[starts[number] : starts[number + 1]]
-
-    def around(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """One step from many entities at once: (entity, relation, entity at its other end), each int64, a row per edge.
-
-        In the order of `numbers`; a relation between two of them occurs twice, once from each side.
+        An entity's key is one of its names: an acronym's expansion may occur in no passage of the entity.
         """
-        starts, edges, others = self._beside
-        origins = numbers.astype(np.int64)
-        first = starts[origins]
-        count = starts[origins + 1] - first
-        places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
-        return np.repeat(origins, count), edges[places], others[places]
-
-    def degree(self, number: int) -> int:
-        """The degree of an entity."""
-        starts = self._beside[0]
-        return int(starts[number + 1] - starts[number])
-
-    def degrees(self) -> NDArray[np.int64]:
-        """The degree of each entity, shape (entities,), int64."""
-        return np.diff(self._beside[0])
-
-    def other_ends(self, number: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of the entities at the other ends of an entity's relations, int64."""
-        sources, targets = self.sources[edges].astype(np.int64), self.targets[edges].astype(np.int64)
-        return np.where(sources == number, targets, sources)
-
-    @cached_property
-    def networkx(self) -> MultiDiGraph[str]:
-        """The graph as a NetworkX graph: keys as nodes, an edge for each relation, its type as the edge's key."""
-        from networkx import MultiDiGraph
-
-        graph: MultiDiGraph[str] = MultiDiGraph()
-        columns, keys = self._columns, list(self._keys)
-        kinds = list(self._relation_names)
-        nodes = zip(
-            self._labels, self._types, columns["mentions"].tolist(), columns["confidence"].tolist(), strict=True
-        )
-        graph.add_nodes_from(
-            (key, {"label": label, "node_type": kind, "mentions": mentions, "confidence": round(sure, 6)})
-            for key, (label, kind, mentions, sure) in zip(keys, nodes, strict=True)
-        )
-        ends = zip(self.sources.tolist(), self.targets.tolist(), self._kinds.tolist(), strict=True)
-        told = zip(columns["count"].tolist(), self.confidences.tolist(), strict=True)
-        graph.add_edges_from(
-            (keys[source], keys[target], kinds[kind], {"count": count, "confidence": round(sure, 6)})  # type: ignore[misc]  # (u, v, key, data)
-            for (source, target, kind), (count, sure) in zip(ends, told, strict=True)
-        )
-        return graph
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for entity in self.entities():
+            for name in {matched(name) for name in (*entity.names, entity.key.partition(":")[2])} - {""}:
+                found[name].append(entity.key)
+        return {name: tuple(keys) for name, keys in found.items()}
 
 
-class _Texts:
-    """A column of texts: their UTF-8 bytes concatenated, and their offsets."""
+# Merging
 
-    def __init__(self, columns: Columns, name: str) -> None:
-        self._bytes = columns[f"{name}_bytes"].tobytes()
-        self._starts: list[int] = columns[f"{name}_starts"].tolist()
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self.__getitem__, range(len(self)))
-
-    def __getitem__(self, number: int) -> str:
-        return self._bytes[self._starts[number] : self._starts[number + 1]].decode()
+Passage = tuple[int, Extracted]
+"""(id of its paper, its extraction)."""
 
 
-def _signed(archive: bytes) -> bytes:
-    """The zip file with its own digest as its comment, whose length is its last two bytes."""
-    body = archive[:-2] + _DIGEST_BYTES.to_bytes(2, "little")
-    return body + hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+class Node:
+    """The evidence of all passages about an entity."""
+
+    def __init__(self, entity_type: str) -> None:
+        self.entity_type = entity_type
+        self.counts: dict[str, dict[int, int]] = {}
+        """Name: {passage: number of occurrences}."""
+        self.confidence = 0.0
+
+    def entity(self, key: str) -> Entity:
+        """The entity's record."""
+        totals = {name: sum(counts.values()) for name, counts in self.counts.items()}
+        label = min(totals, key=lambda name: (-totals[name], name))
+        chunks = tuple(sorted({chunk for counts in self.counts.values() for chunk in counts}))
+        confidence = round(self.confidence, 6)
+        return Entity(key, label, self.entity_type, tuple(sorted(totals)), sum(totals.values()), confidence, chunks)
 
 
-def _is_whole(content: bytes) -> bool:
-    body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
-    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() == digest
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All evidence of passages, by entity and by relation, unordered."""
+
+    nodes: dict[str, Node]
+    edges: dict[tuple[str, str, str], dict[int, float]]
+    """(source, target, relation): {passage: confidence}."""
 
 
-def _canonical_names(entity: Entity) -> list[str]:
-    """Canonical names from its names and its key: an acronym's expansion may occur in no passage of the entity."""
-    return sorted({matched(name) for name in (*entity.names, entity.key.partition(":")[2])} - {""})
+def merge(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> KnowledgeGraph:
+    """The graph of these passages; a passage may come more than once, read by several extractors.
+
+    A name whose `folded` form is in `apart` is an entity of its own. A relation of an entity with itself is dropped.
+    """
+    found = gather(passages, apart)
+    return KnowledgeGraph(
+        (node.entity(key) for key, node in found.nodes.items()), (relation_of(*edge) for edge in found.edges.items())
+    )
 
 
-def _joined(names: Sequence[str]) -> str:
-    return _BETWEEN_NAMES.join(name.replace(_BETWEEN_NAMES, " ") for name in names)
+def gather(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> Gathered:
+    """The evidence that `merge` turns into records, passage by passage."""
+    kept = list(passages)
+    meaning = _Meaning(kept, apart)
+    nodes: dict[str, Node] = {}
+    edges: dict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
+    for paper, found in kept:
+        for mention in found.mentions:
+            key = meaning.key(paper, mention.name, mention.entity_type, mention.key)
+            is_typed = mention.key or mention.entity_type != "CONCEPT"
+            kind = mention.entity_type if is_typed else key.partition(":")[0]
+            node = nodes.get(key) or nodes.setdefault(key, Node(kind))
+            counts = node.counts.setdefault(mention.name, {})
+            counts[found.chunk_id] = max(counts.get(found.chunk_id, 0), mention.count)
+            node.confidence = max(node.confidence, mention.confidence)
+    for paper, found in kept:
+        for triple in found.triples:
+            source = meaning.key(paper, triple.subject, triple.subject_type, triple.subject_key)
+            target = meaning.key(paper, triple.object, triple.object_type, triple.object_key)
+            if source != target and source in nodes and target in nodes:
+                evidence = edges[source, target, triple.relation]
+                evidence[found.chunk_id] = max(evidence.get(found.chunk_id, 0.0), triple.confidence)
+    return Gathered(nodes, dict(edges))
 
 
-def _texts(name: str, texts: Sequence[str]) -> dict[str, NDArray[np.generic]]:
-    encoded = [text.encode("utf-8", "replace") for text in texts]
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in encoded], dtype=np.int64)]).astype(np.int64)
-    return {f"{name}_bytes": np.frombuffer(b"".join(encoded), np.uint8), f"{name}_starts": starts}
+def relation_of(edge: tuple[str, str, str], evidence: Mapping[int, float]) -> Relation:
+    """The record of an edge.
+
+    Its confidence is 1 - the product of (1 - confidence) over its passages (noisy or), at most SUREST. The factors are
+    sorted: a rounded product depends on their order, and passages that leave and come back have other ids.
+    """
+    doubt = math.prod(sorted(1.0 - min(each, 1.0) for each in evidence.values()))
+    return Relation(*edge, len(evidence), round(min(1.0 - doubt, SUREST), 6), tuple(sorted(evidence)))
 
 
-def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, NDArray[np.generic]]:
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)]).astype(np.int64)
-    flat = np.fromiter((value for each in lists for value in each), np.int64, int(starts[-1]))
-    return {f"{name}_ids": flat, f"{name}_starts": starts}
+class _Meaning:
+    """The meaning of a name in a paper."""
+
+    def __init__(self, passages: Sequence[Passage], apart: frozenset[str]) -> None:
+        self._apart = apart
+        votes: dict[int, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        for paper, found in passages:
+            for short, long in found.aliases:
+                shortened, meant = canonical(short), canonical(long)
+                if shortened and meant and shortened != meant:
+                    votes[paper][shortened][meant] += 1
+        self._own = {paper: {short: _most(longs) for short, longs in stated.items()} for paper, stated in votes.items()}
+        stated: dict[str, Counter[str]] = defaultdict(Counter)
+        for meanings in self._own.values():
+            for short, long in meanings.items():
+                stated[short][long] += 1
+        self._common = {
+            short: _most(longs) for short, longs in stated.items() if longs[_most(longs)] >= AGREEMENT * longs.total()
+        }
+        self._forms: dict[str, tuple[str, str]] = {}
+        typed: dict[str, Counter[str]] = defaultdict(Counter)
+        for paper, found in passages:
+            for mention in found.mentions:
+                if mention.entity_type != "CONCEPT" and not mention.key:
+                    typed[self._name(paper, mention.name)][mention.entity_type] += mention.count
+        self._types = {name: _most(types) for name, types in typed.items()}
+
+    def key(self, paper: int, name: str, entity_type: str, given: str) -> str:
+        """The key of the entity that the name means; `given` if an import sets it."""
+        meant = self._name(paper, name)
+        if given and meant[:1] != '"':
+            return given
+        return f"{self._types.get(meant, entity_type) if entity_type == 'CONCEPT' else entity_type}:{meant}"
+
+    def _name(self, paper: int, name: str) -> str:
+        """The canonical name that is meant; in quotation marks, which canonical names have not, if it was split off."""
+        forms = self._forms.get(name)
+        if forms is None:
+            forms = self._forms[name] = (folded(name), matched(name))
+        as_it_is, own = forms
+        if as_it_is in self._apart:
+            return f'"{as_it_is}"'
+        return self._own.get(paper, {}).get(own) or self._common.get(own) or own
 
 
-def _row(columns: Columns, name: str, number: int) -> NDArray[np.int64]:
-    starts = columns[f"{name}_starts"]
-    ids: NDArray[np.int64] = columns[f"{name}_ids"][int(starts[number]) : int(starts[number + 1])].astype(np.int64)
-    return ids
+def _most(counts: Counter[str]) -> str:
+    return min(counts, key=lambda name: (-counts[name], name))
+
+
+def load_graph(library: Store) -> KnowledgeGraph:
+    """The graph from the library's rows; empty if there are none. Raises RagScienceError for an unreadable row."""
+    with library.snapshot():
+        rows, apart = library.graph.rows(), library.graph.apart()
+    return merge(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
+
+
+# Names that were merged
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """An entity with more than one name, ignoring case and spaces."""
+
+    label: str
+    entity_type: str
+    names: tuple[str, ...]
+    """All of them as written in the papers, sorted."""
+
+
+def list_merges(library: Store) -> list[Merge]:
+    """All entities that have more than one name, by label and type."""
+    found = [
+        Merge(entity.label, entity.entity_type, entity.names)
+        for entity in load_graph(library).entities()
+        if len({folded(name) for name in entity.names}) > 1
+    ]
+    return sorted(found, key=lambda merge: (folded(merge.label), merge.label, merge.entity_type))
+
+
+def undo_merge(library: Store, name: str) -> str:
+    """Make this name an entity of its own, in each of its types; returns the folded name.
+
+    Doing it twice is harmless. Raises NothingFound where no merged entity has the name.
+    """
+    wanted = folded(name)
+    if wanted not in library.graph.apart():
+        known = {folded(each) for one in list_merges(library) for each in one.names}
+        _require(wanted, known, f"No merged entity has the name {name!r}.", "--merges` lists what was merged.")
+        library.graph.set_apart([wanted])
+    return wanted
+
+
+def merge_again(library: Store, name: str) -> str:
+    """Undo the split of a name; returns the folded name.
+
+    Raises NothingFound for a name that was not split off.
+    """
+    wanted = folded(name)
+    _require(wanted, library.graph.apart(), f"{name!r} was not taken out of a merge.", "--merges` lists the merges.")
+    library.graph.set_apart([wanted], merge_again=True)
+    return wanted
+
+
+def _require(wanted: str, known: Iterable[str], message: str, fix: str) -> None:
+    import difflib
+
+    names = sorted(known)
+    if wanted not in names:
+        near = difflib.get_close_matches(wanted, names, 3, 0.5)
+        offered = f" Near to it: {', '.join(near)}." if near else ""
+        raise NothingFound(f"{message}{offered}", f"`python ingest.py graph {fix}")

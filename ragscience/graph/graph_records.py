@@ -1,19 +1,22 @@
 """The records of the graph: mentions and triples of one passage, entities and relations of all, and name forms.
 
-Two mentions are one entity only if their types and canonical names agree.
+Two mentions are one entity only if their types and canonical names agree. Types are open: any word can be one.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ragscience.core.errors import RagScienceError
+from ragscience.core.serialization import from_json, to_json
 
 __all__ = [
     "CO_OCCURS",
     "ENTITY_TYPES",
     "LONGEST_NAME",
-    "OPTIONAL_TYPES",
     "RELATION_TYPES",
     "Entity",
     "Extracted",
@@ -23,15 +26,16 @@ __all__ = [
     "Triple",
     "canonical",
     "clean",
+    "decoded",
+    "encoded",
     "folded",
     "matched",
 ]
 
 ENTITY_TYPES = ("CONCEPT", "METHOD", "ALGORITHM", "DATASET", "METRIC")
-"""The types that are always extracted."""
-OPTIONAL_TYPES = ("PERSON", "ORGANISATION", "TASK")
-"""The types that are extracted on request."""
+"""The types that are extracted where no others are named (the graph guide)."""
 RELATION_TYPES = ("USES", "IMPROVES", "COMPARES_TO", "BASED_ON", "APPLIES_TO", "EVALUATED_ON", "PART_OF")
+"""The relations that a language model is asked for; an import may have any."""
 CO_OCCURS = "CO_OCCURS"
 """Co-occurrence in a sentence without a stated relation: weak, and a type of its own."""
 
@@ -59,7 +63,7 @@ class Triple:
     """A mention's name, and its type."""
     subject_type: str
     relation: str
-    """One of RELATION_TYPES, or CO_OCCURS."""
+    """A word like those of RELATION_TYPES, or CO_OCCURS."""
     object: str
     object_type: str
     confidence: float
@@ -113,6 +117,10 @@ class Relation:
     chunk_ids: tuple[int, ...]
     """The evidence, ascending."""
 
+    def other_end(self, key: str) -> str:
+        """The key of the entity at the other end."""
+        return self.target if key == self.source else self.source
+
 
 @dataclass(frozen=True, slots=True)
 class GraphPath:
@@ -124,6 +132,25 @@ class GraphPath:
     score: float
 
 
+# In the library
+
+
+def encoded(found: Extracted) -> str:
+    """One line of JSON; the same for the same content."""
+    return to_json(found)
+
+
+def decoded(chunk_id: int, text: str) -> Extracted:
+    """The inverse of `encoded`. Raises RagScienceError for invalid text."""
+    try:
+        return replace(from_json(Extracted, text), chunk_id=chunk_id)
+    except ValueError as error:
+        raise RagScienceError(
+            f"What the graph knows of passage {chunk_id} cannot be read.",
+            "`python ingest.py graph --again` reads all passages again.",
+        ) from error
+
+
 # Names
 
 LONGEST_NAME = 80
@@ -131,30 +158,27 @@ LONGEST_NAME = 80
 
 _DASHES = re.compile(r"[\u2010-\u2015\u2212_/-]+")
 _QUOTES = re.compile(r"[\"'`\u2018\u2019\u201c\u201d]")
-_BLANKS = re.compile(r"\s+")
 _BEFORE_A_NUMBER = re.compile(r"(?<=[^\W\d]) (?=\d)")
 _EDGES = " \t.,;:()[]{}\"'`“”‘’*"
-_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-_NO_PLURAL = ("ss", "us", "is", "as", "os")
 _IRREGULAR = {
-    **{f"{word}s": word for word in ("gpu", "cpu", "tpu", "gru", "relu", "api", "area", "formula", "lemma", "schema")},
-    **{f"{word}s": word for word in ("cache", "camera", "idea", "movie", "photo", "ratio", "scenario", "video")},
-    **{word: word for word in ("news", "series", "species")},
     "analyses": "analysis",
     "biases": "bias",
     "corpora": "corpus",
     "hypotheses": "hypothesis",
     "indices": "index",
     "matrices": "matrix",
+    "news": "news",
+    "series": "series",
+    "species": "species",
     "vertices": "vertex",
 }
 
 
 def clean(name: str) -> str:
     """The name on one line, without surrounding spaces and punctuation; a bracket that belongs to it stays."""
-    whole = _BLANKS.sub(" ", unicodedata.normalize("NFKC", name))
+    whole = " ".join(unicodedata.normalize("NFKC", name).split())
     kept = whole.strip(_EDGES)
-    for opening, closing in _BRACKETS:
+    for opening, closing in ("()", "[]", "{}"):
         still_open = kept.count(opening) - kept.count(closing)
         if still_open == 1 and f"{kept}{closing}" in whole:
             kept += closing
@@ -169,6 +193,7 @@ def folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", lowered).casefold().split())
 
 
+@lru_cache(maxsize=1 << 15)
 def canonical(name: str) -> str:
     """The form by which mentions are merged; empty for a name of quotation marks and hyphens alone.
 
@@ -187,13 +212,13 @@ def matched(name: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """The singular of an English plural, by its ending; a word of up to 3 letters is unchanged."""
+    """The singular of an English plural, by its ending; a word of up to 3 letters is unchanged but for "GPUs"."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if len(word) <= 3 or not word.endswith("s") or word.endswith(_NO_PLURAL):
-        return word
+    if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is", "as", "os")):
+        return word[:-1] if word in ("gpus", "cpus", "tpus", "grus", "relus", "apis") else word
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes")) and word != "caches":
         return word[:-2]
     return word[:-1]

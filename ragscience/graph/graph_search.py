@@ -9,137 +9,140 @@ beginning. A path's vector is the mean of its triples' vectors, so that each tri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Found, FoundPath, Profile
 from ragscience.core.tokenizing import tokenize
 from ragscience.graph.entity_linking import Named, candidates_said, link
-from ragscience.graph.graph_records import CO_OCCURS, GraphPath
-from ragscience.graph.traversal import (
-    Walk,
-    damping,
-    edge_strengths,
-    passage_scores,
-    related_concepts,
-    related_passages,
-    walk,
-)
+from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
+from ragscience.graph.traversal import Walk, damping, passage_scores, steps_of, strength, walk
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.graph.graph_model import KnowledgeGraph
+    from ragscience.library.store import Store
     from ragscience.models.model_protocols import ChatModel, Embedder
 
-__all__ = [
-    "MOST_EMBEDDED",
-    "GraphSearch",
-    "Trail",
-    "Vectors",
-    "best_trails",
-    "by_words",
-    "graph_path",
-    "trail_scores",
-    "triple_text",
-]
+__all__ = ["MOST_CONCEPTS", "MOST_EMBEDDED", "GraphSearch", "Vectors", "best_paths", "by_words", "path_scores"]
 
+HOPS = 2
+"""Steps from a question's entities: the graph guide's depth."""
 BEAM = 8
 """Beam width: paths that continue from step to step."""
-CONTINUATIONS = 32
-"""Maximum continuations of a path: the strongest relations."""
-FEWEST = 4
-"""Minimum continuations of a path, however many paths there are."""
+CONTINUATIONS, FEWEST = 32, 4
+"""Maximum continuations of a path, the strongest relations; and their minimum, however many paths there are."""
 MOST_EMBEDDED = 96
 """Maximum triples embedded for one question."""
 DIVERSITY = 8
 """The n-th continuation of one path, from 0, counts exp(-min(n, DIVERSITY) / DIVERSITY) of its score."""
-MOST_TRAILS = 8
+MOST_PATHS = 8
 """Maximum paths returned."""
+MOST_CONCEPTS = 10
+"""Maximum names near a question, for the prompt."""
+MOST_PASSAGES = 60
+"""Passages that the graph returns for a question, for each of its two scores."""
+MOST_KEPT = 20_000
+"""Vectors of triples cached from question to question."""
+LINKING_SECONDS = 20.0
+"""Timeout for a model to find the names in a question; then its words are looked up."""
 
 Vectors = Callable[[Sequence[str]], NDArray[np.float32]]
 """Embeds texts: unit rows, shape (len(texts), dimension), float32."""
+Cache = dict[str, NDArray[np.float32]]
+"""The vectors of triples, by their text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """A partial path: relations (numbers) from a seed, and its current end."""
-
-    edges: tuple[int, ...]
-    entities: tuple[int, ...]
-    """The entities on the path, one more than relations; none occurs twice."""
-    score: float
-    """Cosine of the question and the mean of the triples, -1 to 1."""
-
-
-def best_trails(
+def best_paths(
     graph: KnowledgeGraph,
-    seeds: Sequence[int],
+    seeds: Sequence[str],
     question: NDArray[np.float32],
     vectors: Vectors,
     *,
-    hops: int,
-    cache: dict[int, NDArray[np.float32]],
-) -> tuple[Trail, ...]:
-    """The at most MOST_TRAILS best paths of 1 to `hops` relations from the seeds, best first.
+    hops: int = HOPS,
+    cache: Cache,
+) -> tuple[GraphPath, ...]:
+    """The at most MOST_PATHS best paths of 1 to `hops` relations from the seeds (keys), best first.
 
-    `question` is a unit vector. At most MOST_EMBEDDED triples go through `vectors`, in one call per step; `cache`
-    keeps their vectors by relation. Of paths over the same relations the first is kept.
+    `question` is a unit vector, a path's score its cosine with the mean of the triples. At most MOST_EMBEDDED triples
+    go through `vectors`, in one call per step. Of paths over the same relations the first is kept, and one whose
+    relations a better one has too is left out.
     """
-    beam = [Trail((), (number,), 0.0) for number in seeds]
-    found: dict[frozenset[int], Trail] = {}
+    beam = [GraphPath((key,), (), 0.0) for key in seeds]
+    found: dict[frozenset[Relation], GraphPath] = {}
     room = MOST_EMBEDDED // max(hops, 1)
     for _ in range(hops):
         each = min(max(room // max(len(beam), 1), FEWEST), CONTINUATIONS)
-        ahead = [(trail, edge, other) for trail in beam for edge, other in _continuations(graph, trail, seeds, each)]
-        new = list(dict.fromkeys(edge for _, edge, _ in ahead if edge not in cache))[:room]
+        ahead = [(path, _continuations(graph, path, seeds, each)) for path in beam]
+        texts = dict.fromkeys(triple_text(graph, relation) for _, longer in ahead for relation in longer)
+        new = [text for text in texts if text not in cache][:room]
         if new:
-            cache.update(zip(new, vectors([triple_text(graph, edge) for edge in new]), strict=True))
-        ranked: list[tuple[float, Trail]] = []
-        for trail in beam:
-            longer = [
-                Trail((*trail.edges, edge), (*trail.entities, other), _score((*trail.edges, edge), question, cache))
-                for beginning, edge, other in ahead
-                if beginning is trail and edge in cache
-            ]
-            longer.sort(key=lambda one: (-one.score, one.edges))
-            ranked += [(one.score * _diversity(n), one) for n, one in enumerate(longer)]
-        ranked.sort(key=lambda pair: (-pair[0], pair[1].edges))
-        for _, trail in ranked:
-            found.setdefault(frozenset(trail.edges), trail)
-        beam = [trail for _, trail in ranked[:BEAM]]
-    return _varied(sorted(found.values(), key=lambda one: (-one.score, len(one.edges), one.edges)))
+            cache.update(zip(new, vectors(new), strict=True))
+        ranked: list[tuple[float, GraphPath]] = []
+        for path, relations in ahead:
+            longer = [_longer(graph, path, one, question, cache) for one in relations]
+            known = sorted((one for one in longer if one), key=lambda one: -one.score)
+            ranked += [(one.score * math.exp(-min(n, DIVERSITY) / DIVERSITY), one) for n, one in enumerate(known)]
+        ranked.sort(key=lambda pair: -pair[0])
+        for _, path in ranked:
+            found.setdefault(frozenset(path.relations), path)
+        beam = [path for _, path in ranked[:BEAM]]
+    kept: list[GraphPath] = []
+    for path in sorted(found.values(), key=lambda one: (-one.score, len(one.relations))):
+        if len(kept) < MOST_PATHS and not any(set(path.relations) <= set(better.relations) for better in kept):
+            kept.append(path)
+    return tuple(kept)
 
 
-def trail_scores(graph: KnowledgeGraph, trails: Sequence[Trail]) -> dict[int, float]:
+def _continuations(graph: KnowledgeGraph, path: GraphPath, seeds: Sequence[str], most: int) -> list[Relation]:
+    """The strongest relations to entities that are not on the path.
+
+    Those to another seed come first: what connects two entities of the question is what it asks for. Hubs are
+    penalised: they are neighbours of everything, and tell little.
+    """
+    end = path.keys[-1]
+    ahead = {one: one.other_end(end) for one in graph.around(end) if one.other_end(end) not in path.keys}
+    order = sorted(ahead, key=lambda one: -(strength(one) * damping(graph, ahead[one]) + (ahead[one] in seeds)))
+    return order[:most]
+
+
+def _longer(
+    graph: KnowledgeGraph, path: GraphPath, relation: Relation, question: NDArray[np.float32], cache: Cache
+) -> GraphPath | None:
+    """The path with one relation more; None where a triple has no vector."""
+    relations = (*path.relations, relation)
+    known = [cache.get(triple_text(graph, one)) for one in relations]
+    rows = [row for row in known if row is not None]
+    if len(rows) < len(relations):
+        return None
+    mean = np.sum(rows, axis=0)
+    length = float(np.linalg.norm(mean))
+    score = float(mean @ question) / length if length > 0 else 0.0
+    return GraphPath((*path.keys, relation.other_end(path.keys[-1])), relations, round(score, 6))
+
+
+def path_scores(paths: Iterable[GraphPath]) -> dict[int, float]:
     """Ids of passages that are evidence of a path, the best first, each with its best path's score, over 0 to 1.
 
     The score is the cosine, unscaled: if no path fits the question, none of their passages is promoted.
     """
     scores: dict[int, float] = {}
-    for trail in trails:
-        for edge in trail.edges if trail.score > 0 else ():
-            for chunk_id in graph.evidence_of(edge).tolist():
-                scores[chunk_id] = max(scores.get(chunk_id, 0.0), min(1.0, trail.score))
+    for path in paths:
+        for chunk_id in (chunk for relation in path.relations for chunk in relation.chunk_ids):
+            if path.score > 0:
+                scores[chunk_id] = max(scores.get(chunk_id, 0.0), min(1.0, path.score))
     return {key: scores[key] for key in sorted(scores, key=lambda key: (-scores[key], key))}
 
 
-def graph_path(graph: KnowledgeGraph, trail: Trail) -> GraphPath:
-    """The path as a record."""
-    keys = tuple(graph.entity(number).key for number in trail.entities)
-    return GraphPath(keys, tuple(graph.relation(edge) for edge in trail.edges), round(trail.score, 6))
-
-
-def triple_text(graph: KnowledgeGraph, edge: int) -> str:
+def triple_text(graph: KnowledgeGraph, relation: Relation) -> str:
     """A relation as words: "Tesla has founder Elon Musk"; two names joined by "and" for a co-occurrence."""
-    kind = graph.kind(edge)
-    says = "and" if kind == CO_OCCURS else kind.replace("_", " ").casefold()
-    return f"{graph.label(int(graph.sources[edge]))} {says} {graph.label(int(graph.targets[edge]))}"
+    says = "and" if relation.relation == CO_OCCURS else relation.relation.replace("_", " ").casefold()
+    return f"{graph.label(relation.source)} {says} {graph.label(relation.target)}"
 
 
 def by_words(question: str) -> tuple[NDArray[np.float32], Vectors]:
@@ -158,61 +161,46 @@ def by_words(question: str) -> tuple[NDArray[np.float32], Vectors]:
     return np.full(width, 1.0 / math.sqrt(width), dtype=np.float32), vectors
 
 
-def _continuations(graph: KnowledgeGraph, trail: Trail, seeds: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """(relation, entity at its other end) of the strongest relations to entities that are not on the path.
-
-    Those to another seed come first: what connects two entities of the question is what it asks for.
-    """
-    _, edges, others = graph.around(np.array([trail.entities[-1]], dtype=np.int64))
-    # Penalise hubs: they are neighbours of everything, and tell little.
-    strengths = edge_strengths(graph, edges) * damping(graph, others) + np.isin(others, list(seeds))
-    ahead: dict[int, int] = {}
-    for at in np.argsort(-strengths, kind="stable").tolist():
-        other = int(others[at])
-        if other not in trail.entities:
-            ahead.setdefault(int(edges[at]), other)
-        if len(ahead) >= most:
-            break
-    return list(ahead.items())
-
-
-def _score(edges: tuple[int, ...], question: NDArray[np.float32], cache: Mapping[int, NDArray[np.float32]]) -> float:
-    mean = np.sum([cache[edge] for edge in edges], axis=0)
-    length = float(np.linalg.norm(mean))
-    return float(mean @ question) / length if length > 0 else 0.0
-
-
-def _diversity(n: int) -> float:
-    return math.exp(-min(n, DIVERSITY) / DIVERSITY)
-
-
-def _varied(trails: Sequence[Trail]) -> tuple[Trail, ...]:
-    """The best paths; one whose relations a better one has too is redundant and left out."""
-    kept: list[Trail] = []
-    for trail in trails:
-        edges = set(trail.edges)
-        if not any(edges <= set(better.edges) for better in kept):
-            kept.append(trail)
-        if len(kept) >= MOST_TRAILS:
-            break
-    return tuple(kept)
-
-
-MOST_PASSAGES = 60
-"""Passages that the graph returns for a question, for each of its two scores."""
-MOST_KEPT = 20_000
-"""Vectors of triples cached from question to question."""
-LINKING_SECONDS = 20.0
-"""Timeout for a model to find the names in a question; then its words are looked up."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Results:
-    """The cached results of a question."""
+    """What is found for one question, each part when it is first wanted."""
 
-    seeds: tuple[Named, ...]
-    walked: Walk
-    trails: tuple[Trail, ...] | None = None
+    search: GraphSearch
+    question: str
+
+    @cached_property
+    def seeds(self) -> tuple[Named, ...]:
+        return link(self.question, self.search.graph, types=self.search.types, candidates=self._candidates())
+
+    @cached_property
+    def walked(self) -> Walk:
+        weights = {one.key: one.weight for one in self.seeds}
+        return walk(self.search.graph, weights, hops=HOPS, types=self.search.types)
+
+    @cached_property
+    def paths(self) -> tuple[GraphPath, ...]:
+        search = self.search
+        if search.embedder is None:
+            vector, vectors = by_words(self.question)
+            cache: Cache = {}
+        else:
+            vector, vectors, cache = (
+                search.embedder.embed_query(self.question),
+                search.embedder.embed_documents,
+                search.triples,
+            )
+            if len(cache) > MOST_KEPT:
+                cache.clear()
+        return best_paths(search.graph, [one.key for one in self.seeds], vector, vectors, cache=cache)
+
+    def _candidates(self) -> list[str] | None:
+        if self.search.llm is None:
+            return None
+        try:
+            return candidates_said(self.question, self.search.llm, seconds=LINKING_SECONDS)
+        except ModelProblem as problem:
+            self.search.warning(str(problem))
+            return None
 
 
 class GraphSearch:
@@ -224,8 +212,7 @@ class GraphSearch:
         *,
         embedder: Embedder | None,
         passages: int,
-        hops: int,
-        types: Sequence[str],
+        types: Iterable[str],
         warning: Callable[[str], None],
     ) -> None:
         """`passages` is how many the library has; `types` are the entity types to use (none: all).
@@ -233,16 +220,15 @@ class GraphSearch:
         Without an embedder paths are compared with the question by its words.
         """
         self.graph = graph
-        self._embedder = embedder
-        self._passages = passages
-        self._hops = hops
-        self._types = frozenset(types)
-        self._warning = warning
-        self._results: dict[str, _Results] = {}
-        self.triples: dict[int, NDArray[np.float32]] = {}
-        """Vectors of triples by relation number; may be shared between questions."""
+        self.embedder = embedder
+        self.types = frozenset(types)
+        self.warning = warning
+        self.triples: Cache = {}
+        """Vectors of triples; may be shared between questions."""
         self.llm: ChatModel | None = None
         """Finds the names in a question, if set; else the question's words are looked up."""
+        self._passages = passages
+        self._results: dict[str, _Results] = {}
 
     @property
     def sources(self) -> Mapping[str, Callable[[str], Mapping[int, float]]]:
@@ -255,54 +241,41 @@ class GraphSearch:
 
     def graph_scores(self, question: str) -> dict[int, float]:
         """Passages near the question's entities, 0 to 1."""
-        walked = self._of(question).walked
-        return passage_scores(self.graph, walked, passages=self._passages, most=MOST_PASSAGES)
+        return passage_scores(self.graph, self._of(question).walked, passages=self._passages, most=MOST_PASSAGES)
 
     def gear_scores(self, question: str) -> dict[int, float]:
         """Passages on the paths that fit the question best, 0 to 1. Raises ModelProblem where the embedder fails."""
-        scores = trail_scores(self.graph, self._trails(question))
-        return dict(list(scores.items())[:MOST_PASSAGES])
+        return dict(list(path_scores(self.paths(question)).items())[:MOST_PASSAGES])
 
     def paths(self, question: str) -> tuple[GraphPath, ...]:
         """Those paths, best first. Raises ModelProblem where the embedder fails."""
-        return tuple(graph_path(self.graph, trail) for trail in self._trails(question))
+        return self._of(question).paths
 
     def concepts(self, question: str) -> tuple[str, ...]:
-        """Names near the question, for the prompt (the graph guide)."""
-        return related_concepts(self.graph, self._of(question).walked)
+        """Names of at most MOST_CONCEPTS entities: those that the question names, then their neighbours, best first."""
+        labels: dict[str, str] = {}
+        for key, depth in self._of(question).walked.depths.items():
+            if depth < 2 and len(labels) < MOST_CONCEPTS:
+                label = " ".join(self.graph.label(key).split())
+                labels.setdefault(folded(label), label)
+        return tuple(labels.values())
 
-    def passages(self, question: str) -> set[int]:
-        """Ids of all passages that mention any related entity; empty if the question names no entity."""
-        return related_passages(self.graph, self._of(question).walked)
+    def papers(self, question: str, library: Store) -> tuple[int, ...]:
+        """Ids of the papers that mention any related entity; empty if the question names no entity."""
+        chunks = {chunk for key in self._of(question).walked.depths for chunk in self.graph.entity(key).chunk_ids}
+        return tuple(sorted({chunk.paper_id for chunk in library.chunks(sorted(chunks))}))
+
+    def described(self, found: Found, library: Store, profile: Profile) -> Found:
+        """What was found with the names near the question and, where the profile weighs them, its best paths."""
+        concepts = self.concepts(found.question)
+        if "gear" not in dict(profile.more_weights):
+            return replace(found, concepts=concepts)
+        try:
+            paths = self.paths(found.question)
+        except ModelProblem:  # the search has warned of it
+            paths = ()
+        steps = (FoundPath(steps_of(path.relations, self.graph, library), path.score) for path in paths)
+        return replace(found, concepts=concepts, paths=tuple(steps))
 
     def _of(self, question: str) -> _Results:
-        if question not in self._results:
-            seeds = link(question, self.graph, types=self._types, candidates=self._candidates(question))
-            walked = walk(self.graph, [(one.number, one.weight) for one in seeds], hops=self._hops, types=self._types)
-            self._results[question] = _Results(seeds, walked)
-        return self._results[question]
-
-    def _candidates(self, question: str) -> list[str] | None:
-        if self.llm is None:
-            return None
-        try:
-            return candidates_said(question, self.llm, seconds=LINKING_SECONDS)
-        except ModelProblem as problem:
-            self._warning(str(problem))
-            return None
-
-    def _trails(self, question: str) -> tuple[Trail, ...]:
-        results = self._of(question)
-        if results.trails is None:
-            vector, vectors, cache = self._vectors(question)
-            seeds = [one.number for one in results.seeds]
-            trails = best_trails(self.graph, seeds, vector, vectors, hops=self._hops, cache=cache)
-            results = self._results[question] = _Results(results.seeds, results.walked, trails)
-        return results.trails or ()
-
-    def _vectors(self, question: str) -> tuple[NDArray[np.float32], Vectors, dict[int, NDArray[np.float32]]]:
-        if self._embedder is None:
-            return *by_words(question), {}
-        if len(self.triples) > MOST_KEPT:
-            self.triples.clear()
-        return self._embedder.embed_query(question), self._embedder.embed_documents, self.triples
+        return self._results.setdefault(question, _Results(self, question))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,16 +27,14 @@ VERSION = "1"
 """Version of the prompt and of the stored format."""
 CONFIDENCE = 0.7
 """Confidence of what a model states and the passage names."""
-MOST_ENTITIES = 40
-MOST_RELATIONS = 60
+MOST_ENTITIES, MOST_RELATIONS = 40, 60
 """Maximum items of one reply: the rest is left out."""
 LONGEST_PASSAGE = 12_000
 """Characters of a passage in the prompt."""
-_SPELLINGS = {"ORGANIZATION": "ORGANISATION", "EVALUATED ON": "EVALUATED_ON", "DATA SET": "DATASET"}
 
 _BETWEEN = re.compile(r"[\s\-\u2010-\u2015\u2212_/]+")
 """What may be between the words of a name."""
-
+_SPELLINGS = {"ORGANIZATION": "ORGANISATION", "DATA_SET": "DATASET"}
 _RULES = """\
 You read a passage of a scientific paper and list what it names. Reply with JSON alone.
 "entities": each has a "name", exactly as it is written in the passage, and a "type", one of {types}.
@@ -63,6 +61,14 @@ class Asked:
     """Rejected entities and relations of the reply."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    entities: list[tuple[str, ...]]
+    """(name, type)."""
+    relations: list[tuple[str, ...]]
+    """(source, relation, target)."""
+
+
 def ask_for(
     llm: ChatModel,
     passages: Sequence[StoredChunk],
@@ -86,87 +92,61 @@ def ask_for(
     )
     if result.value is None:
         return Asked((), result.failure, result.problem)
-    entities, relations = result.value
-    found = [_kept(chunk, entities, relations, frozenset(types)) for chunk in passages]
+    reply = result.value
+    found = [_kept(chunk, reply, types) for chunk in passages]
     kept = {(m.name.casefold(), m.entity_type) for each in found for m in each.mentions}
     triples = {(t.subject.casefold(), t.relation, t.object.casefold()) for each in found for t in each.triples}
-    dropped = max(0, len(entities) + len(relations) - len(kept) - len(triples))
-    return Asked(tuple(found), dropped=dropped)
+    return Asked(tuple(found), dropped=max(0, len(reply.entities) + len(reply.relations) - len(kept) - len(triples)))
 
 
 def _schema(types: Sequence[str]) -> Mapping[str, Any]:
     name = {"type": "string", "maxLength": LONGEST_NAME}
 
-    def listed(fields: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    def listed(most: int, **fields: Any) -> Mapping[str, Any]:
         item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
         return {"type": "array", "items": item, "maxItems": most}
 
-    relation = {"source": name, "relation": {"type": "string", "enum": list(RELATION_TYPES)}, "target": name}
-    return {
-        "type": "object",
-        "properties": {
-            "entities": listed({"name": name, "type": {"type": "string", "enum": list(types)}}, MOST_ENTITIES),
-            "relations": listed(relation, MOST_RELATIONS),
-        },
-        "required": ["entities", "relations"],
+    relation = {"type": "string", "enum": list(RELATION_TYPES)}
+    lists = {
+        "entities": listed(MOST_ENTITIES, name=name, type={"type": "string", "enum": list(types)}),
+        "relations": listed(MOST_RELATIONS, source=name, relation=relation, target=name),
     }
+    return {"type": "object", "properties": lists, "required": list(lists)}
 
 
-_Told = tuple[str, str]
-_Triple = tuple[str, str, str]
-
-
-def _read(value: Any) -> tuple[list[_Told], list[_Triple]]:
-    """(name, type) of each entity and (source, relation, target) of each relation; ValueError for another shape."""
+def _read(value: Any) -> _Reply:
+    """Raises ValueError for another shape; a missing or wrong list of relations counts as empty."""
     if not isinstance(value, dict) or not isinstance(value.get("entities"), list):
         raise ValueError('it has no list "entities"')
     listed = value.get("relations")
     entities = [_texts(item, "name", "type") for item in value["entities"]]
-    relations = (
-        [_texts(item, "source", "relation", "target") for item in listed if listed] if isinstance(listed, list) else []
-    )
-    return (
-        [(name, _typed(kind)) for name, kind in _distinct(entities)],
-        [(source, _typed(kind), target) for source, kind, target in _distinct(relations)],
-    )
+    relations = [_texts(item, "source", "relation", "target") for item in (listed if isinstance(listed, list) else [])]
+    return _Reply(list(dict.fromkeys(entities)), list(dict.fromkeys(relations)))
 
 
 def _texts(item: Any, *fields: str) -> tuple[str, ...]:
-    """These fields of an object; empty if they are not text or it is not an object."""
-    if not isinstance(item, dict):
-        return ("",) * len(fields)
-    return tuple(item[name] if isinstance(item.get(name), str) else "" for name in fields)
+    """These fields of an object, the second as a type; empty if they are not text or it is not an object."""
+    given = [item.get(name) if isinstance(item, dict) else "" for name in fields]
+    texts = [one[: 2 * LONGEST_NAME] if isinstance(one, str) else "" for one in given]
+    kind = "_".join(re.split(r"[\s_-]+", texts[1].strip().upper()))
+    return (texts[0], _SPELLINGS.get(kind, kind), *texts[2:])
 
 
-def _distinct(items: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(items))
-
-
-def _typed(kind: str) -> str:
-    spelled = " ".join(kind[:LONGEST_NAME].upper().replace("-", " ").split())
-    return _SPELLINGS.get(spelled, spelled.replace(" ", "_"))
-
-
-def _kept(
-    chunk: StoredChunk, entities: Sequence[_Told], relations: Sequence[_Triple], types: frozenset[str]
-) -> Extracted:
+def _kept(chunk: StoredChunk, reply: _Reply, types: Sequence[str]) -> Extracted:
     """The part of a reply that a passage itself names; a name with two types gets the first."""
     line = joined_lines(unicodedata.normalize("NFKC", chunk.text))
     named: dict[str, Mention] = {}
-    for name, kind in entities:
-        key = canonical(name[: 2 * LONGEST_NAME])
-        if kind not in types or not key or key in named or len(named) == MOST_ENTITIES:
-            continue
-        surfaces = _surfaces(name, line)
-        if surfaces:
-            surface = min(surfaces, key=lambda each: (-surfaces[each], each))
-            named[key] = Mention(surface, kind, surfaces.total(), CONFIDENCE)
+    for name, kind in reply.entities:
+        key = canonical(name)
+        if kind in types and key and key not in named and len(named) < MOST_ENTITIES:
+            surfaces = _surfaces(name, line)
+            if surfaces:
+                surface = min(surfaces, key=lambda each: (-surfaces[each], each))
+                named[key] = Mention(surface, kind, surfaces.total(), CONFIDENCE)
     triples: dict[tuple[str, str, str], Triple] = {}
-    for source, relation, target in relations:
-        one, other = (named.get(canonical(name[: 2 * LONGEST_NAME])) for name in (source, target))
-        if one is None or other is None or one is other or relation not in RELATION_TYPES:
-            continue
-        if len(triples) < MOST_RELATIONS:
+    for source, relation, target in reply.relations:
+        one, other = named.get(canonical(source)), named.get(canonical(target))
+        if one and other and one is not other and relation in RELATION_TYPES and len(triples) < MOST_RELATIONS:
             triple = Triple(one.name, one.entity_type, relation, other.name, other.entity_type, CONFIDENCE)
             triples[one.name, relation, other.name] = triple
     mentions = sorted(named.values(), key=lambda mention: (mention.entity_type, mention.name))
@@ -178,7 +158,7 @@ def _surfaces(name: str, line: str) -> Counter[str]:
 
     Where a line broke at the name's hyphen, which is lost then, the spelling is the model's.
     """
-    cleaned = clean(name[: 2 * LONGEST_NAME])
+    cleaned = clean(name)
     words = [re.escape(word) for word in _BETWEEN.split(cleaned) if word]
     if not words or len(cleaned) > LONGEST_NAME or not any(c.isalnum() for c in cleaned):
         return Counter()

@@ -1,153 +1,238 @@
-"""Entities and relations of a passage without an LLM: the paper's terms in it, and relations from its sentences."""
+"""Entities and relations of a paper's passages without a language model: its acronyms and names, and what it says.
+
+A name is a word with an unusual shape ("BERT", "CIFAR-10") or capitalised words ("Penn Treebank") that the paper
+repeats; an acronym comes with the words that it stands for. The type is that of the noun beside a name in most places
+("the GLUE benchmark": DATASET), else CONCEPT. Relations are those of relation_patterns.py and co-occurrence in a
+sentence.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from ragscience.core.acronyms import short_forms
 from ragscience.core.records import StoredChunk
-from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple, canonical, clean
-from ragscience.graph.lexicon import TAILS, TOGETHER
-from ragscience.graph.paper_terms import PaperTerms, known_kind
-from ragscience.graph.passage_words import Words, sentences_of, short_forms
+from ragscience.core.sentences import split_sentences
+from ragscience.core.tokenizing import STOP_WORDS, joined_lines
+from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, Extracted, Mention, Triple, canonical, clean
 from ragscience.graph.relation_patterns import Place, relations
-from ragscience.graph.term_counts import LONGEST_TERM
 
-__all__ = ["VERSION", "extract"]
+__all__ = ["VERSION", "OwnNames", "extract", "own_names"]
 
-VERSION = "2"
+VERSION = "3"
 """Version of the rules: passages read by an older version are read again."""
-SURE = 0.9
-"""Confidence of a known name."""
-TOGETHER_CONFIDENCE = 0.2
+OFTEN_SHAPED, OFTEN_CAPITALISED = 2, 3
+"""In how many sentences a name must be: a capital alone may be a heading's."""
+LOWER_SHARE = 0.2
+"""Words that are in lower case more often than this share of their capitals are no names."""
+LONGEST_RUN = 4
+"""Words of a name."""
+TYPED, UNTYPED, TOGETHER = 0.8, 0.6, 0.2
+"""Confidences of an entity whose type the paper shows, of another, and of a co-occurrence."""
 MOST_TOGETHER = 12
 """Maximum co-occurring pairs per passage."""
 CROWDED = 7
 """Entities in a sentence from which co-occurrence is not counted: a list."""
 
+_HEADS = {
+    "DATASET": "dataset data set corpus corpora benchmark treebank testbed leaderboard",
+    "METRIC": "score accuracy error rate loss perplexity metric measure precision recall latency throughput",
+    "ALGORITHM": "algorithm optimizer optimiser procedure protocol sampler solver descent search backpropagation",
+    "METHOD": """model network transformer encoder decoder classifier method approach framework system architecture
+        layer retriever reader generator baseline technique library engine kernel mechanism attention embedding""",
+    "TASK": "task challenge translation answering parsing inference recognition classification summarization",
+    "ORGANISATION": "university institute department laboratory laboratories inc corporation foundation",
+}
+_KIND = {noun: kind for kind, nouns in _HEADS.items() for noun in nouns.split()}
+_NO_NAMES = frozenset(
+    """figure fig table section equation eq appendix theorem lemma proposition corollary definition algorithm chapter
+    gpu gpus cpu cpus tpu tpus ram pdf url http https usa uk us eu ii iii iv vi vii viii ix january february march april
+    may june july august september october november december monday friday university institute department
+    english arxiv preprint conference proceedings journal vol""".split()  # noqa: SIM905  # a list of forty strings
+)
+_WORD = r"[^\W\d_][^\W_]*(?:[-‐‑–/&+][^\W_]+|['’](?!s\b)[^\W_]+)*(?:\+\+|[+*](?=[\s,.)]|$))?"
+_TOKEN = re.compile(rf"{_WORD}|\d+(?:\.\d+)?")
+_CAPITALISED = re.compile(r"[A-Z][a-z]{2,}(?:['’-][A-Z]?[a-z]+)*")
+_AFTER = re.compile(rf"(?:,|\s(?:is|are|was)) an? (?:[\w-]+ ){{0,4}}?({'|'.join(_KIND)})\b|\s({_WORD})")
+_PERSON = re.compile(r",?\s(?:et al|(?:(?:and|&) [A-Z][\w-]+)?,? ?\(?(?:19|20)\d\d)")
+_BEFORE = re.compile(
+    rf"(?:\b(?:evaluated|trained|tuned|tested|results?|accuracy|scores?) (on)|({_WORD}))\s"
+    r"(?:(?:the|a|an|called|named)\s)?$"
+)
+
+Span = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """An entity in a sentence: words `start` to `end` (exclusive)."""
+class OwnNames:
+    """The names of a paper with their types, and its acronyms."""
 
-    start: int
-    end: int
-    name: str
-    kind: str
-    confidence: float
-
-
-_DASH = re.compile(r"[-‐‑–/]")
-_Key = tuple[str, str]
-"""(type, canonical name)."""
+    kinds: dict[str, tuple[str, float]]
+    """Canonical name: (type, confidence)."""
+    aliases: frozenset[tuple[str, str]]
+    """(short, long)."""
+    pattern: re.Pattern[str]
+    """Finds the names in a line."""
 
 
-def extract(chunk: StoredChunk, terms: PaperTerms) -> Extracted:
-    """The entities and relations of a passage; `terms` are those of its whole paper. Deterministic."""
-    surfaces: dict[_Key, Counter[str]] = {}
-    sure: dict[_Key, float] = {}
-    stated_triples: dict[tuple[_Key, str, _Key], float] = {}
-    co_occurring: dict[tuple[_Key, _Key], None] = {}
-    aliases: list[tuple[str, str]] = []
-    for words in sentences_of(chunk.text):
-        named = list(_named(words, terms))
-        for one in named:
-            surfaces.setdefault(_key(one), Counter())[one.name] += 1
-            sure[_key(one)] = max(sure.get(_key(one), 0.0), one.confidence)
-        stated = [pair for pair in short_forms(words.text) if pair in terms.aliases]
-        aliases += stated
-        if words.kind != "row":
-            for triple, confidence in _relations(words, named):
-                stated_triples[triple] = max(stated_triples.get(triple, 0.0), confidence)
-            co_occurring.update(dict.fromkeys(_together(named, stated)))
-    names = {key: min(each, key=lambda name: (-each[name], name)) for key, each in surfaces.items()}
-    related = {frozenset((source, target)) for source, _, target in stated_triples}
-    weak = [pair for pair in co_occurring if frozenset(pair) not in related][:MOST_TOGETHER]
-    triples = [_triple(names, *triple, confidence) for triple, confidence in sorted(stated_triples.items())]
-    triples += [_triple(names, one, CO_OCCURS, other, TOGETHER_CONFIDENCE) for one, other in sorted(weak)]
-    mentions = [Mention(names[key], key[0], surfaces[key].total(), round(sure[key], 3)) for key in sorted(surfaces)]
-    return Extracted(chunk.chunk_id, tuple(mentions), tuple(triples), tuple(sorted(set(aliases))))
+def own_names(chunks: Sequence[StoredChunk], types: frozenset[str]) -> OwnNames:
+    """The names, of these types, of the paper that consists of `chunks`."""
+    count, votes = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    surfaces: defaultdict[str, set[str]] = defaultdict(set)
+    lower, capital, aliases = Counter[str](), Counter[str](), dict[tuple[str, str], None]()
+    for line, kind in (each for chunk in chunks for each in _lines(chunk.text)):
+        words = [(one.start(), one.end(), one.group()) for one in _TOKEN.finditer(line)]
+        lower.update(word for _, _, word in words if word.islower())
+        capital.update(word.casefold() for at, (_, _, word) in enumerate(words) if at and word[:1].isupper())
+        aliases.update(dict.fromkeys(short_forms(line)))
+        for start, end in _runs(line, words):
+            if kind == "row" and not _is_shaped(line[start:end]):
+                continue
+            name = line[start:end]
+            count[canonical(name)] += 1
+            surfaces[canonical(name)].add(name)
+            votes[canonical(name)].update(_votes(line, start, end))
+    kinds: dict[str, tuple[str, float]] = {}
+    for name, often in count.items():
+        shaped = any(_is_shaped(word) for one in surfaces[name] for word in one.split())
+        common = all(word.isalpha() and lower[word] > LOWER_SHARE * capital[word] for word in name.split())
+        if often >= (OFTEN_SHAPED if shaped else OFTEN_CAPITALISED) and not common and len(name) <= LONGEST_NAME:
+            kinds[name] = _kind(votes[name])
+    for short, long in aliases:
+        name, meant = canonical(short), canonical(long)
+        kinds[name] = kinds[meant] = _kind(votes[name] + Counter({_KIND.get(meant.split()[-1], ""): 2}))
+        surfaces[name].add(short)
+        surfaces[meant].add(long)
+    kept = {name: kind for name, kind in kinds.items() if kind[0] in types}
+    stated = frozenset(pair for pair in aliases if canonical(pair[0]) in kept)
+    spelt = {canonical(pair[1]) for pair in stated}
+    return OwnNames(kept, stated, _pattern({name: surfaces[name] for name in kept}, spelt))
 
 
-def _key(named: _Named) -> _Key:
-    return named.kind, canonical(named.name)
-
-
-def _triple(names: dict[_Key, str], source: _Key, relation: str, target: _Key, confidence: float) -> Triple:
-    return Triple(names[source], source[0], relation, names[target], target[0], confidence)
-
-
-def _named(words: Words, terms: PaperTerms) -> Iterator[_Named]:
-    """The terms of a sentence from left to right, the longest first at each word."""
-    at = 0
-    while at < len(words.words):
-        if not terms.beginnings.intersection(_firsts(words.lower[at])):
-            at += 1
+def extract(chunk: StoredChunk, names: OwnNames) -> Extracted:
+    """The entities and relations of a passage; `names` are those of its whole paper. Deterministic."""
+    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    stated: dict[tuple[str, str, str], float] = {}
+    together: dict[tuple[str, str], None] = {}
+    aliases: set[tuple[str, str]] = set()
+    for line, kind in _lines(chunk.text):
+        found = [(one.span(), canonical(one.group())) for one in names.pattern.finditer(line)]
+        found = [(span, name) for span, name in found if name in names.kinds]
+        for (start, end), name in found:
+            written[name][clean(line[start:end])] += 1
+        own = {pair for pair in names.aliases if len(found) > 1 and pair[0] in line and pair[1] in line}
+        aliases |= own
+        if kind == "row":
             continue
-        for end in range(min(at + LONGEST_TERM, len(words.words)), at, -1):
-            found = _term_at(words, at, end, terms)
-            if found:
-                yield found
-                at = end
-                break
-        else:
-            at += 1
+        places = [Place(start, end, names.kinds[name][0]) for (start, end), name in found]
+        for source, relation, target, sure in relations(line, places):
+            triple = (found[source][1], relation, found[target][1])
+            if triple[0] != triple[2]:
+                stated[triple] = max(stated.get(triple, 0.0), sure)
+        together.update(dict.fromkeys(_together([name for _, name in found], own)))
+    shown = {name: min(each, key=lambda one: (-each[one], one)) for name, each in written.items()}
+    related = {frozenset(triple[::2]) for triple in stated}
+    weak = [pair for pair in together if frozenset(pair) not in related][:MOST_TOGETHER]
+    edges = sorted([*stated.items(), *(((one, CO_OCCURS, other), TOGETHER) for one, other in weak)])
+    mentions = [Mention(shown[name], kind, written[name].total(), sure)
+                for name, (kind, sure) in sorted(names.kinds.items()) if name in shown]  # fmt: skip
+    triples = [
+        Triple(shown[one], names.kinds[one][0], relation, shown[other], names.kinds[other][0], sure)
+        for (one, relation, other), sure in edges
+    ]
+    return Extracted(chunk.chunk_id, tuple(mentions), tuple(triples), tuple(sorted(aliases)))
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Each sentence, caption or row on one line, with its kind."""
+    for span in split_sentences(text):
+        yield joined_lines(unicodedata.normalize("NFKC", text[span.start : span.end])), span.kind
+
+
+def _runs(line: str, words: Sequence[tuple[int, int, str]]) -> Iterator[Span]:
+    """The spans that are written as names: "Penn Treebank", "GPT-2"; neighbours that are shaped are names each."""
+    letters = [char for char in line if char.isalpha()]
+    if len(letters) > 8 and sum(char.isupper() for char in letters) > 0.6 * len(letters):
+        return  # a line in capitals
+    run: list[tuple[int, int, str]] = []
+    for at, (start, end, word) in enumerate([*words, (len(line) + 9, 0, "")]):
+        shaped = _is_shaped(word) and word.casefold() not in _NO_NAMES
+        begins = at == 0 or line[:start].rstrip()[-1:] in ".:•"
+        named = shaped or (
+            not begins and _CAPITALISED.fullmatch(word) and word.casefold() not in STOP_WORDS | _NO_NAMES
+        )
+        apart = bool(run) and line[run[-1][1] : start] != " "
+        if run and (not named or apart or shaped):
+            if len(run) <= LONGEST_RUN:
+                yield run[0][0], run[-1][1]
+            run = []
+        if named:
+            run.append((start, end, word))
+
+
+def _votes(line: str, start: int, end: int) -> Iterator[str]:
+    """The types that the words beside a name give it."""
+    if _PERSON.match(line, end):
+        yield from ("PERSON",) * 2
+        return
+    after, before = _AFTER.match(line, end), _BEFORE.search(line[max(0, start - 40) : start])
+    nouns = ["dataset" if each[1] == "on" else each[1] or each[2] for each in (after, before) if each]
+    for kind in (_KIND.get(canonical(noun)) for noun in nouns):
+        if kind:
+            yield kind
+
+
+def _kind(votes: Counter[str]) -> tuple[str, float]:
+    """(the type with most votes, its confidence)."""
+    best = min((kind for kind in votes if kind), key=lambda kind: (-votes[kind], kind), default="")
+    return (best, TYPED) if best else ("CONCEPT", UNTYPED)
+
+
+def _pattern(surfaces: dict[str, set[str]], long: set[str]) -> re.Pattern[str]:
+    """Finds these names; those of acronyms written out in any case, others as they are written."""
+    texts = []
+    for name, each in surfaces.items():
+        for surface in each:
+            words = r"[\s‐‑–-]+".join(re.escape(word) for word in re.split(r"[\s‐‑–-]+", surface))
+            texts.append((len(surface), f"(?i:{words})" if name in long else words))
+    parts = [text for _, text in sorted(texts, key=lambda one: (-one[0], one[1]))]
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(parts) or '(?!)'})(?:e?s)?(?![\w-])")
+
+
+def _together(names: Sequence[str], stated: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Pairs of different entities of a sentence, each pair in order; not an acronym with what it stands for."""
+    distinct = list(dict.fromkeys(names))
+    same = {frozenset((canonical(short), canonical(long))) for short, long in stated}
+    if len(distinct) <= CROWDED:
+        pairs = (pair for pair in combinations(distinct, 2) if frozenset(pair) not in same)
+        yield from ((min(pair), max(pair)) for pair in pairs)
+
+
+_ROMAN = re.compile(r"[IVXLC]+")
+_PERSONS_NAME = re.compile(r"(?:Mc|Mac|De|Di|Du|Le|La|Van|Von|O['’]|Fitz)[A-Z][a-z]+")
+_ADJECTIVE = re.compile(
+    r".*-(?:aware|based|free|like|style|specific|level|wise|only|related|inspired|trained|tuned)", re.I
+)
+_NUMBERED = re.compile(r"[A-Z][a-z]{2,}+[a-zA-Z]*+-?\d++[A-Za-z]?")
+_LONGEST_WORD = 30
 
 
 @lru_cache(maxsize=1 << 15)
-def _firsts(word: str) -> frozenset[str]:
-    """The words that a canonical name beginning with `word` may begin with: all of it, or its part before a hyphen."""
-    own = canonical(word)
-    return frozenset({own.split()[0], *_DASH.split(word)[:1]} if own else ())
-
-
-def _term_at(words: Words, start: int, end: int, terms: PaperTerms) -> _Named | None:
-    if end > start + 1 and not words.is_joined(start, end):
-        return None
-    name = canonical(" ".join(words.lower[start:end]))
-    term = terms.terms.get(name)
-    if term is None:
-        begins = start == 0 or words.gaps[start].strip() in (".", ":", "•")
-        kind = known_kind(name, words.joined(start, end), begins=begins)
-        if not kind or kind not in terms.types or not _stands_together(name, words):
-            return None
-        return _Named(start, end, clean(words.joined(start, end)), kind, SURE)
-    if term.cased and not any(word[:1].isupper() or word[1:2].isupper() for word in words.words[start:end]):
-        return None
-    return _Named(start, end, clean(words.joined(start, end)), term.kind, term.confidence)
-
-
-def _stands_together(name: str, words: Words) -> bool:
-    return all(pair <= set(words.lower) for pair in TOGETHER if name in pair)
-
-
-def _relations(words: Words, named: Sequence[_Named]) -> Iterator[tuple[tuple[_Key, str, _Key], float]]:
-    """The relations that verb patterns find between the entities of a sentence."""
-    places = [Place(words.starts[one.start], words.ends[_behind(words, one) - 1], one.kind) for one in named]
-    for source, relation, target, confidence in relations(words.text, places):
-        one, other = _key(named[source]), _key(named[target])
-        if one != other:
-            yield (one, relation, other), confidence
-
-
-def _behind(words: Words, named: _Named) -> int:
-    """The word after an entity and after the noun of its kind: "the BERT model"."""
-    end = named.end
-    if end < len(words.words) and words.gaps[end] == " " and canonical(words.lower[end]) in TAILS:
-        return end + 1
-    return end
-
-
-def _together(named: Sequence[_Named], stated: Sequence[tuple[str, str]]) -> Iterator[tuple[_Key, _Key]]:
-    """Pairs of different entities of a sentence, each pair in the order of its keys."""
-    keys = list(dict.fromkeys(_key(one) for one in named))
-    if len(keys) > CROWDED:
-        return
-    same = {frozenset((canonical(short), canonical(long))) for short, long in stated}
-    for one, other in combinations(keys, 2):
-        if frozenset((one[1], other[1])) not in same and one[1] != other[1]:
-            yield min(one, other), max(one, other)
+def _is_shaped(word: str) -> bool:
+    """Whether a word is written like a name: "BERT", "MapReduce", "CIFAR-10", "kNN-LM", "Wikitext103"."""
+    parts = re.split(r"[-‐‑–/]", word)
+    letters, digits = sum(char.isalpha() for char in word), sum(char.isdigit() for char in word)
+    if not 3 <= len(word) <= _LONGEST_WORD or not (word[0].isascii() and word[0].isalpha()) or not all(parts):
+        return False
+    if any(one.fullmatch(word) for one in (_ROMAN, _PERSONS_NAME, _ADJECTIVE)) or digits > letters + 1 or letters < 2:
+        return False
+    if word.casefold() in _NO_NAMES or any(part.casefold() in _NO_NAMES for part in parts):
+        return False
+    # Two capitals in one part ("LoRA"), not one in each of two common words.
+    return any(sum(char.isupper() for char in part) >= 2 for part in parts) or bool(_NUMBERED.fullmatch(word))

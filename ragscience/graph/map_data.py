@@ -7,27 +7,44 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.counts import counted
 from ragscience.core.page_spans import page_parts
 from ragscience.core.records import Paper, StoredChunk
-from ragscience.graph.force_layout import positions, positions_around, space_of
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import CO_OCCURS
+from ragscience.graph.graph_records import CO_OCCURS, Relation
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["PAPER", "SIMILAR", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing", "passage_quotes"]
+__all__ = [
+    "PAPER",
+    "SIMILAR",
+    "Evidence",
+    "MapDrawing",
+    "MapEdge",
+    "MapNode",
+    "map_drawing",
+    "passage_quotes",
+    "positions",
+]
 
 PAPER, SIMILAR = "PAPER", "SIMILAR_TO"
 NODE_EVIDENCE, EDGE_EVIDENCE, EDGES_PER_NODE = 10, 2, 4
 PAPER_RADIUS = 12.0
+MOST_PAPERS, MOST_ENTITIES = 600, 1000
+"""That a map draws: the layout compares each pair, in a few seconds for so many."""
+_GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
+_ROUND_A_PAPER = 30.0
+"""Nearest distance of an entity to its paper, whose label is beside it."""
+_GAP = 6.0
+"""Room around each mark."""
 SNIPPET_CHARS = 260
 LABEL_CHARS = 90
 _HYPHENS = re.compile(r"[\s\u2010-\u2015-]")
@@ -89,139 +106,137 @@ class MapDrawing:
     """What is not drawn, in one line; empty if all is."""
 
 
-def map_drawing(
-    library: Store,
-    graph: KnowledgeGraph,
-    *,
-    neighbours: int,
-    threshold: float,
-    max_nodes: int,
-    title_of: Callable[[Paper], str],
-) -> MapDrawing:
-    """Each paper with its `neighbours` most similar ones above `threshold`, and the entities of the graph.
+def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Paper], str]) -> MapDrawing:
+    """Each paper with the papers most like it, and the entities of the graph.
 
-    At most `max_nodes` papers and as many entities: those with the most relations.
+    At most MOST_PAPERS papers and MOST_ENTITIES entities: those with the most relations.
     """
-    papers, entities = paper_map(library), _Entities(library, graph, max_nodes)
-    similar = similarity_edges(papers.means, neighbours, threshold)
+    known, owner_of = paper_map(library), papers_of_passages(library)
+    similar = similarity_edges(known.means)
     degrees = Counter(end for edge in similar for end in (edge.source, edge.target))
-    kept = _best([degrees[number] for number in range(len(papers.papers))], max_nodes)
-    shown = [papers.papers[number] for number in kept]
+    kept = sorted(sorted(range(len(known.papers)), key=lambda at: (-degrees[at], at))[:MOST_PAPERS])
     place = {number: index for index, number in enumerate(kept)}
     drawn = [edge for edge in similar if edge.source in place and edge.target in place]
-    ends = [(place[edge.source], place[edge.target]) for edge in drawn]
+    entities = sorted(graph.entities(), key=lambda one: (-graph.degree(one.key), one.key))[:MOST_ENTITIES]
+    relations, possible = _relations_between(graph, {one.key for one in entities})
 
-    index_of = {paper.paper_id: index for index, paper in enumerate(shown)}
-    owners = [{index_of[one]: count for one, count in mine.items() if one in index_of} for mine in entities.papers]
-    space = space_of(owners, entities.radii, len(shown)).tolist()
-    # All papers of a library are somewhat similar: only similarity above the threshold attracts.
-    middles = positions(len(shown), ends, [max(0.05, edge.weight - threshold) for edge in drawn], space)
-    places = positions_around(middles, owners, entities.radii, PAPER_RADIUS).tolist()
+    owners = [Counter(owner_of[chunk] for chunk in one.chunk_ids if chunk in owner_of) for one in entities]
+    at = {known.papers[number].paper_id: index for index, number in enumerate(kept)}
+    radii = [min(18.0, 3.5 + 1.1 * graph.degree(one.key) ** 0.5) for one in entities]
+    ends = [(place[edge.source], place[edge.target], edge.weight) for edge in drawn]
+    inside = [{at[paper]: count for paper, count in mine.items() if paper in at} for mine in owners]
+    places = positions(len(kept), ends, inside, radii).tolist()
 
-    first_of = _first_passages(papers)
-    pairs = [papers.closest_passages(edge.source, edge.target) for edge in drawn]
-    texts = _Passages(library, {*(one for pair in pairs for one in pair), *(first_of[number] for number in kept)})
+    papers = [known.papers[number] for number in kept]
+    firsts, nearest = _first_passages(known), [known.closest_passages(edge.source, edge.target) for edge in drawn]
+    shown = [_spread(one.chunk_ids, owner_of, NODE_EVIDENCE) for one in entities]
+    proofs = [_spread(one.chunk_ids, owner_of, EDGE_EVIDENCE) for one in relations]
+    texts = _Passages(library, chain((firsts[number] for number in kept), *nearest, *shown, *proofs))
     nodes = []
-    for number, paper, (x, y) in zip(kept, shown, places[: len(kept)], strict=True):
+    for number, paper, (x, y) in zip(kept, papers, places[: len(kept)], strict=True):
         label, fact = _short(title_of(paper) or paper.file), ", ".join(_paper_facts(paper))
-        begins = texts.evidence([first_of[number]], ())
+        begins = texts.evidence([firsts[number]], ())
         nodes.append(MapNode(label, PAPER, x, y, PAPER_RADIUS, degrees[number], (), fact, (paper.file,), begins, 0))
+    files = {paper.paper_id: paper.file for paper in library.papers()}
+    for one, mine, radius, chunks, (x, y) in zip(entities, owners, radii, shown, places[len(kept) :], strict=True):
+        its, degree = tuple(sorted(files[paper] for paper in mine)), graph.degree(one.key)
+        names = tuple(name for name in one.names if name != one.label)[:12]
+        fact = f"named {counted(one.mentions, 'time')} in {counted(len(its), 'paper')}"
+        quotes, more = texts.evidence(chunks, (one.names,)), len(one.chunk_ids) - len(chunks)
+        label = _short(one.label)
+        nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, quotes, more))
     lines = [
-        MapEdge(*end, SIMILAR, min(1.0, max(0.0, edge.weight)), texts.evidence(pair, ()))
-        for end, edge, pair in zip(ends, drawn, pairs, strict=True)
+        MapEdge(place[one.source], place[one.target], SIMILAR, min(1.0, max(0.0, one.weight)), texts.evidence(pair, ()))
+        for one, pair in zip(drawn, nearest, strict=True)
     ]
-    nodes += entities.nodes(places[len(shown) :])
-    lines += entities.edges(len(shown))
-    left_out = _left_out("papers", len(shown), len(papers.papers)), entities.left_out
+    index_of = {one.key: len(kept) + index for index, one in enumerate(entities)}
+    for relation, chunks in zip(relations, proofs, strict=True):
+        wanted = [graph.entity(key).names for key in (relation.source, relation.target)]
+        quotes = texts.evidence(chunks, wanted, only_pages=relation.relation == CO_OCCURS)
+        source, target = index_of[relation.source], index_of[relation.target]
+        lines.append(MapEdge(source, target, relation.relation, relation.confidence, quotes))
+    left_out = (
+        _left_out("papers", len(papers), len(known.papers)),
+        _left_out("entities", len(entities), len(graph)),
+        _left_out_relations(len(relations), possible, graph.relation_count),
+    )
     return MapDrawing(tuple(nodes), tuple(lines), " ".join(filter(None, left_out)))
 
 
-class _Entities:
-    """The entities of highest degree, and their relations of highest confidence, EDGES_PER_NODE for each node."""
+def positions(
+    count: int,
+    edges: Sequence[tuple[int, int, float]],
+    owners: Sequence[Mapping[int, int]],
+    radii: Sequence[float],
+) -> NDArray[np.float64]:
+    """Positions of `count` papers by NetworkX's ForceAtlas2, then of the entities, shape (papers + entities, 2).
 
-    def __init__(self, library: Store, graph: KnowledgeGraph, max_nodes: int) -> None:
-        degrees = graph.degrees().tolist()
-        # In the order of their degree: the first ones are put nearest to their paper.
-        kept = sorted(_best(degrees, max_nodes), key=lambda number: (-degrees[number], number))
-        numbers, possible = _relations_between(graph, kept)
-        place = {number: index for index, number in enumerate(kept)}
-        self._entities = [graph.entity(number) for number in kept]
-        self._degrees = [degrees[number] for number in kept]
-        self._relations = [graph.relation(number) for number in numbers]
-        self._ends = [(place[int(graph.sources[number])], place[int(graph.targets[number])]) for number in numbers]
-        self._owner_of = papers_of_passages(library)
-        self._files = {paper.paper_id: paper.file for paper in library.papers()}
-        self._shown = [_spread(one.chunk_ids, self._owner_of, NODE_EVIDENCE) for one in self._entities]
-        self._proofs = [_spread(one.chunk_ids, self._owner_of, EDGE_EVIDENCE) for one in self._relations]
-        quoted = {chunk for chunks in (*self._shown, *self._proofs) for chunk in chunks}
-        self._texts = _Passages(library, quoted)
-        self.radii = [min(18.0, 3.5 + 1.1 * degree**0.5) for degree in self._degrees]
-        self.papers = [
-            Counter(self._owner_of[chunk] for chunk in one.chunk_ids if chunk in self._owner_of)
-            for one in self._entities
-        ]
-        """For each entity how many passages of each paper name it, by the paper's id."""
-        self.left_out = _left_out("entities", len(kept), len(degrees))
-        if possible > len(numbers):
-            rest = f"{len(numbers):,} of the {possible:,} relations between them are drawn, stated ones first."
-            self.left_out = f"{self.left_out} {rest}".strip()
+    `edges` are (paper, paper, weight); `owners` has for each entity how many passages of each paper name it, `radii`
+    are those of the entities. An entity of one paper is put around it, the first ones nearest, like the seeds of a
+    sunflower; one of several papers between them. Deterministic.
+    """
+    from networkx import Graph, forceatlas2_layout
 
-    def nodes(self, places: Sequence[Sequence[float]]) -> list[MapNode]:
-        """The entities at these places."""
-        return [self._node(index, x, y) for index, (x, y) in enumerate(places)]
-
-    def _node(self, index: int, x: float, y: float) -> MapNode:
-        entity, chunks = self._entities[index], self._shown[index]
-        files = tuple(sorted(self._files[paper] for paper in self.papers[index]))
-        names = tuple(name for name in entity.names if name != entity.label)[:12]
-        fact = f"named {counted(entity.mentions, 'time')} in {counted(len(files), 'paper')}"
-        evidence, more = self._texts.evidence(chunks, (entity.names,)), len(entity.chunk_ids) - len(chunks)
-        label, degree, radius = _short(entity.label), self._degrees[index], self.radii[index]
-        return MapNode(label, entity.entity_type, x, y, radius, degree, names, fact, files, evidence, more)
-
-    def edges(self, before: int) -> list[MapEdge]:
-        """The relations; `before` nodes come before the entities."""
-        found = []
-        for (source, target), one, chunks in zip(self._ends, self._relations, self._proofs, strict=True):
-            wanted = self._entities[source].names, self._entities[target].names
-            evidence = self._texts.evidence(chunks, wanted, only_pages=one.relation == CO_OCCURS)
-            found.append(MapEdge(before + source, before + target, one.relation, one.confidence, evidence))
-        return found
+    network: Graph[int] = Graph()
+    network.add_nodes_from(range(count))
+    network.add_weighted_edges_from(edges)
+    start = {at: np.sqrt(at + 0.5) * _direction(at) for at in range(count)}
+    # Strong gravity: a paper that is like no other stays in sight.
+    found = forceatlas2_layout(network, pos=start, weight="weight", strong_gravity=True, seed=0) if count > 1 else start
+    papers = np.array([found[at] for at in range(count)]).reshape(count, 2)
+    if count:
+        room = max(6 * PAPER_RADIUS, 2.5 * _GAP * (len(owners) / count) ** 0.5 + _ROUND_A_PAPER)
+        papers -= np.median(papers, axis=0)
+        papers *= room * count**0.5 / max(float(np.abs(papers).mean()), 1e-6) * np.array([1.6, 1.0]) / 2
+    around: Counter[int] = Counter()
+    places = []
+    for at, mine in enumerate(owners):
+        if len(mine) == 1:
+            (paper,) = mine
+            around[paper] += 1
+            distance = _ROUND_A_PAPER + 2.2 * _GAP * around[paper] ** 0.5
+            places.append(papers[paper] + distance * _direction(around[paper]))
+        else:
+            weights = np.array([*mine.values()], float)
+            middle = weights @ papers[[*mine]] / weights.sum() if mine else np.zeros(2)
+            places.append(middle + np.sqrt(at + 1) * _direction(at))
+    both = np.concatenate([papers, np.array(places).reshape(-1, 2)])
+    return _apart(both, np.array([PAPER_RADIUS] * count + [*radii]) + _GAP / 2)
 
 
-def _best(degrees: Sequence[int], most: int) -> list[int]:
-    """Indices of the `most` highest degrees, ascending; ties by lower index."""
-    return sorted(sorted(range(len(degrees)), key=lambda index: (-degrees[index], index))[:most])
+def _direction(number: int) -> NDArray[np.float64]:
+    """A unit vector, turned by the golden angle from that of the number before."""
+    return np.array([np.cos(number * _GOLDEN_ANGLE), np.sin(number * _GOLDEN_ANGLE)])
 
 
-def _relations_between(graph: KnowledgeGraph, kept: Sequence[int]) -> tuple[list[int], int]:
-    """Numbers of the relations to draw between these entities, ascending, and how many there are in total.
+def _apart(places: NDArray[np.float64], radii: NDArray[np.float64], steps: int = 40) -> NDArray[np.float64]:
+    """The places after circles that overlap have pushed each other apart, `steps` times at most."""
+    reach = radii[:, None] + radii[None, :]
+    for _ in range(steps):
+        line = places[:, None] - places[None, :]
+        distance = np.maximum(np.hypot(line[..., 0], line[..., 1]), 1e-3)
+        gap = np.maximum(reach - distance, 0)
+        np.fill_diagonal(gap, 0)
+        if not gap.any():
+            break
+        places = places + (line * (gap / (2 * distance))[..., None]).sum(axis=1)
+    return places
 
-    Stated relations come before co-occurrences, then by confidence; the best one of each
+
+def _relations_between(graph: KnowledgeGraph, kept: set[str]) -> tuple[list[Relation], int]:
+    """The relations to draw between these entities, EDGES_PER_NODE for each, and how many there are in total.
+
+    Stated relations come before co-occurrences, then those of most passages; the best one of each
     entity is included, so that no node is isolated needlessly.
     """
-    inside = np.zeros(len(graph), bool)
-    inside[list(kept)] = True
-    between = np.flatnonzero(inside[graph.sources] & inside[graph.targets] & (graph.sources != graph.targets))
-    numbers = between.tolist()
-    most = EDGES_PER_NODE * len(kept)
-    if len(numbers) <= most:
-        return numbers, len(numbers)
-    counts = {number: len(graph.evidence_of(number)) for number in numbers}
-    weak = {number: graph.kind(number) == CO_OCCURS for number in numbers}
-    numbers.sort(key=lambda number: (weak[number], -counts[number], -float(graph.confidences[number]), number))
-    chosen: dict[int, None] = {}
-    reached: set[int] = set()
-    for number in numbers:
-        ends = {int(graph.sources[number]), int(graph.targets[number])}
-        if not ends <= reached:
-            chosen[number] = None
-            reached |= ends
-    for number in numbers:
-        if len(chosen) >= most:
-            break
-        chosen[number] = None
-    return sorted(chosen), len(between)
+    between = [one for one in graph.relations() if one.source in kept and one.target in kept]
+    best = sorted(between, key=lambda one: (one.relation == CO_OCCURS, -len(one.chunk_ids), -one.confidence))
+    first, reached = list[Relation](), set[str]()
+    for one in best:
+        if not {one.source, one.target} <= reached:
+            first.append(one)
+            reached |= {one.source, one.target}
+    return list(dict.fromkeys((*first, *best)))[: EDGES_PER_NODE * len(kept)], len(between)
 
 
 def _spread(chunks: Sequence[int], owner_of: Mapping[int, int], most: int) -> list[int]:
@@ -321,6 +336,13 @@ def _left_out(what: str, drawn: int, there: int) -> str:
     if drawn == there:
         return ""
     return f"The {drawn:,} {what} with the most relations of {there:,} are drawn, {there - drawn:,} left out."
+
+
+def _left_out_relations(drawn: int, between: int, there: int) -> str:
+    if drawn == there:
+        return ""
+    between_them = f" ({between:,} between the entities drawn)" if between < there else ""
+    return f"{drawn:,} of the {there:,} relations{between_them} are drawn, stated ones first."
 
 
 def _short(label: str) -> str:

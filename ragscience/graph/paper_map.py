@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PaperEdge", "PaperMap", "nearest", "paper_map", "papers_of_passages", "similarity_edges"]
 
+NEIGHBOURS, LEAST_COSINE = 3, 0.3
+"""Most similar papers that each paper is joined to, and their least cosine (the graph guide)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PaperEdge:
@@ -109,13 +112,13 @@ def nearest(
     return found, values
 
 
-def similarity_edges(means: NDArray[np.float32], neighbours: int, threshold: float) -> list[PaperEdge]:
-    """Each paper with its `neighbours` nearest, if their cosine is above `threshold`, each pair once, in order."""
-    places, cosines = nearest(means, neighbours, means, list(range(len(means))))
+def similarity_edges(means: NDArray[np.float32]) -> list[PaperEdge]:
+    """Each paper with its NEIGHBOURS nearest, if their cosine is above LEAST_COSINE, each pair once, in order."""
+    places, cosines = nearest(means, NEIGHBOURS, means, list(range(len(means))))
     weights = {
         (min(place, other), max(place, other)): cosine
         for place, (others, values) in enumerate(zip(places, cosines, strict=True))
         for other, cosine in zip(others, values, strict=True)
-        if cosine > threshold
+        if cosine > LEAST_COSINE
     }
     return [PaperEdge(*pair, weight) for pair, weight in sorted(weights.items())]

@@ -70,11 +70,6 @@ class Home:
         return self.vectorstore / "parts"
 
     @property
-    def graph(self) -> Path:
-        """The folder of the graph cache."""
-        return self.vectorstore / "graph"
-
-    @property
     def history(self) -> Path:
         """Conversations and audit records, in SQLite."""
         return self.vectorstore / "history.sqlite"

@@ -123,7 +123,7 @@ CREATE TABLE tokens (
     row_checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- What an extractor read from a passage, as JSON (graph/extraction_json.py); it goes with its passage.
+-- What an extractor read from a passage, as JSON (graph/graph_records.py); it goes with its passage.
 CREATE TABLE graph_passages (
     chunk_id INTEGER NOT NULL REFERENCES chunks,
     extractor TEXT NOT NULL,

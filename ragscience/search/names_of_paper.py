@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ragscience.core.acronyms import short_forms
 from ragscience.core.page_spans import page_parts
 from ragscience.core.records import Paper, StoredChunk, title_of
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
-from ragscience.graph.passage_words import short_forms
 from ragscience.reading.author_names import last_name
 
 if TYPE_CHECKING:

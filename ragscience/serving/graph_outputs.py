@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.core.serialization import Count, PageNumber
-from ragscience.engine.graph_lookup import Entity, EntityPassages, GraphSummary
+from ragscience.engine.graph_runs import Entity, EntityPassages, GraphSummary
 from ragscience.engine.json_output import EntityOutput, GraphPathOutput, Output, PageOutput, RelationOutput, select
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
@@ -12,7 +12,6 @@ from starlette.responses import HTMLResponse, Response
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.program import __version__
-from ragscience.engine.graph_lookup import entities_named, entity_passages, graph_summary
 from ragscience.engine.graph_runs import GraphRequest, types_named
 from ragscience.engine.json_output import GraphPathOutput
 from ragscience.serving.access import person_of
@@ -32,8 +31,8 @@ from ragscience.serving.paper_routes import Md5
 from ragscience.serving.question_routes import json_reply, state_of
 
 if TYPE_CHECKING:
+    from ragscience.engine.graph_runs import ServedMap
     from ragscience.engine.library_engine import Engine
-    from ragscience.engine.library_map import ServedMap
 
 __all__ = ["graph_routes", "map_page_route"]
 
@@ -41,7 +40,7 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many results.")]
 Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many results to leave out, for the next page.")]
 Together = Annotated[bool, Query(description="Also follow entities that are only named in the same sentence.")]
-OptionalType = Literal["person", "organisation", "task"]
+EntityType = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class BuildBody(BaseModel):
@@ -49,7 +48,7 @@ class BuildBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    types: Annotated[list[OptionalType], Field(max_length=3, description="Types to look for as well.")] = []
+    types: Annotated[list[EntityType], Field(max_length=20, description="Types of entities to look for as well.")] = []
     by_llm: Annotated[bool, Strict(), Field(description="By the language model instead of the rules.")] = False
     full: Annotated[bool, Strict(), Field(description="With by_llm every passage, not titles and abstracts alone.")] = (
         False
@@ -66,7 +65,7 @@ map_page_route = APIRouter(include_in_schema=False)
 @graph_routes.get("/graph", responses={200: {"model": GraphSummaryOutput}}, response_class=Response)
 def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
-    return json_reply(summary_output(graph_summary(state_of(request).engine.shared)))
+    return json_reply(summary_output(state_of(request).engine.graph.summary()))
 
 
 @graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}}, response_class=Response)
@@ -86,7 +85,7 @@ def concepts(
 ) -> Response:
     """The entities with such a name: those that are called so first, then the most frequent."""
     engine = _with_graph(request)
-    total, found = entities_named(engine.shared, q, limit=limit, offset=offset)
+    total, found = engine.graph.named(q, limit=limit, offset=offset)
     return json_reply(concepts_output(q, total, offset, found))
 
 
@@ -103,7 +102,7 @@ def concept(
     engine = _with_graph(request)
     found = engine.graph.neighbours(name, hops=hops, most=offset + limit, together=together)
     entities = tuple(one.entity for one in found.entities)
-    places = entity_passages(engine.shared, entities, limit=limit, offset=offset)
+    places = engine.graph.passages_of(entities, limit=limit, offset=offset)
     return json_reply(concept_output(found, places, offset, _md5_of(engine)))
 
 

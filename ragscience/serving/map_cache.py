@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from ragscience.engine.library_map import ServedMap, map_state, served_map
+from ragscience.engine.graph_runs import ServedMap
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -24,8 +24,8 @@ class MapCache:
         self._drawing: asyncio.Task[ServedMap] | None = None
 
     async def state(self) -> str:
-        """Of the library now, as of `map_state`."""
-        return await to_thread.run_sync(map_state, self._engine.shared)
+        """Of the library now, as of `LibraryGraph.state`."""
+        return await to_thread.run_sync(self._engine.graph.state)
 
     async def get(self) -> ServedMap:
         """The map of the library as it is now, or later. Raises NothingFound for an empty library."""
@@ -40,7 +40,7 @@ class MapCache:
 
     async def _draw(self) -> ServedMap:
         try:
-            self._made = await to_thread.run_sync(served_map, self._engine.shared)
+            self._made = await to_thread.run_sync(self._engine.graph.served_map)
         finally:
             self._drawing = None
         return self._made

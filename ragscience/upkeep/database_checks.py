@@ -146,12 +146,6 @@ def ledger(home: Home, papers: Sequence[Paper]) -> Iterator[Finding]:
 
 def caches(library: Store) -> Iterator[Finding]:
     """Whether the caches are of the database's generation."""
-    from ragscience.graph.graph_model import KnowledgeGraph
-
-    path, state = library.home.graph / "graph.npz", library.graph.state()
-    if state and path.exists() and KnowledgeGraph.load(path, state) is None:
-        message = "The cached knowledge graph is older than its rows, or damaged."
-        yield Finding("indexes", "info", message, "The next question that uses the graph rebuilds it.")
     stale = library.stale_indexes()
     for name in stale:
         remedy = "`python ingest.py rebuild --indexes` rebuilds it."

@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from ragscience.graph.extraction_json import encoded
-from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, Commands, ProcessCommands
 from tests.graph.drawn import TESLA_QUESTION

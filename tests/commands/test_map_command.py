@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.graph.entity_merging import load_graph
-from ragscience.graph.extraction_json import encoded
-from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple
+from ragscience.graph.graph_model import load_graph
+from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple, encoded
 from ragscience.graph.map_data import PAPER, map_drawing
 from ragscience.library.store import Home, Library
 from tests.conftest import Commands, copied

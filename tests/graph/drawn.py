@@ -2,8 +2,7 @@
 
 from itertools import count
 
-from ragscience.graph.entity_merging import merge
-from ragscience.graph.graph_model import KnowledgeGraph
+from ragscience.graph.graph_model import merge
 from ragscience.graph.graph_records import Extracted, Mention, Triple
 
 TESLA = (
@@ -47,8 +46,7 @@ def drawn(*triples, **more):
     """The graph of these triples; a triple of three has a passage of its own."""
     number = count(1000)
     whole = [(*each, next(number)) if len(each) == 3 else each for each in triples]
-    merged = merge((1, found) for found in passages(*whole, **more))
-    return KnowledgeGraph.of(merged.entities, merged.relations)
+    return merge((1, found) for found in passages(*whole, **more))
 
 
 def labels(graph, numbers):

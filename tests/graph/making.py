@@ -2,8 +2,7 @@
 
 from hypothesis import strategies as st
 
-from ragscience.graph.extraction_json import encoded
-from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
 from tests.store.making import add, paper_of, unit_rows
 
 NAMES = (

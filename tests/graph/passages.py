@@ -2,14 +2,13 @@
 
 from ragscience.core.records import StoredChunk
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES
-from ragscience.graph.local_extraction import extract
-from ragscience.graph.paper_terms import paper_terms
+from ragscience.graph.local_extraction import extract, own_names
 
 LSTM = (
     "Recurrent networks forget. We propose FogNet, a novel framework for weather data. FogNet uses long short-term "
     "memory (LSTM) in each block, and long short-term memory keeps what it saw.",
     "We evaluate FogNet on the SkyView dataset. FogNet outperforms LSTM. The SkyView dataset has 412 hours of fog.",
-    "FogNet does not use dropout. Results on SkyView are measured in terms of BLEU. FogNet reaches 31.2 BLEU.",
+    "FogNet does not use GRUs. GRUs are older. FogNet is evaluated on SkyView, and FogNet reaches a score of 31.2.",
 )
 
 
@@ -25,27 +24,18 @@ def passages(*texts):
     return [passage(text, number, ordinal=number) for number, text in enumerate(texts, 1)]
 
 
-def terms_of(*texts, title="", types=ENTITY_TYPES):
-    """The terms of the paper that these passages are all of."""
-    return paper_terms(passages(*texts), title, frozenset(types))
+def kinds(*texts, types=ENTITY_TYPES):
+    """Types of the paper's names, by canonical name."""
+    return {name: kind for name, (kind, _) in own_names(passages(*texts), frozenset(types)).kinds.items()}
 
 
-def kinds(*texts, title="", types=ENTITY_TYPES):
-    """Types of the paper's terms, by canonical name."""
-    return {name: term.kind for name, term in terms_of(*texts, title=title, types=types).terms.items()}
-
-
-def found_in(*texts, title="", types=ENTITY_TYPES):
+def found_in(*texts, types=ENTITY_TYPES):
     """What each passage gives, as one paper."""
-    terms = terms_of(*texts, title=title, types=types)
-    return [extract(chunk, terms) for chunk in passages(*texts)]
+    names = own_names(passages(*texts), frozenset(types))
+    return [extract(chunk, names) for chunk in passages(*texts)]
 
 
-def names(found):
-    """(name, type) of what a passage names."""
-    return {(mention.name, mention.entity_type) for mention in found.mentions}
-
-
-def said(found):
-    """(subject, relation, object) of what a passage says, but that things stand together."""
-    return {(each.subject, each.relation, each.object) for each in found.triples if each.relation != CO_OCCURS}
+def said(*found):
+    """(subject, relation, object) of what passages say, but that things stand together."""
+    triples = [each for one in found for each in one.triples if each.relation != CO_OCCURS]
+    return {(each.subject, each.relation, each.object) for each in triples}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
-from ragscience.graph.entity_linking import MOST_SEEDS, SIMILAR, candidates_of, candidates_said, link, similar_names
+from ragscience.graph.entity_linking import MOST_SEEDS, SIMILAR, candidates_said, link, similar_names
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn
 
@@ -17,7 +17,7 @@ ALL = frozenset()
 
 def named(question, graph, types=ALL, candidates=None):
     found = link(question, graph, types=types, candidates=candidates)
-    return {graph.label(one.number): round(one.weight, 2) for one in found}
+    return {graph.label(one.key): round(one.weight, 2) for one in found}
 
 
 def test_the_production_notes_question_names_the_two_companies():
@@ -102,11 +102,6 @@ def test_a_model_says_the_names_and_what_it_invents_is_left_out():
 def test_a_model_that_gives_no_names_is_told_of():
     with pytest.raises(ModelProblem, match="words are used instead"):
         candidates_said("Does BERT help?", Scripted("no", '{"entities": 3}'), seconds=60)
-
-
-def test_candidates_have_no_empty_words_at_their_ends():
-    assert candidates_of("What is the depth of a network?") == ["depth of a network", "depth", "network"]
-    assert candidates_of("deep network", [(0, 2)]) == []
 
 
 words = st.text(alphabet="abt e-3é數", min_size=0, max_size=12)

@@ -3,7 +3,7 @@ from collections import defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.entity_merging import merge
+from ragscience.graph.graph_model import merge
 from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple, folded, matched
 
 from .making import apart_names, passages, say
@@ -12,7 +12,11 @@ LONG = "long short-term memory"
 
 
 def by_key(merged):
-    return {entity.key: entity for entity in merged.entities}
+    return {entity.key: entity for entity in merged.entities()}
+
+
+def contents(merged):
+    return list(merged.entities()), list(merged.relations())
 
 
 def keys(*found, apart=frozenset()):
@@ -23,7 +27,7 @@ def keys(*found, apart=frozenset()):
 def test_the_order_of_the_passages_does_not_matter(kept, apart, chance):
     shuffled = list(kept)
     chance.shuffle(shuffled)
-    assert merge(shuffled, apart) == merge(kept, apart)
+    assert contents(merge(shuffled, apart)) == contents(merge(kept, apart))
 
 
 @given(passages, apart_names)
@@ -31,11 +35,11 @@ def test_ids_of_passages_and_papers_change_nothing_but_themselves(kept, apart):
     """A paper that leaves and comes back has other ids, behind all others."""
     other = [(9 - paper, Extracted(100 - found.chunk_id, *_parts(found))) for paper, found in kept]
     here, there = merge(kept, apart), merge(other, apart)
-    assert [(e.key, e.label, e.names, e.mentions, e.confidence) for e in here.entities] == [
-        (e.key, e.label, e.names, e.mentions, e.confidence) for e in there.entities
+    assert [(e.key, e.label, e.names, e.mentions, e.confidence) for e in here.entities()] == [
+        (e.key, e.label, e.names, e.mentions, e.confidence) for e in there.entities()
     ]
-    assert [(r.source, r.target, r.relation, r.count, r.confidence) for r in here.relations] == [
-        (r.source, r.target, r.relation, r.count, r.confidence) for r in there.relations
+    assert [(r.source, r.target, r.relation, r.count, r.confidence) for r in here.relations()] == [
+        (r.source, r.target, r.relation, r.count, r.confidence) for r in there.relations()
     ]
 
 
@@ -51,14 +55,14 @@ def test_types_never_mix_and_every_mention_is_in_one_entity(kept, apart):
         for each in found.mentions:
             place = (found.chunk_id, each.name, each.entity_type)
             said[place] = max(said[place], each.count)
-    assert sum(entity.mentions for entity in merged.entities) == sum(said.values())
-    for entity in merged.entities:
+    assert sum(entity.mentions for entity in merged.entities()) == sum(said.values())
+    for entity in merged.entities():
         assert entity.key.startswith(f"{entity.entity_type}:")
         assert entity.label in entity.names
         of_it = {chunk for chunk, name, kind in said if kind == entity.entity_type and name in entity.names}
         assert set(entity.chunk_ids) <= of_it
     there = by_key(merged)
-    for edge in merged.relations:
+    for edge in merged.relations():
         assert edge.source in there and edge.target in there and edge.source != edge.target
         assert edge.count == len(edge.chunk_ids) > 0
 
@@ -71,19 +75,19 @@ def test_without_aliases_entities_are_the_groups_of_type_and_name(kept):
     for _, found in bare:
         for each in found.mentions:
             groups[each.entity_type, matched(each.name)].add(each.name)
-    assert {(e.entity_type, matched(e.label)): set(e.names) for e in merge(bare).entities} == groups
+    assert {(e.entity_type, matched(e.label)): set(e.names) for e in merge(bare).entities()} == groups
 
 
 @given(passages, apart_names)
 def test_a_name_apart_is_with_no_other(kept, apart):
-    for entity in merge(kept, apart).entities:
+    for entity in merge(kept, apart).entities():
         forms = {folded(name) for name in entity.names}
         assert not forms & apart or len(forms) == 1
 
 
 def test_an_acronym_is_its_expansion_within_its_paper():
     first = (1, say(1, ("LSTM", "METHOD", 3), (LONG, "METHOD"), aliases=[("LSTM", LONG)]))
-    (entity,) = merge([first]).entities
+    (entity,) = merge([first]).entities()
     assert entity == Entity("METHOD:long short term memory", "LSTM", "METHOD", ("LSTM", LONG), 4, 0.8, (1,))
 
 
@@ -101,12 +105,26 @@ def test_an_acronym_elsewhere_follows_the_papers_that_agree():
 
 def test_a_chain_of_aliases_goes_one_step():
     found = (1, say(1, ("A1", "METHOD"), ("B1", "METHOD"), ("C1", "METHOD"), aliases=[("A1", "B1"), ("B1", "C1")]))
-    assert [entity.names for entity in merge([found]).entities] == [("A1",), ("B1", "C1")]
+    assert [entity.names for entity in merge([found]).entities()] == [("A1",), ("B1", "C1")]
 
 
 def test_an_alias_does_not_cross_types():
-    found = (1, say(1, ("LSTM", "METHOD"), (LONG, "CONCEPT"), aliases=[("LSTM", LONG)]))
-    assert keys(found) == ["CONCEPT:long short term memory", "METHOD:long short term memory"]
+    found = (1, say(1, ("LSTM", "METHOD"), (LONG, "DATASET"), aliases=[("LSTM", LONG)]))
+    assert keys(found) == ["DATASET:long short term memory", "METHOD:long short term memory"]
+
+
+def test_concept_gives_way_to_a_type_that_other_passages_show():
+    found = [(1, say(1, ("LSTM", "METHOD", 2), ("GRU", "CONCEPT"))), (2, say(2, ("lstm", "CONCEPT")))]
+    assert keys(*found) == ["CONCEPT:gru", "METHOD:lstm"]
+    assert by_key(merge(found))["METHOD:lstm"].chunk_ids == (1, 2)
+
+
+def test_every_name_leads_to_its_entities():
+    graph = merge([(1, say(1, ("LSTM", "METHOD"), ("BLEU", "METRIC"), aliases=[("LSTM", LONG)])),
+                   (2, say(2, ("bleu", "METHOD")))])  # fmt: skip
+    assert graph.by_name("Long Short-Term Memories") == ("METHOD:long short term memory",) == graph.by_name("lstms")
+    assert graph.by_name("BLEU") == ("METHOD:bleu", "METRIC:bleu")
+    assert graph.by_name("nobody") == () == graph.by_name("")
 
 
 def test_an_alias_of_nothing_is_none():
@@ -132,7 +150,7 @@ def test_relations_add_up_over_passages():
         (2, Extracted(2, (), (triple[2],))),
     ]
     merged = merge(found)
-    assert merged.relations == (Relation("METHOD:a", "METRIC:b", "USES", 2, 0.9, (1, 2)),)
+    assert list(merged.relations()) == [Relation("METHOD:a", "METRIC:b", "USES", 2, 0.9, (1, 2))]
     assert by_key(merged)["METRIC:b"].mentions == 2
 
 
@@ -141,5 +159,5 @@ def test_a_relation_is_never_certain_and_needs_two_entities_that_are_there():
     sure = Extracted(
         2, (), (Triple("A", "METHOD", "USES", "B", "METHOD", 1.0), Triple("B", "METHOD", "USES", "b", "METHOD", 1))
     )
-    (edge,) = merge([(1, found), (1, sure)]).relations
+    (edge,) = merge([(1, found), (1, sure)]).relations()
     assert (edge.confidence, edge.count) == (0.99, 2)

@@ -6,13 +6,12 @@ import pytest
 from ragscience.core.errors import ModelProblem
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_search import (
+    MOST_CONCEPTS,
     MOST_EMBEDDED,
     GraphSearch,
-    best_trails,
+    best_paths,
     by_words,
-    graph_path,
-    trail_scores,
-    triple_text,
+    path_scores,
 )
 from ragscience.search.fusion import by_max, plain_sum, shared_weights
 
@@ -22,19 +21,19 @@ from .test_entity_linking import Scripted
 
 def trails(graph, question, *names, hops=2):
     vector, vectors = by_words(question)
-    return best_trails(graph, [number(graph, name) for name in names], vector, vectors, hops=hops, cache={})
+    return best_paths(graph, [number(graph, name) for name in names], vector, vectors, hops=hops, cache={})
 
 
 def searching(graph, embedder=None, said=None):
     return GraphSearch(
-        graph, embedder=embedder, passages=50, hops=2, types=(), warning=(said if said is not None else []).append
+        graph, embedder=embedder, passages=50, types=(), warning=(said if said is not None else []).append
     )
 
 
 def test_the_production_notes_paths_lead_to_investment_and_patents():
     graph = drawn(*TESLA)
     shown = {
-        tuple(graph.label(at) for at in trail.entities) for trail in trails(graph, TESLA_QUESTION, "Tesla", "Rivian")
+        tuple(graph.label(key) for key in trail.keys) for trail in trails(graph, TESLA_QUESTION, "Tesla", "Rivian")
     }
     assert ("Tesla", "Elon Musk", "SolarCity") in shown
     assert ("Tesla", "Elon Musk", "Tesla battery patent XYZ123") in shown
@@ -80,9 +79,9 @@ def test_paths_are_varied_and_none_goes_in_a_circle():
     graph = drawn(*ATTENTION, ("self-attention", "USES", "transformer"))
     found = trails(graph, "How does attention in a transformer work?", "attention", "transformer")
     assert found
-    edges = [set(trail.edges) for trail in found]
+    edges = [set(trail.relations) for trail in found]
     assert not any(later <= better for at, later in enumerate(edges) for better in edges[:at])
-    assert all(len(set(trail.entities)) == len(trail.entities) for trail in found)
+    assert all(len(set(trail.keys)) == len(trail.keys) for trail in found)
     assert [trail.score for trail in found] == sorted((trail.score for trail in found), reverse=True)
 
 
@@ -90,8 +89,8 @@ def test_no_path_without_seeds_hops_or_likeness():
     graph = drawn(*ATTENTION)
     assert trails(graph, "attention") == ()
     assert trails(graph, "attention", "attention", hops=0) == ()
-    assert trail_scores(graph, trails(graph, "nothing of it", "BERT")) == {}
-    assert searching(KnowledgeGraph.of((), ())).gear_scores("attention") == {}
+    assert path_scores(trails(graph, "nothing of it", "BERT")) == {}
+    assert searching(KnowledgeGraph((), ())).gear_scores("attention") == {}
 
 
 class Counting:
@@ -130,32 +129,39 @@ def test_an_embedder_that_fails_is_told_of():
         searching(drawn(*TESLA), Counting(fails=True)).gear_scores(TESLA_QUESTION)
 
 
-def test_a_path_as_a_record():
-    graph = drawn(("Tesla", "has_founder", "Elon Musk", 7))
-    (trail,) = trails(graph, "founder of Tesla", "Elon Musk", hops=1)
-    path = graph_path(graph, trail)
+def test_a_path_is_of_triples_in_words():
+    graph = drawn(("Tesla", "has_founder", "Elon Musk", 7), ("BERT", "CO_OCCURS", "GLUE"))
+    embedder = Counting()
+    found = searching(graph, embedder)
+    (path,) = found.paths("Did Elon Musk found Tesla?")
     assert path.keys == ("CONCEPT:elon musk", "CONCEPT:tesla")
     assert (path.relations[0].source, path.relations[0].chunk_ids) == ("CONCEPT:tesla", (7,))
+    assert found.paths("Is BERT good?")
+    assert {"Tesla has founder Elon Musk", "BERT and GLUE"} <= set(embedder.texts)
 
 
-def test_the_words_of_a_triple():
-    graph = drawn(("Tesla", "has_founder", "Elon Musk"), ("BERT", "CO_OCCURS", "GLUE"))
-    assert {triple_text(graph, 0), triple_text(graph, 1)} == {"Tesla has founder Elon Musk", "BERT and GLUE"}
+def test_concepts_are_near_few_and_each_once():
+    graph = drawn(*ATTENTION)
+    near = searching(graph).concepts("How does self-attention work?")
+    assert near[:2] == ("self-attention", "attention") and set(near) == {*near[:2], "multi-head", "transformer"}
+    hub = drawn(*(("hub", "USES", f"spoke {chr(97 + at)}") for at in range(20)), ("Hub", "USES", "hub spoke"))
+    found = searching(hub).concepts("What is a hub?")
+    assert len(found) == MOST_CONCEPTS == len({name.casefold() for name in found})
 
 
 def test_a_search_by_graph_of_the_guides_question():
     found = searching(drawn(*ATTENTION))
     question = "How does self-attention work?"
-    assert labels(found.graph, [one.number for one in found.seeds(question)]) == {"self-attention", "attention"}
+    assert labels(found.graph, [one.key for one in found.seeds(question)]) == {"self-attention", "attention"}
     assert {"multi-head", "transformer"} <= set(found.concepts(question))
-    assert {1, 2, 3, 4, 5, 6, 7} == found.passages(question)
+    assert {1, 2, 3, 4, 5, 6, 7} == set(found.graph_scores(question))
     assert next(iter(found.graph_scores(question))) == 1
-    assert found.passages("What is a turnip?") == set()
+    assert found.graph_scores("What is a turnip?") == {}
 
 
 def test_a_model_that_names_nothing_costs_a_line():
     said = []
     found = searching(drawn(*ATTENTION), said=said)
     found.llm = Scripted("no JSON", "nor here")
-    assert labels(found.graph, [one.number for one in found.seeds("How does self-attention work?")])
+    assert labels(found.graph, [one.key for one in found.seeds("How does self-attention work?")])
     assert len(said) == 1 and "words are used instead" in said[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, OPTIONAL_TYPES, RELATION_TYPES, Mention, Triple
+from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, Mention, Triple
 from ragscience.graph.llm_extraction import LONGEST_PASSAGE, MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.ollama_llm import OllamaLLM
@@ -19,6 +19,7 @@ from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 
 TEXT = "FogNet uses a multi-\nhead encoder. FogNets beat the GRU on SkyView data. It was made in Dover."
 MODEL = "llama3.1:8b"
+MORE_TYPES = ("ORGANISATION", "TASK")
 
 
 @pytest.fixture
@@ -101,14 +102,14 @@ def test_optional_types_are_asked_for_and_kept_on_request_only(server):
     told = reply([("Dover", "ORGANIZATION"), ("SkyView", "TASK")])
     server.script(told, told)
     assert not ask(server).found[0].mentions
-    asked = ask(server, types=(*ENTITY_TYPES, *OPTIONAL_TYPES))
+    asked = ask(server, types=(*ENTITY_TYPES, *MORE_TYPES))
     assert {(each.name, each.entity_type) for each in asked.found[0].mentions} == {
         ("Dover", "ORGANISATION"),
         ("SkyView", "TASK"),
     }
     first, second = (body["format"]["properties"]["entities"]["items"]["properties"] for body in server.of("/api/chat"))
     assert first["type"]["enum"] == list(ENTITY_TYPES)
-    assert set(OPTIONAL_TYPES) <= set(second["type"]["enum"])
+    assert set(MORE_TYPES) <= set(second["type"]["enum"])
 
 
 def test_passages_that_belong_together_are_one_call_and_each_keeps_what_it_names(server):

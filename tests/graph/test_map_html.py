@@ -5,12 +5,10 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pymupdf
 import pytest
 
 from ragscience.core.errors import UsageError
-from ragscience.graph.force_layout import positions, positions_around, space_of
-from ragscience.graph.map_data import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode
+from ragscience.graph.map_data import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode, positions
 from ragscience.graph.map_html import check_target, file_link, map_page, write_file
 
 HOSTILE = [
@@ -40,13 +38,12 @@ def drawing(titles, count=0, names=()):
     wild = np.random.default_rng(count)
     number = len(titles)
     files = [f"{at}.pdf" for at in range(number)]
-    owners = [{int(paper): 1.0 for paper in wild.integers(0, number, 1 + at % 3 // 2)} for at in range(count)]
+    owners = [{int(paper): 1 for paper in wild.integers(0, number, 1 + at % 3 // 2)} for at in range(count)]
     pairs = [(at, int(at * wild.random() ** 2)) for at in range(1, count) for _ in range(2)]
     degree = np.bincount(np.array(pairs, int).ravel(), minlength=count)
     radii = [3.5 + 1.1 * float(value) ** 0.5 for value in degree]
     similar = [(at, at + 1) for at in range(number - 1)]
-    middles = positions(number, similar, [0.4] * len(similar), space_of(owners, radii, number).tolist())
-    places = positions_around(middles, owners, radii, PAPER_RADIUS).tolist()
+    places = positions(number, [(*pair, 0.7) for pair in similar], owners, radii).tolist()
     kinds = ("CONCEPT", "METHOD", "ALGORITHM", "DATASET", "METRIC", "PERSON", "ORGANISATION", "TASK", "UNHEARD-OF")
     labels = [*names, *(f"entity {at}" for at in range(len(names), count))]
     begins = "Honeybees steer by polarised light."
@@ -202,16 +199,6 @@ def test_a_click_brings_the_neighbours_into_view_and_a_second_one_goes_back(open
     assert seen(page)["camera"] == whole["camera"]
 
 
-@pytest.mark.browser
-def test_what_has_one_neighbour_is_no_more_than_twice_as_large(opened, large):
-    page = opened(large)
-    alone = [at for at in range(24, 924) if len(large.nodes[at].files) == 1 and not stated_neighbours(large, at)]
-    page.get_by_role("tab", name="Entities (900)").click()
-    drawn = search(page, large.nodes[alone[0]].label)
-    assert_neighbours_in_view(page, drawn, 2)
-    assert drawn["scale"] == pytest.approx(2 * drawn["overview"])
-
-
 def click_sign(page, label):
     """Clicks on the sign of a node that has a label."""
     (x, y) = next(one["at"] for one in seen(page)["labels"] if one["label"] == label)
@@ -334,19 +321,6 @@ def test_hostile_texts_do_nothing(opened):
         page.fill("#search", f"{title} and not")
     assert page.title() == "Map of the papers · RAG Science"
     assert page.locator("img").count() == 0
-
-
-@pytest.mark.browser
-def test_the_drawing_can_be_saved_as_a_picture(opened, tmp_path):
-    page = opened(drawing(["Ein Titel – 論文", "b"], 60, HOSTILE[:1]))
-    seen(page)
-    with page.expect_download() as download:
-        page.click("#save")
-    assert download.value.suggested_filename == "map-papers.png"
-    download.value.save_as(tmp_path / "map.png")
-    picture = pymupdf.Pixmap(tmp_path / "map.png")
-    assert (picture.width, picture.height) == tuple(page.evaluate("[canvas.width, canvas.height]"))
-    assert picture.color_count() > 20
 
 
 @pytest.mark.browser

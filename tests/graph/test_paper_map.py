@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
-from ragscience.graph.force_layout import MOST_MOVED, positions
 from ragscience.graph.paper_map import PaperEdge, nearest, paper_map, similarity_edges
 from ragscience.library.store import Home, Library, NewPaper
 
@@ -37,22 +36,17 @@ FORGOTTEN = {(2, 5): 0.62}
 
 
 def test_five_papers_of_the_guide_have_its_eight_edges_and_the_one_it_forgot():
-    edges = similarity_edges(np.ascontiguousarray(np.linalg.cholesky(GUIDE), np.float32), 3, 0.3)
+    edges = similarity_edges(np.ascontiguousarray(np.linalg.cholesky(GUIDE), np.float32))
     found = {(edge.source + 1, edge.target + 1): round(edge.weight, 4) for edge in edges}
     assert found == GUIDE_EDGES | FORGOTTEN
     assert list(found) == sorted(found)
     assert len(found) == len(edges)
 
 
-def test_of_five_papers_of_the_guide_those_above_a_higher_threshold_are_its_eight():
-    edges = similarity_edges(np.ascontiguousarray(np.linalg.cholesky(GUIDE), np.float32), 3, 0.65)
-    assert {(edge.source + 1, edge.target + 1): round(edge.weight, 4) for edge in edges} == GUIDE_EDGES
-
-
 def test_what_is_not_above_the_threshold_is_no_edge():
     means = np.eye(3, dtype=np.float32)
-    assert similarity_edges(means, 3, 0.3) == []
-    assert similarity_edges(means[[0, 0, 1]], 3, 0.3) == [PaperEdge(0, 1, 1.0)]
+    assert similarity_edges(means) == []
+    assert similarity_edges(means[[0, 0, 1]]) == [PaperEdge(0, 1, 1.0)]
 
 
 @given(st.integers(1, 30), st.integers(1, 8), st.integers(0, 10_000))
@@ -71,7 +65,7 @@ def test_neighbours_are_those_of_brute_force(count, wanted, seed):
 def test_no_papers_have_no_neighbours():
     empty = np.empty((0, 0), np.float32)
     assert nearest(empty, 3, empty, []) == ([], [])
-    assert similarity_edges(empty, 3, 0.3) == []
+    assert similarity_edges(empty) == []
 
 
 def add(library, name, vectors):
@@ -133,26 +127,3 @@ def test_a_map_leaves_out_the_passages_of_a_damaged_paper(tmp_path):
 def test_an_empty_library_has_an_empty_map(tmp_path):
     with Library.open(Home(tmp_path)) as library:
         assert paper_map(library).papers == ()
-
-
-@given(st.integers(0, 25), st.integers(0, 10_000))
-def test_no_two_circles_overlap(count, seed):
-    wild = np.random.default_rng(seed)
-    edges = [tuple(pair) for pair in wild.integers(0, max(count, 1), (2 * count, 2)).tolist()]
-    radii = wild.uniform(1, 30, count).tolist()
-    places = positions(count, edges, [1.0] * len(edges), radii)
-    assert places.shape == (count, 2)
-    assert np.isfinite(places).all()
-    for one in range(count):
-        for other in range(one):
-            assert np.linalg.norm(places[one] - places[other]) >= radii[one] + radii[other] - 0.02
-
-
-def test_a_large_drawing_is_the_same_twice_and_brings_neighbours_together():
-    count = MOST_MOVED + 200
-    edges = [(node, node - node % 20) for node in range(count) if node % 20]
-    first, again = (positions(count, edges, [1.0] * len(edges), [4.0] * count) for _ in range(2))
-    assert (first == again).all()
-    ends = np.array(edges)
-    joined = np.linalg.norm(first[ends[:, 0]] - first[ends[:, 1]], axis=1).mean()
-    assert joined < 0.5 * np.linalg.norm(first[1:] - first[:-1].mean(0), axis=1).mean()

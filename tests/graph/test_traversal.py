@@ -1,7 +1,6 @@
 """Walks over the graph, held against the documents' examples and NetworkX."""
 
 import networkx
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,13 +8,8 @@ from hypothesis import strategies as st
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 from ragscience.graph.traversal import (
-    MOST_CONCEPTS,
-    MOST_ENTITIES,
     passage_scores,
-    related_concepts,
-    related_passages,
     shortest_path,
-    specificity,
     walk,
 )
 
@@ -25,11 +19,12 @@ ALL = frozenset()
 
 
 def walked(graph, *names, hops=2, types=ALL):
-    return walk(graph, [(number(graph, name), 1.0) for name in names], hops=hops, types=types)
+    return walk(graph, {number(graph, name): 1.0 for name in names}, hops=hops, types=types)
 
 
 def rings(graph, found):
-    return [labels(graph, found.at_depth(depth)) for depth in range(int(found.depths.max()) + 1)]
+    depths = range(max(found.depths.values()) + 1)
+    return [labels(graph, [key for key, far in found.depths.items() if far == depth]) for depth in depths]
 
 
 def test_the_graph_guides_walk():
@@ -50,7 +45,7 @@ def test_the_production_notes_founders_then_investments_and_patents():
     ]
     said = {(r.source, r.relation, r.target): r.chunk_ids for r in graph.relations()}
     assert said["CONCEPT:elon musk", "invested_in", "CONCEPT:solarcity"] == (101,)
-    assert len(walked(graph, "Tesla", "Rivian").edges) == len(TESLA)
+    assert len(walked(graph, "Tesla", "Rivian").relations) == len(TESLA)
 
 
 def test_types_close_ways():
@@ -61,9 +56,9 @@ def test_types_close_ways():
 
 
 def test_no_seed_and_no_graph_reach_nothing():
-    assert len(walk(drawn(*TESLA), [], hops=2, types=ALL).entities) == 0
-    nothing = walk(KnowledgeGraph.of((), ()), [], hops=2, types=ALL)
-    assert passage_scores(KnowledgeGraph.of((), ()), nothing, passages=0, most=9) == {}
+    assert not walk(drawn(*TESLA), {}, hops=2, types=ALL).depths
+    nothing = walk(KnowledgeGraph((), ()), {}, hops=2, types=ALL)
+    assert passage_scores(KnowledgeGraph((), ()), nothing, passages=0, most=9) == {}
 
 
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda ends: ends[0] != ends[1]), max_size=25)
@@ -72,17 +67,17 @@ edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda e
 @given(edges, st.integers(0, 9), st.integers(1, 3))
 def test_depths_are_those_of_networkx_also_on_cycles(pairs, seed, hops):
     graph = numbered(10, pairs)
-    found = walk(graph, [(seed, 1.0)], hops=hops, types=ALL)
+    found = walk(graph, {key_of(seed): 1.0}, hops=hops, types=ALL)
     plain = networkx.Graph(pairs)
     plain.add_node(seed)
     expected = networkx.single_source_shortest_path_length(plain, seed, cutoff=hops)
-    assert dict(zip(found.entities.tolist(), found.depths.tolist(), strict=True)) == expected
-    assert (found.strengths > 0).all() and (found.strengths <= 1).all()
+    assert found.depths == {key_of(at): far for at, far in expected.items()}
+    assert all(0 < share <= 1 for share in found.strengths.values())
 
 
 @given(edges, st.integers(0, 9), st.integers(0, 9))
 def test_paths_are_as_short_as_those_of_networkx(pairs, start, end):
-    found = shortest_path(numbered(10, pairs), start, end)
+    found = shortest_path(numbered(10, pairs), key_of(start), key_of(end))
     plain = networkx.Graph(pairs)
     plain.add_nodes_from([start, end])
     if not networkx.has_path(plain, start, end):
@@ -95,11 +90,11 @@ def test_paths_are_as_short_as_those_of_networkx(pairs, start, end):
 
 
 def test_of_two_short_paths_the_surer_one_is_shown():
-    graph = KnowledgeGraph.of(
+    graph = KnowledgeGraph(
         [entity(at) for at in range(4)],
         [relation(0, 1, 0.9), relation(1, 3, 0.9), relation(0, 2, 0.3), relation(2, 3, 0.9)],
     )
-    path = shortest_path(graph, 0, 3)
+    path = shortest_path(graph, key_of(0), key_of(3))
     assert path.keys == ("T:000000", "T:000001", "T:000003")
     assert path.score == pytest.approx(0.81)
 
@@ -120,21 +115,18 @@ def test_a_path_takes_stated_relations_and_goes_through_no_ordinary_word():
 
 def test_a_walk_over_stated_relations_stops_at_an_ordinary_word():
     graph = drawn(("Adam", "USES", "attention", 1), ("PageRank", "USES", "attention", 2), ("Adam", CO_OCCURS, "SGD", 3))
-    seeds = [(number(graph, "Adam"), 1.0)]
-    assert labels(graph, walk(graph, seeds, hops=2, types=ALL, stated_only=True).entities) == {"Adam", "attention"}
+    seeds = {number(graph, "Adam"): 1.0}
+    assert labels(graph, walk(graph, seeds, hops=2, types=ALL, stated_only=True).depths) == {"Adam", "attention"}
     everything = {"Adam", "attention", "PageRank", "SGD"}
-    assert labels(graph, walk(graph, seeds, hops=2, types=ALL).entities) == everything
+    assert labels(graph, walk(graph, seeds, hops=2, types=ALL).depths) == everything
 
 
-def test_a_hub_of_50000_neighbours_stays_within_the_budget():
-    graph = numbered(50_002, [(0, at) for at in range(1, 50_001)] + [(50_001, 0)])
-    found = walk(graph, [(50_001, 1.0)], hops=2, types=ALL)
-    assert len(found.entities) == MOST_ENTITIES
-    scores = passage_scores(graph, found, passages=50_002, most=60)
+def test_what_is_behind_a_hub_counts_little():
+    graph = numbered(502, [(0, at) for at in range(1, 501)] + [(501, 0)])
+    scores = passage_scores(graph, walk(graph, {key_of(501): 1.0}, hops=2, types=ALL), passages=502, most=60)
     assert len(scores) == 60
-    assert next(iter(scores)) == 50_001  # what the question names, not what the hub is beside
-    behind = scores[list(scores)[-1]]
-    assert behind < 0.05
+    assert next(iter(scores)) == 501  # what the question names, not what the hub is beside
+    assert scores[list(scores)[-1]] < 0.05
 
 
 def test_passages_of_seeds_and_of_evidence_come_first():
@@ -145,25 +137,8 @@ def test_passages_of_seeds_and_of_evidence_come_first():
     assert list(passage_scores(graph, walked(graph, "Tesla", "Rivian"), passages=50, most=1)) == list(scores)[:1]
 
 
-def test_what_every_passage_names_says_little():
-    assert specificity(1, 100) == 1.0
-    assert 0 < specificity(100, 100) < 0.01
-    assert specificity(5, 0) > 0
-
-
-def test_related_concepts_and_passages():
-    graph = drawn(*ATTENTION)
-    found = walked(graph, "self-attention", "attention")
-    assert set(related_concepts(graph, found)) == {"self-attention", "attention", "multi-head", "transformer"}
-    assert set(related_concepts(graph, found)[:2]) == {"self-attention", "attention"}
-    assert related_passages(graph, found) == {1, 2, 3, 4, 5, 6, 7}
-    assert related_passages(graph, walked(graph, "ELMo", hops=1)) == {4, 7}
-
-
-def test_concepts_are_few_and_each_once():
-    graph = drawn(*(("hub", "USES", f"spoke {chr(97 + at)}") for at in range(20)), ("Hub", "USES", "hub spoke"))
-    found = related_concepts(graph, walked(graph, "hub"))
-    assert len(found) == MOST_CONCEPTS == len({name.casefold() for name in found})
+def key_of(at):
+    return f"T:{at:06}"
 
 
 def entity(at):
@@ -176,8 +151,4 @@ def relation(source, target, confidence=0.5):
 
 def numbered(count, pairs):
     unique = sorted(set(pairs))
-    return KnowledgeGraph.of([entity(at) for at in range(count)], [relation(*pair) for pair in unique])
-
-
-def test_numbers_are_those_of_the_pairs():
-    assert np.array_equal(numbered(3, [(0, 1), (2, 1)]).sources, [0, 2])
+    return KnowledgeGraph([entity(at) for at in range(count)], [relation(*pair) for pair in unique])

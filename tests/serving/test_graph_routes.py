@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from ragscience.graph.extraction_json import encoded
-from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
 from ragscience.library.store import Home, Library
 from ragscience.serving import map_cache
 from tests.conftest import copied
