@@ -208,4 +208,4 @@ def test_an_agents_run_is_another_one_exactly_where_a_deciding_setting_is_anothe
 def test_what_decides_is_kept_by_name():
     assert set(deciding_values(load_settings())) == deciding_settings()
     assert {"profile", "llm", "embedder", "answer_rules"} <= deciding_settings()
-    assert not {"home", "audit", "history", "arxiv_url", "chunk_size", "map_neighbours"} & deciding_settings()
+    assert not {"home", "audit", "history", "arxiv_url", "chunk_size"} & deciding_settings()

@@ -179,7 +179,7 @@ def test_what_is_not_there_is_said_with_the_way_out(filled, arguments, said):
 
 
 def test_types_keep_the_walk_in_and_hops_make_it_longer(filled):
-    assert asked(filled, "graph", "Tesla", RAG_GRAPH_MAX_HOPS="1")["reached"] == 1
+    assert asked(filled, "graph", "Tesla", "--hops", "1")["reached"] == 1
     assert asked(filled, "graph", "Tesla", RAG_GRAPH_ENTITY_TYPES='["METHOD"]')["reached"] == 0
 
 

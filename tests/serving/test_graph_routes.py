@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from ragscience.engine.graph_runs import LibraryGraph
 from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
 from ragscience.library.store import Home, Library
-from ragscience.serving import map_cache
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
@@ -84,7 +84,7 @@ def test_building_needs_a_model_where_one_is_asked_for(own):
     assert job["detail"].startswith("Ollama does not answer")
 
 
-@pytest.mark.parametrize("body", [{"types": ["planet"]}, {"unknown": 1}, {"types": "person"}, []])
+@pytest.mark.parametrize("body", [{"types": ["no type?"]}, {"unknown": 1}, {"types": "person"}, []])
 def test_a_wrong_order_to_build_is_refused(graph, body):
     response = graph.post("/api/v1/graph", json=body)
     assert response.status_code == 422
@@ -216,7 +216,7 @@ def test_a_client_that_has_the_map_gets_it_again_once_the_library_has_changed(ow
 def test_a_map_is_drawn_once_for_all_who_wait_and_also_when_one_leaves(own, monkeypatch):
     client, _ = own
     drawn, began, may_end = [], threading.Event(), threading.Event()
-    draw = map_cache.served_map
+    draw = LibraryGraph.served_map
 
     def slow(engine):
         drawn.append(1)
@@ -224,7 +224,7 @@ def test_a_map_is_drawn_once_for_all_who_wait_and_also_when_one_leaves(own, monk
         assert may_end.wait(60)
         return draw(engine)
 
-    monkeypatch.setattr(map_cache, "served_map", slow)
+    monkeypatch.setattr(LibraryGraph, "served_map", slow)
     try:
         with ThreadPoolExecutor(4) as pool:
             with httpx.Client(base_url=client.base_url, timeout=60) as leaving:
