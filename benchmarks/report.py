@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["RESULTS", "Report", "Table", "cell", "conditions", "load_all", "save", "spread", "write_page"]
+__all__ = ["RESULTS", "Report", "Table", "cell", "conditions", "save", "spread", "write_page"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results"
@@ -99,19 +100,21 @@ def save(report: Report, machine: Mapping[str, str]) -> Path:
     return path
 
 
-def load_all(order: Sequence[str]) -> list[dict[str, object]]:
-    """The results that are there, in the order of the suites."""
-    paths = [RESULTS / f"{name}.json" for name in order]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
-
-
-def write_page(order: Sequence[str]) -> Path:
-    """docs/benchmarks.md anew, from every result that is there."""
-    parts = [NOTES.read_text(encoding="utf-8").rstrip()]
-    parts += map(_section, load_all(order))
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return PAGE
+def write_page(order: Sequence[str], page: Path = PAGE) -> Path:
+    """docs/benchmarks.md anew: of each suite, in order, the result that is there, else the section of the page."""
+    old = page.read_text(encoding="utf-8").split("\n\n## ")[1:] if page.exists() else []
+    sections = {
+        name: f"## {text.rstrip()}"
+        for text in old
+        for name in re.findall(r"`python -m benchmarks (\w+)[^`]*`, \d", text)
+    }
+    for path in (RESULTS / f"{name}.json" for name in order):
+        if path.exists():
+            sections[path.stem] = _section(json.loads(path.read_text(encoding="utf-8")))
+    parts = [NOTES.read_text(encoding="utf-8").rstrip(), *(sections[name] for name in order if name in sections)]
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return page
 
 
 def _section(result: Mapping[str, object]) -> str:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import calibration, trust
+from benchmarks import calibration, report, trust
 from benchmarks.libraries import plain_document
 from benchmarks.quality import Place, _evidence
 from benchmarks.reading import compared, listed_headings, metadata_scores, milliseconds_a_page
@@ -183,3 +183,17 @@ def test_calibration_judges_a_paper_by_the_others():
     ]
     likely = calibration.unseen(asked)
     assert all((value > 0.5) is not each.holds for value, each in zip(likely, asked, strict=True))
+
+
+def test_the_page_keeps_the_sections_of_suites_that_were_not_run(tmp_path, monkeypatch):
+    page, results = tmp_path / "benchmarks.md", tmp_path / "results"
+    page.write_text(
+        "# Old head\n\n## Serving\n\n`python -m benchmarks serving --full`, 2026-11-23: x.\n\nKept.\n\n"
+        "## Ingest\n\n`python -m benchmarks ingest`, 2026-11-22: x.\n\nReplaced.\n"
+    )
+    monkeypatch.setattr(report, "RESULTS", results)
+    report.save(report.Report("ingest", "Ingest", [report.Table("One", ["a"], [["new"]])]), {"cpu": "one"})
+    report.write_page(("ingest", "graph", "serving"), page)
+    text = page.read_text()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Ingest", "## Serving"]
+    assert "| new |" in text and "Kept." in text and "Replaced." not in text
