@@ -15,7 +15,7 @@ from benchmarks.libraries import papers_home, session
 from benchmarks.refusal_metrics import Probe, judge, rates
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
-from ragscience.ask.answerability import answerability
+from ragscience.ask.confidence import answerability
 from ragscience.ask.query_rewriting import standalone
 from ragscience.evaluation.answer_metrics import Estimate
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown

@@ -16,7 +16,7 @@ from ragscience.ask.phrase_search import Phrase
 from ragscience.engine import quote_location
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import llm_extraction, relation_patterns
-from tests.answering.passages import SAMPLING, TRAINING, hit
+from tests.ask.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import PACKAGE, Pattern, Unknown, all_patterns, hostile_texts, use
 
@@ -64,7 +64,6 @@ READ_SHORT = {
     "ragscience.ask.query_rewriting:": QUESTION,
     "ragscience.ask.element_route:": QUESTION,
     "ragscience.ask.summary_route:": QUESTION,
-    "ragscience.ask.asked_papers:": QUESTION,
     "ragscience.ask.list_route:": QUESTION,
     "ragscience.ask.list_items:": SENTENCE,
     "ragscience.ask.citations:_PATH": (100, "reads a name of at most 83 characters"),
@@ -72,13 +71,11 @@ READ_SHORT = {
     "ragscience.graph.relation_patterns:": SENTENCE,
     "ragscience.ask.help_route:": QUESTION,
     "ragscience.ask.library_route:": QUESTION,
-    "ragscience.ask.mention_questions:": QUESTION,
     "ragscience.ask.mention_sentences:": SENTENCE,
     "ragscience.ask.mentions_route:": QUESTION,
-    "ragscience.ask.papers_meant:": QUESTION,
+    "ragscience.ask.asked_papers:": QUESTION,
     "ragscience.ask.paper_conditions:": QUESTION,
     "ragscience.ask.papers_route:": QUESTION,
-    "ragscience.ask.question_words:": QUESTION,
     "ragscience.cli.fetch_view:": TYPED,
 }
 """By the beginning of a place: how many characters its texts have, and why."""

@@ -1,4 +1,4 @@
-"""Fits the coefficients of ragscience/ask/answerability.py, and says what they are worth.
+"""Fits the coefficients of ragscience/ask/confidence.py, and says what they are worth.
 
 python tools/fit_answerability.py HOME QUESTIONS.jsonl
 
@@ -30,7 +30,7 @@ def main(home: str, questions: str) -> None:
     from benchmarks.calibration import fit
     from benchmarks.refusal_metrics import judge
     from ragscience import Engine, SearchRequest
-    from ragscience.ask.answerability import SIGNALS_OF
+    from ragscience.ask.confidence import SIGNALS_OF
     from ragscience.core.settings import load_settings
     from ragscience.engine.question_run import QuestionRun
 

@@ -126,7 +126,7 @@ def reflect(question: str, parts: Sequence[str], draft: Answer) -> Reflection:
 
     Support is the mean over the draft's claims and quotes: 1 for a quote and where the cited page holds a claim, 0.5
     where it does so weakly. Coverage is the share of the question's terms that the passages hold between them.
-    Answerability is the calibrated one (ask/answerability.py). `parts` are the sub-queries that the question was
+    Answerability is the calibrated one (ask/confidence.py). `parts` are the sub-queries that the question was
     split into.
     """
     texts = [set(tokenize(hit.chunk.searched)) for hit in draft.found.hits]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragscience.ask.answerability import answerability
+from ragscience.ask.confidence import answerability
 from ragscience.ask.prompts import fenced_text, passage_text
 from ragscience.core.errors import ModelProblem
 from ragscience.core.prompt_sanitizer import sanitize

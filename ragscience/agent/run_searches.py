@@ -9,7 +9,7 @@ from typing import Any
 from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import MOST_QUERIES, answer_of, found_of
 from ragscience.agent.token_budget import Spending
-from ragscience.ask.answerability import answerability
+from ragscience.ask.confidence import answerability
 from ragscience.ask.sub_queries import SubQuery, home_papers
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Hit, Part, StoredChunk

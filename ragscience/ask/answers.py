@@ -9,12 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.added_citations import with_citations
-from ragscience.ask.answer_blocks import as_text, quotes_of
+from ragscience.ask.answer_blocks import ROUTE, as_text, note, quotes_of, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
-from ragscience.ask.answerability import answerability, is_answerable
 from ragscience.ask.check import Checked, check
-from ragscience.ask.comparison_blocks import ROUTE, note, side_by_side
-from ragscience.ask.confidence import LookedFor, confidence, look_for
+from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
 from ragscience.ask.extractive import Readers, extract_parts, lead_line, quoted
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.ask.query_rewriting import standalone

@@ -8,19 +8,111 @@ docs/benchmarks.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.ask.missing_things import Sought, missing_sentences, sought, things_of
 from ragscience.ask.question_needs import needs_of
 from ragscience.core.records import Found
+from ragscience.core.tokenizing import terms
 
 if TYPE_CHECKING:
     from ragscience.search.names import PaperNames
     from ragscience.search.token_matches import WordPresence
 
-__all__ = ["MODEL", "LookedFor", "confidence", "look_for", "probability", "signs"]
+__all__ = [
+    "LEXICAL",
+    "MODEL",
+    "SIGNALS_OF",
+    "WITHOUT_COSINE",
+    "WITH_TOKEN_VECTORS",
+    "LookedFor",
+    "answerability",
+    "confidence",
+    "is_answerable",
+    "is_in_doubt",
+    "look_for",
+    "probability",
+    "signs",
+]
+
+WITH_TOKEN_VECTORS = {
+    "intercept": -11.54,
+    "keyword_match": 9.94,
+    "maxsim": 8.04,
+    "missing_term": -1.01,
+    "cosine": 6.85,
+}
+"""For the embedded embedder with late interaction: MaxSim and cosine are those of all-MiniLM-L6-v2."""
+WITHOUT_COSINE = {"intercept": -11.00, "keyword_match": 9.66, "maxsim": 12.13, "missing_term": -1.15}
+"""For every other embedder with late interaction: its cosines have another scale."""
+LEXICAL = {"intercept": -3.57, "keyword_match": 15.18, "missing_term": -1.06}
+"""Where nothing is read again."""
+SIGNALS_OF = {
+    "with token vectors": tuple(name for name in WITH_TOKEN_VECTORS if name != "intercept"),
+    "with token vectors, another embedder": tuple(name for name in WITHOUT_COSINE if name != "intercept"),
+    "lexical": tuple(name for name in LEXICAL if name != "intercept"),
+}
+"""What `tools/fit_answerability.py` fits."""
+_WIDTH = 4.0
+_ALIKE = 0.7
+"""Questions from far away are less alike, nearly all; what that costs: docs/benchmarks.md."""
+_FARTHEST = 6.0
+"""Log-odds beyond which a cross-encoder is not believed to know better."""
+
+
+def answerability(found: Found, question: str) -> float:
+    """How likely the passages answer the question, 0 to 1; 0 where nothing was found, 1 where a route chose them.
+
+    A question without a content word ("What is this about?") gives 0.5: nothing can be estimated. If a
+    cross-encoder scored the passages, the log-odds of its best score have weight 0.5; they are **not calibrated**.
+    Without search signals the estimate is the share of the question's terms in one passage.
+    """
+    if not found.hits:
+        return 0.0
+    seen = found.signals
+    if not seen:
+        return _share_of_terms(found, question)
+    if "routed" in seen:
+        return 1.0
+    if "keyword_match" not in seen:
+        return 0.5
+    reread = WITH_TOKEN_VECTORS if "cosine" in seen else WITHOUT_COSINE
+    log_odds = _weighted(reread if "maxsim" in seen else LEXICAL, seen)
+    if "rerank" in seen:
+        log_odds = (log_odds + max(-_FARTHEST, min(_FARTHEST, seen["rerank"]))) / 2
+    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
+
+
+def is_in_doubt(score: float, *, threshold: float) -> bool:
+    """Whether `is_answerable` would not take this answerability alone for an answer."""
+    return score < threshold * _WIDTH
+
+
+def is_answerable(score: float, *, threshold: float, likeness: float | None, has_name: bool = False) -> bool:
+    """Whether to answer: only what is far from the papers is refused.
+
+    `score` is the answerability, `likeness` that of the question's words to those of the passages, `has_name` whether
+    the papers have a name that the question has (ask/confidence.py). Where the likeness is known, it and the name
+    decide between a quarter of `threshold` and four times as much.
+    """
+    if likeness is None:
+        return score >= threshold
+    is_near = likeness >= _ALIKE or has_name or not threshold
+    return score >= threshold / _WIDTH and (not is_in_doubt(score, threshold=threshold) or is_near)
+
+
+def _weighted(model: Mapping[str, float], seen: Mapping[str, float]) -> float:
+    return sum(weight * seen.get(name, 1.0) for name, weight in model.items())
+
+
+def _share_of_terms(found: Found, question: str) -> float:
+    asked = set(terms(question))
+    if not asked:
+        return 0.5
+    return max(len(asked.intersection(terms(hit.chunk.text))) for hit in found.hits) / len(asked)
+
 
 MODEL = {"intercept": -9.1, "name_gone": -3.17, "number_gone": -3.06, "likeness": 9.78, "lead": 4.49}
 """Weights of the log-odds that the quotes hold the answer."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ragscience.ask.asked_papers import AskedPapers
 from ragscience.ask.paper_text import PaperText, Sentence
 from ragscience.ask.phrase_search import Phrase, Place, find_phrases
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.router import RouteContext, Routed
 from ragscience.ask.summary_cues import METHOD
 from ragscience.ask.summary_quotes import SummaryQuotes, is_sentence, tells_what
 from ragscience.core.counts import counted

@@ -8,10 +8,20 @@ from functools import cache
 
 from ragscience.ask.asked_papers import AskedPapers, once, terms_of
 from ragscience.ask.element_blocks import captioned_blocks, equation_blocks, section_blocks
-from ragscience.ask.numbered_elements import KINDS, captions, equations, known_numbers, numbers_in, same_number
+from ragscience.ask.numbered_elements import (
+    KINDS,
+    abstract_of,
+    captions,
+    equations,
+    known_numbers,
+    named_section,
+    numbered_section,
+    numbers_in,
+    same_number,
+    section_names,
+)
 from ragscience.ask.paper_text import PaperText, Part
-from ragscience.ask.route_records import RouteContext, Routed
-from ragscience.ask.sections import abstract_of, named_section, numbered_section, section_names
+from ragscience.ask.router import RouteContext, Routed
 from ragscience.core.records import Block, title_of
 from ragscience.core.tokenizing import joined_lines, terms
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
-from ragscience.ask.quote_headings import without_headings
-from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with
+from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.unit_scores import Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.page_spans import page_parts

@@ -6,21 +6,111 @@ import re
 from functools import cache
 
 from ragscience.ask.asked_papers import AskedPapers, once
-from ragscience.ask.hyperparameters import hyperparameter_blocks
 from ragscience.ask.list_items import Listed, listed
 from ragscience.ask.list_kinds import KINDS, ListKind
-from ragscience.ask.measures import measure_blocks
-from ragscience.ask.paper_text import PaperText
-from ragscience.ask.route_records import RouteContext, Routed
-from ragscience.core.records import Block, title_of
-from ragscience.core.tokenizing import terms
+from ragscience.ask.paper_text import PaperText, Sentence
+from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.summary_cues import zone_of
+from ragscience.core.records import Block, Citation, title_of
+from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["answer"]
+__all__ = ["answer", "hyperparameter_blocks", "measure_blocks"]
+
+_MEASURES = re.compile(
+    r"(?<![\w-])(?:(?:top-?[15] )?(?:validation |test )?(?:accuracy|error rates?)|AUROC|AUC|AUPRC|"
+    r"(?:micro |macro |mean )?F-?1(?! ?=)|F-?measure|BLEU(?:-\d)?|ROUGE(?:-[\dL])?|METEOR|perplexity|"
+    r"bits[ -]per[ -]\w{4,9}|exact match|mean average precision|(?-i:MAP|mAP)|n?DCG(?:@\d{1,2})?|MRR|"
+    r"precision(?: at \d{1,2}|@\d{1,2})?|recall(?:@\d{1,2})?|RMSE|MSE|MAE|word error rate|WER|"
+    r"(?:odds|hazard|risk) ratios?|(?:weighted )?mean difference|sensitivity(?! analys)|specificity|latency|throughput|"
+    r"speed-?ups?|(?:Pearson|Spearman)(?:’s)? correlation|Matthew’?s correlation|R\^2|IC50|Ki(?: values)?)(?![\w-])",
+    re.IGNORECASE,
+)
+_FEWEST = 3
+_WEIGHTS = {"caption": 2, "table": 2}
+_ZONES = frozenset({"abstract", "results", "experiments", "data", "conclusion"})
+_MOST = 10
+
+
+def measure_blocks(paper: PaperText, wanted: frozenset[str]) -> list[Block]:
+    """An item for each measure that captions, the headers of tables, the abstract or the results name often enough."""
+    weights: dict[str, int] = {}
+    names: dict[str, tuple[int, str, tuple[Citation, ...]]] = {}
+
+    def add(text: str, weight: int, cited: tuple[Citation, ...]) -> None:
+        for match in _MEASURES.finditer(text):
+            key = match.group().casefold().replace("-", "").removesuffix("s")
+            weights[key] = weights.get(key, 0) + weight
+            if key not in names or names[key][0] < weight:
+                names[key] = weight, match.group(), cited
+
+    for part in paper.parts:
+        if part.kind in _WEIGHTS and (not wanted or wanted & set(terms(part.text))):
+            text = part.text if part.kind == "caption" else "\n".join(part.text.split("\n")[:3])
+            add(text, _WEIGHTS[part.kind], paper.cite([part]))
+    for sentence in paper.sentences:
+        if zone_of(sentence.section, sentence.kind) in _ZONES and (not wanted or wanted & set(terms(sentence.text))):
+            add(sentence.text, 1, sentence.citations)
+    kept = sorted((key for key, weight in weights.items() if weight >= _FEWEST), key=lambda key: -weights[key])
+    return [Block("item", names[key][1], names[key][2]) for key in kept[:_MOST]]
+
+
+_NAMES = re.compile(
+    r"\b(?:learning rates?|batch size|batch(?:es)? of|mini-?batch|epochs?|dropout|weight decay|warm-?up|momentum|"
+    r"optimizer|Adam|SGD|hidden (?:size|units)|layers|beam size|temperature|regulari[sz]ation|clip\w{0,5}|"
+    r"sequence length|steps|gradient norm|number of trees|kernel|rank)\b",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"\bhyper-?\s?parameters?\b", re.IGNORECASE)
+_FEWEST_VALUES = 2
+_MOST_SENTENCES = 4
+_MOST_TABLES = 2
+
+
+def hyperparameter_blocks(paper: PaperText, wanted: frozenset[str]) -> list[Block]:
+    """Items of lists that name one with a value, tables of them, and the sentences that give at least two values."""
+    items = [one for one in paper.sentences if one.kind == "list" and _held(one.text) and _is_asked(one, wanted)]
+    items = [one for one in items if len(one.text) < 90]
+    sentences = [
+        (_held(one.text) + _is_settings(one), -n, one)
+        for n, one in enumerate(paper.sentences)
+        if one not in items and _held(one.text) >= _FEWEST_VALUES and _is_asked(one, wanted) and len(one.text) > 40
+    ]
+    best = sorted(sentences, key=lambda each: each[:2], reverse=True)[:_MOST_SENTENCES]
+    blocks = [Block("item", one.text.lstrip("•*- "), one.citations) for one in items]
+    blocks += _tables(paper, wanted)
+    return blocks + [Block("quote", one.text, one.citations) for _, _, one in best]
+
+
+def _held(text: str) -> int:
+    """How many hyperparameters a sentence names, where it has figures."""
+    names = {match.group().casefold() for match in _NAMES.finditer(text)}
+    return len(names) if any(letter.isdigit() for letter in text) else 0
+
+
+def _is_settings(sentence: Sentence) -> int:
+    return 2 * bool(_CALLED.search(sentence.section)) + bool(re.search(r"\b(?:we|our|used?|set)\b", sentence.text))
+
+
+def _is_asked(sentence: Sentence, wanted: frozenset[str]) -> bool:
+    is_near = not wanted or bool(wanted & {*terms(sentence.text), *terms(sentence.section)})
+    return is_near and zone_of(sentence.section, sentence.kind) != "related"
+
+
+def _tables(paper: PaperText, wanted: frozenset[str]) -> list[Block]:
+    """The tables whose caption speaks of hyperparameters."""
+    blocks = []
+    for before, part in zip(paper.parts, paper.parts[1:], strict=False):
+        is_captioned = before.kind == "caption" and part.kind == "table" and _CALLED.search(before.text + part.text)
+        names = {match.group().casefold() for match in _NAMES.finditer(part.text)}
+        if is_captioned and len(names) >= _FEWEST_VALUES and (not wanted or wanted & set(terms(before.text))):
+            blocks.append(Block("table", part.text.strip(), paper.cite([before, part]), joined_lines(before.text)))
+    return blocks[:_MOST_TABLES]
+
 
 _HYPERPARAMETERS = r"(?:training |model |main )?hyper-?\s?parameters?(?: settings?| values?)?"
-_MEASURES = r"(?:evaluation |performance |quality )?(?:metrics|measures)|evaluation criteria"
+_ASKS_MEASURES = r"(?:evaluation |performance |quality )?(?:metrics|measures)|evaluation criteria"
 _ASKED: tuple[tuple[ListKind | str, str], ...] = tuple((kind, kind.asked) for kind in KINDS)
-_OTHERS = {"hyperparameter": _HYPERPARAMETERS, "measure": _MEASURES}
+_OTHERS = {"hyperparameter": _HYPERPARAMETERS, "measure": _ASKS_MEASURES}
 _FRAMES: tuple[tuple[ListKind | str, re.Pattern[str]], ...] = tuple(
     (
         kind,

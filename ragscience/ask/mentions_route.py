@@ -6,14 +6,20 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragscience.ask.mention_questions import MentionQuestion, mention_question, without_kind, without_marks
-from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote
+from ragscience.ask.asked_papers import bare, carried, counted, is_only_name, listed, papers_meant, short_label
+from ragscience.ask.mention_sentences import (
+    DENIES,
+    SAYS,
+    MentionQuestion,
+    Quoted,
+    best_quote,
+    mention_question,
+    without_kind,
+    without_marks,
+)
 from ragscience.ask.paper_conditions import Conditions, asked_for, fitting
-from ragscience.ask.papers_meant import counted, is_only_name, listed, papers_meant, short_label
-from ragscience.ask.phrase_aliases import aliases_of, stated_in
-from ragscience.ask.phrase_search import PaperMentions, Phrase, find_phrases
-from ragscience.ask.question_words import bare, carried
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases, stated_in
+from ragscience.ask.router import RouteContext, Routed
 from ragscience.core.records import Block, Hit, Paper, title_of
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragscience.ask.asked_papers import counted, label, listed
 from ragscience.ask.paper_conditions import Asked, Conditions, asked_for, fitting, unknown, year_of
-from ragscience.ask.papers_meant import counted, label, listed
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.router import RouteContext, Routed
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper
 

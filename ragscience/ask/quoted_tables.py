@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from ragscience.ask.quote_candidates import Unit
+from ragscience.core.tokenizing import joined_lines
 
-__all__ = ["caption_of", "is_table", "left_out", "same_table", "table_with"]
+__all__ = ["caption_of", "is_table", "left_out", "same_table", "table_with", "without_headings"]
 
 _HEADER_ROWS = 2
 """Rows under the header that may go on with it: they have no figures."""
@@ -81,3 +82,27 @@ def _span(unit: Unit) -> tuple[int, int]:
         following = text.find("\n", end)
         end = following + 1 if following >= 0 else len(text)
     return start, len(text[:end].rstrip())
+
+
+_LONGEST = 120
+"""Characters of a heading; a longer paragraph is text."""
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*+\.?|[A-Z](?:\.\d{1,2})++\.?)\s++[A-Z][^=≤≥<>]*+(?<![.,;:])")
+
+
+def without_headings(text: str, section: str) -> tuple[str, str]:
+    """(the headings that `text` begins with, its words behind them), each on one line.
+
+    `section` has the names of headings near the text, "3 Model › 3.2 Attention". A heading is a paragraph that is one
+    of them, or that begins with a number of a section and ends without a stop. A text of headings alone stays whole.
+    """
+    names = {joined_lines(name).casefold() for name in section.split(" › ")}
+    headings: list[str] = []
+    rest = text.strip()
+    while True:
+        paragraph, _, behind = rest.partition("\n\n")
+        heading = joined_lines(paragraph)
+        is_named = heading.casefold() in names
+        if len(heading) > _LONGEST or not behind.strip() or not (is_named or _NUMBERED.fullmatch(heading)):
+            return " › ".join(headings), joined_lines(rest)
+        headings.append(heading)
+        rest = behind.strip()

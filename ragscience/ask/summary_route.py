@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ragscience.ask.asked_papers import AskedPapers
 from ragscience.ask.paper_text import PaperText, Sentence
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.router import RouteContext, Routed
 from ragscience.ask.summary_cues import ASPECTS
 from ragscience.ask.summary_quotes import SummaryQuotes
 from ragscience.core.records import Block, Hit, Paper, title_of

@@ -129,7 +129,7 @@ class Found:
     warnings: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     signals: Mapping[str, float] = field(default_factory=dict)
-    """Whether the papers answer at all: see ask/answerability.py."""
+    """Whether the papers answer at all: see ask/confidence.py."""
     verdict: str = ""
     """ "correct", "ambiguous" or "incorrect" where a second look was taken (agent/corrective.py), else empty."""
     concepts: tuple[str, ...] = ()

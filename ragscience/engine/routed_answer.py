@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.query_rewriting import standalone
-from ragscience.ask.routes import RouteContext, Routed, route
+from ragscience.ask.router import RouteContext, Routed, route
 from ragscience.core.records import Answer, Filters, Found
 from ragscience.core.stage_timing import Timings, timed
 

@@ -15,7 +15,7 @@ from ragscience.library.store import Home, Store
 from ragscience.models.bert_session import available_cores
 
 if TYPE_CHECKING:
-    from ragscience.ask.circuit_breaker import Circuit
+    from ragscience.ask.answer_context import Circuit
     from ragscience.engine.model_pool import ModelPool
     from ragscience.library.ingestion import LocalFiles
     from ragscience.upkeep.telemetry import Telemetry
@@ -119,7 +119,7 @@ class SharedParts:
         """Keeps many questions from waiting for a language model that fails each time."""
 
         def make() -> Circuit:
-            from ragscience.ask.circuit_breaker import Circuit
+            from ragscience.ask.answer_context import Circuit
 
             settings = self.settings
             return Circuit(

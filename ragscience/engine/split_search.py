@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.ask.answerability import answerability, is_in_doubt
+from ragscience.ask.confidence import answerability, is_in_doubt
 from ragscience.ask.paper_mentions import names_in
 from ragscience.ask.sub_queries import SubQuery, sub_queries
 from ragscience.core.records import Filters, Found, Hit, Part

@@ -6,13 +6,12 @@ from dataclasses import replace
 from ragscience.agent.agent_context import AgentContext
 from ragscience.agent.agent_state import Limits
 from ragscience.agent.loop import answer_by_agent
-from ragscience.ask.answer_context import AnswerContext, AnswerRequest
-from ragscience.ask.circuit_breaker import Circuit
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
 from ragscience.ask.prompts import Prompts
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import tokenize
-from tests.answering.passages import hit
+from tests.ask.passages import hit
 
 LIMITS = Limits(iterations=3, seconds=60.0, tokens=100_000, enough=0.7, passages=12, tool_calls=3)
 TEXTS = (

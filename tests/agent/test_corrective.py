@@ -23,12 +23,12 @@ from ragscience.agent.corrective import (
     reworded,
     verdict_of,
 )
-from ragscience.ask.answerability import answerability
+from ragscience.ask.confidence import answerability
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
-from tests.answering.asking import ask, open_llm, prompt
-from tests.answering.passages import hit
+from tests.ask.asking import ask, open_llm, prompt
+from tests.ask.passages import hit
 from tests.commands.papers import fill
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 

@@ -12,7 +12,7 @@ from ragscience.library.store import Home, Library
 from tests.agent.agent_runs import run
 from tests.agent.small_library import make, searcher
 from tests.agent.test_tools_calling import llm_of
-from tests.answering.passages import hit
+from tests.ask.passages import hit
 from tests.ollama_server import OllamaServer
 
 HEADS = "How many parallel heads are employed?"

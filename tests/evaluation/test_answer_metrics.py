@@ -12,7 +12,7 @@ from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, mea
 from ragscience.evaluation.eval_report import EXPLAINED
 from ragscience.evaluation.eval_run import Meter
 from ragscience.evaluation.question_file import KnownQuestion
-from tests.answering.passages import hit
+from tests.ask.passages import hit
 
 QUESTION = KnownQuestion(
     "q1",

@@ -11,7 +11,7 @@ from ragscience.core.serialization import to_json
 from ragscience.evaluation.eval_report import Evaluation, as_markdown, eval_output, shown_p
 from ragscience.evaluation.eval_run import Meter, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
-from tests.answering.passages import hit
+from tests.ask.passages import hit
 from tests.output_schemas import check_output
 
 KILNS = hit("The glaze matures at 1280 degrees.", file="kilns.pdf", page=1)

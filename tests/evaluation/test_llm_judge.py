@@ -9,7 +9,7 @@ import pytest
 from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer, Found
 from ragscience.evaluation.llm_judge import RagasJudge
-from tests.answering.passages import hit
+from tests.ask.passages import hit
 
 needs_ragas = pytest.mark.skipif(find_spec("ragas") is None, reason="ragas is not installed: requirements-judge.txt")
 HITS = (hit("The glaze matures at 1280 degrees."), hit("Bees fly.", rank=2))

@@ -1,0 +1,62 @@
+"""Asking for an answer in the tests: the real client, with what most tests don't care about."""
+
+from contextlib import contextmanager
+
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
+from ragscience.ask.answers import answer
+from ragscience.ask.prompts import Prompts
+from ragscience.models.ollama_api import Ollama
+from ragscience.models.ollama_llm import OllamaLLM
+from ragscience.models.served_llm import ChatOptions
+
+QUESTION = "How long did training of the big models take?"
+SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."
+LLAMA = "llama3.1:8b"
+MODELS = {"embedder": "words", "reranker": None, "llm": LLAMA}
+
+
+@contextmanager
+def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=4096, num_predict=512):
+    """The real OllamaLLM, closed at the end; `waited` lists the seconds that it would have slept."""
+    waited = []
+    ollama = Ollama(url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=False)
+    llm = OllamaLLM(
+        ollama,
+        LLAMA,
+        options=ChatOptions(0.0, num_ctx, num_predict, first_token_seconds),
+        sleep=waited.append,
+    )
+    llm.waited = waited
+    try:
+        yield llm
+    finally:
+        if llm._chat_model is not None:
+            llm._chat_model._client._client.close()
+
+
+def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):
+    return Circuit(failures=failures, pause_seconds=pause_seconds, clock=clock)
+
+
+def context_of(llm, **how):
+    given = {
+        "matcher": None,
+        "scorer": None,
+        "models": MODELS,
+        "prompts": Prompts(),
+        "circuit": circuit(),
+        "answer_seconds": 600.0,
+        "extractive_sentences": 5,
+        "answerable_threshold": 0.25,
+    }
+    return AnswerContext(llm=llm, **(given | how))
+
+
+def ask(llm, search, *, question=QUESTION, history=(), strict=False, on_token=None, **how):
+    request = AnswerRequest(question, tuple(history), strict)
+    return answer(request, context_of(llm, **how), search=search, on_token=on_token)
+
+
+def prompt(server, which=-1):
+    """All messages of one of the requests, as one text."""
+    return "\n".join(message["content"] for message in server.of("/api/chat")[which]["messages"])

@@ -1,0 +1,34 @@
+"""An answer that cites nothing gets the pages that support its sentences, marked as ours, and no other."""
+
+import pytest
+
+from ragscience.ask.added_citations import with_citations
+from ragscience.ask.check import check
+from tests.ask.test_checking import HITS
+
+
+def added(text):
+    return with_citations(check(text, HITS, scorer=None), HITS, scorer=None)
+
+
+def test_a_sentence_that_a_page_holds_gets_that_page():
+    said = HITS[0].chunk.text.split(". ")[0].replace("\n", " ").strip().rstrip(".")
+    made = added(f"{said}. Unicorns prefer tea on Sundays.")
+    (citation,) = made.citations
+    assert (citation.file, citation.page) == (HITS[0].chunk.file, HITS[0].chunk.page_start)
+    assert (citation.added, citation.supported) == (True, True)
+    assert f"({citation.file}, p.{citation.page})." in made.text
+    assert [each.verdict for each in made.sentences] == ["supported", "unsupported"]
+    assert made.sentences[0].evidence.added
+    assert made.text.endswith("Unicorns prefer tea on Sundays.")
+
+
+@pytest.mark.parametrize("text", ["", "Unicorns prefer tea on Sundays.", "I could not find this in your papers.", "…"])
+def test_what_no_page_holds_stays_as_it_is(text):
+    checked = check(text, HITS, scorer=None)
+    assert with_citations(checked, HITS, scorer=None) == checked
+
+
+def test_without_passages_nothing_is_added():
+    checked = check("Everything is a sum.", [], scorer=None)
+    assert with_citations(checked, [], scorer=None) == checked

@@ -1,0 +1,352 @@
+"""Each sentence of an answer, held against the pages it cites."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.ask.answer_sentences import split_answer
+from ragscience.ask.check import check
+from ragscience.core.errors import ModelProblem
+from tests.ask.passages import SAMPLING, TRAINING, hit
+
+DROPOUT = hit(
+    "Dropout of 0.1 is applied to each layer of the Marlin encoder. Label smoothing does not help on this task.",
+    page=9,
+    rank=3,
+    start=4000,
+)
+HITS = (TRAINING, SAMPLING, DROPOUT)
+
+
+def verdicts(text, hits=HITS, scorer=None):
+    return [sentence.verdict for sentence in check(text, hits, scorer=scorer).sentences]
+
+
+class Scorer:
+    """A reranker that finds one kind of passage good; `broken` makes it fail as a server does."""
+
+    name = "scripted"
+
+    def __init__(self, *, likes="", broken=False, scale=1.0):
+        self.likes, self.broken, self.scale = likes, broken, scale
+        self.asked = 0
+
+    def score(self, question, passages):
+        self.asked += 1
+        if self.broken:
+            raise ModelProblem("The reranker is gone.", "Fetch it again.")
+        likings = [10.0 if each == question or (self.likes and self.likes in each) else -10.0 for each in passages]
+        return np.array(likings, dtype=np.float32) * self.scale
+
+
+def test_each_sentence_has_its_verdict_and_its_evidence():
+    checked = check(
+        "Training took 3.5 days for the big models [1]. Bananas ripen in warm kitchens [2].", HITS, scorer=None
+    )
+    right, wrong = checked.sentences
+    assert (right.verdict, right.score) == ("supported", 1.0)
+    assert right.text == "Training took 3.5 days for the big models (attention.pdf, p.7)."
+    assert (right.evidence.file, right.evidence.page, right.evidence.path) == (
+        "attention.pdf",
+        7,
+        "/papers/attention.pdf",
+    )
+    assert right.evidence.quote == "Training took 3.5 days for the big models."
+    assert wrong.verdict == "unsupported"
+    assert wrong.score < 0.25
+
+
+@pytest.mark.parametrize(
+    ("file", "page", "chunk", "claim"),
+    [
+        ("attention.pdf", 9, DROPOUT, "Label smoothing does not help on this task"),
+        ("attention.pdf", 9, DROPOUT, "The Marlin encoder has dropout of 0.1 applied to each layer"),
+    ],
+)
+def test_evidence_is_a_place_in_the_document(file, page, chunk, claim):
+    [sentence] = check(f"{claim} ({file}, p.{page}).", HITS, scorer=None).sentences
+    start, end = sentence.evidence.start, sentence.evidence.end
+    assert chunk.chunk.text[start - chunk.chunk.start : end - chunk.chunk.start] == sentence.evidence.quote
+    assert sentence.evidence.supported
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("Training took 3.5 days for the big models", "supported"),
+        ("For the big models, training took 3.5 days", "supported"),
+        ("Training took 4.5 days for the big models", "unsupported"),  # a number that is not there
+        ("Training took 12 days for the big models", "weak"),  # one that is there, of something else
+        ("Training took 3.5 hours for the small models of Google", "weak"),  # a name that is not there
+        ("Training took eleven days for the big models", "weak"),
+        ("Training did not take 3.5 days for the big models", "weak"),
+        ("“Training took only 3.5 days for big models”", "weak"),  # a quotation, and not word for word
+        ("Bananas ripen faster in warm kitchens", "unsupported"),
+    ],
+)
+def test_what_is_hard_evidence(claim, verdict):
+    assert verdicts(f"{claim} (attention.pdf, p.7).") == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("page", "right", "wrong"),
+    [
+        ("It holds 1,500,000 words.", "It holds 1.5 million words", "It holds 2.5 million words"),
+        ("The rate was 5 × 10−4 at first.", "The rate was 5e-4 at first", "The rate was 5e-6 at first"),
+        ("It has eight heads of 64 numbers.", "It has 8 heads of 64 numbers", "It has 6 heads of 64 numbers"),
+        ("The GPT-3 model was tuned.", "The model GPT-3 was tuned", "The model GPT-4 was tuned"),
+        ("The score of .50 was reached.", "The score of 0.5 was reached", "The score of 5 was reached"),
+        ("Recall is higher than before.", "The recall is higher than before", "The recall is lower than before"),
+        (
+            "They use natural language inference.",
+            "They use NLI, language inference",
+            "They use QXZ, language inference",
+        ),
+        (
+            "It is better.\nModel\nA\nB\nScore\n5.29\n24.9\n31.7",
+            "Model A B Score 5.29 24.9",
+            "Model A B Score 24.9 5.29",
+        ),
+        ("It was trained by hand.", "By hand it was trained", "By hand it was not trained"),
+    ],
+)
+def test_other_ways_to_say_it_and_what_is_another_thing(page, right, wrong):
+    hits = [hit(page, page=2)]
+    assert verdicts(f"{right} (attention.pdf, p.2).", hits) == ["supported"]
+    assert verdicts(f"{wrong} (attention.pdf, p.2).", hits)[0] in ("weak", "unsupported")
+
+
+def test_a_page_of_the_same_paper_that_holds_it_is_put_in():
+    checked = check("Label smoothing does not help on this task (attention.pdf, p.7).", HITS, scorer=None)
+    assert checked.text == "Label smoothing does not help on this task (attention.pdf, p.9)."
+    assert (checked.corrected, checked.unknown) == (1, 0)
+    assert [(each.page, each.supported) for each in checked.citations] == [(9, True)]
+
+
+def test_one_wrong_page_of_two_is_put_right():
+    text = "Training took 3.5 days for the big models, with beam search of size 4"
+    checked = check(f"{text} (attention.pdf, p.9) (decoding.pdf, p.2).", HITS, scorer=None)
+    assert "(attention.pdf, p.7) (decoding.pdf, p.2)" in checked.text
+    assert checked.corrected == 1
+
+
+def test_a_page_of_another_paper_is_never_put_in():
+    checked = check("Beam search with a beam size of 4 was used (attention.pdf, p.7).", HITS, scorer=None)
+    assert checked.text.endswith("(attention.pdf, p.7).")
+    [sentence] = checked.sentences
+    assert sentence.verdict == "unsupported"
+    assert sentence.evidence.file == "decoding.pdf"  # where it is said instead
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Training took 3.5 days for the big models.", "weak"),
+        ("Training took 9.5 days for the big models.", "unsupported"),
+        ("Nothing of that kind was ever seen by sailors.", "unsupported"),
+        ("It took 3.5 days of training for the big models (nowhere.pdf, p.3).", "weak"),
+    ],
+)
+def test_what_cites_nothing_is_never_supported(text, verdict):
+    assert verdicts(text) == [verdict]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I could not find this in your papers.",
+        "No information found for the price of bananas.",
+        "The passages do not mention bananas.",
+        "Is that what you asked?",
+        "Here is what the papers say:",
+        "Sure, happy to help!",
+        "## Training of the big models",
+        "It is what it is.",
+        "Found in 2 papers: attention.pdf, my decoding.pdf",
+        "Found in 1 paper: decoding.pdf",
+        "2 papers speak of this: attention.pdf, my decoding.pdf",  # the same in a history of before
+    ],
+)
+def test_what_says_nothing_is_no_claim(text):
+    assert verdicts(f"{text}\n\nTraining took 3.5 days for the big models [1].") == ["no-claim", "supported"]
+
+
+def test_a_refusal_with_a_claim_behind_it_is_a_claim():
+    assert verdicts("The passages do not mention bananas, but apples took 9 days.") == ["unsupported"]
+
+
+def test_parts_of_a_sentence_are_held_against_the_citation_behind_each():
+    text = "Training of big models took 3.5 days {}, and beam search had a beam size of 4 {}."
+    training, sampling = "(attention.pdf, p.7)", "(decoding.pdf, p.2)"
+    assert verdicts(text.format(training, sampling)) == ["supported"]
+    assert verdicts(text.format(sampling, training)) == ["unsupported"]
+
+
+MARKDOWN = """\
+# Answer
+
+Two things are known:
+
+1. **Training** took 3.5 days for the big models [1].
+   - Beam search with a beam size of 4 was used (decoding.pdf, p.2)
+- It used dropout of 0.1 in each layer of the Marlin encoder
+  and nothing else [3]
+
+| what | value |
+|------|-------|
+| big models | 3.5 days |
+| base models | 12 hours |
+
+(attention.pdf, p.7)
+
+```
+beam search with a beam size of 4
+```
+[2]
+"""
+
+
+def test_markdown_is_cut_at_items_rows_and_blocks():
+    checked = check(MARKDOWN, HITS, scorer=None)
+    assert [(s.text.split("(")[0][:20], s.verdict) for s in checked.sentences] == [
+        ("Answer", "no-claim"),
+        ("Two things are known", "no-claim"),
+        ("**Training** took 3.", "supported"),
+        ("Beam search with a b", "supported"),
+        ("It used dropout of 0", "supported"),
+        ("| what | value |", "no-claim"),
+        ("| big models | 3.5 d", "supported"),
+        ("| base models | 12 h", "supported"),
+        ("beam search with a b", "supported"),
+    ]
+
+
+def test_a_quotation_is_one_sentence():
+    text = (
+        "“Training took 3.5 days for the big models. The base models were trained for 12 hours.” (attention.pdf, p.7)"
+    )
+    [sentence] = check(text, HITS, scorer=None).sentences
+    assert (sentence.text, sentence.verdict) == (text, "supported")
+
+
+def test_a_quotation_with_the_papers_own_reference_stays_as_it_is():
+    page = hit("We use byte-pair encoding [1], which has a shared vocabulary.", page=7)
+    text = "“We use byte-pair encoding [1], which has a shared vocabulary.” (attention.pdf, p.7)"
+    checked = check(text, [page], scorer=None)
+    assert (checked.text, verdicts(text, [page])) == (text, ["supported"])
+    at_its_beginning = "“[1], which has a shared vocabulary” (attention.pdf, p.7)"
+    assert check(at_its_beginning, [page], scorer=None).text == at_its_beginning
+
+
+def test_a_sentence_over_the_end_of_a_page_and_of_a_passage():
+    first = "Training of the large models took more than three days, because the machines had to share"
+    second = " share a single disk that was often busy."
+    both = first + second.removeprefix(" share")
+    hits = [
+        hit(first, page=3, start=100),
+        hit(second.strip(), rank=2, start=100 + len(first) - len("share"), breaks=((0, 3), (6, 4))),
+    ]
+    checked = check(f"{both.rstrip('.')} (attention.pdf, p.3) (attention.pdf, p.4).", hits, scorer=None)
+    assert [(each.page, each.supported) for each in checked.citations] == [(3, True), (4, True)]
+    assert [sentence.verdict for sentence in checked.sentences] == ["supported"]
+
+
+def test_lifting_and_lowering_by_a_scorer():
+    vague = "Fitting the largest networks needed less than a week (attention.pdf, p.7)."
+    assert verdicts(vague) == ["unsupported"]
+    for scale in (1.0, 0.01):
+        assert verdicts(vague, scorer=Scorer(likes="P100", scale=scale)) == ["supported"]
+    said = "Training for the big models took, all in all, 3.5 days (attention.pdf, p.7)."
+    assert verdicts(said) == ["supported"]
+    assert verdicts(said, scorer=Scorer()) == ["weak"]
+
+
+@pytest.mark.parametrize(
+    "claim", ["Training took 4.5 days", "Training took 3.5 days for Google", "Training did not take 3.5 days"]
+)
+def test_no_scorer_lifts_past_hard_evidence(claim):
+    assert verdicts(f"{claim} (attention.pdf, p.7).", scorer=Scorer(likes="Training"))[0] in ("weak", "unsupported")
+
+
+def test_no_scorer_lifts_what_cites_nothing_or_lowers_what_is_verbatim():
+    assert verdicts("Fitting the largest networks needed less than a week.", scorer=Scorer(likes="P100")) == [
+        "unsupported"
+    ]
+    assert verdicts("Fitting models on GPUs needed little time.", scorer=Scorer(likes="P100"))[0] == "weak"
+    assert verdicts("Training took 3.5 days for the big models [1].", scorer=Scorer()) == ["supported"]
+
+
+class Flat(Scorer):
+    def score(self, question, passages):
+        """The same for all; or, with `likes`, a third of the way from nothing to the claim itself."""
+        high = 3.0 if self.likes else 0.0
+        return np.array(
+            [high if each == question else float(i > 1) for i, each in enumerate(passages)], dtype=np.float32
+        )
+
+
+@pytest.mark.parametrize("scorer", [Flat(), Flat(likes="all")])
+def test_a_scorer_that_sees_nothing_clearly_changes_nothing(scorer):
+    text = "For the big models, training took 3.5 days [1]. Fitting the largest networks needed less than a week [1]."
+    assert verdicts(text, scorer=scorer) == verdicts(text) == ["supported", "unsupported"]
+
+
+def test_a_scorer_that_fails_is_asked_once_and_words_decide():
+    scorer = Scorer(broken=True)
+    text = "For the big models, training took 3.5 days [1]. For decoding, beam search with size 4 was used [2]."
+    checked = check(text, HITS, scorer=scorer)
+    assert [sentence.verdict for sentence in checked.sentences] == ["supported", "supported"]
+    assert scorer.asked == 1
+    [warning] = checked.warnings
+    assert "The reranker is gone." in warning
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "[9]", "(x.pdf, p.3)", "“”", "```\n```", "|---|", "- ", "…"])
+def test_what_is_nearly_nothing(text):
+    checked = check(text, HITS, scorer=None)
+    assert checked.sentences == ()
+    assert check(text, [], scorer=None).sentences == ()
+
+
+def test_without_passages_nothing_is_supported():
+    checked = check("Training took 3.5 days [1].", [], scorer=None)
+    assert (checked.text, checked.unknown) == ("Training took 3.5 days.", 1)
+    assert [(s.verdict, s.evidence) for s in checked.sentences] == [("unsupported", None)]
+
+
+PIECES = [
+    "Training took 3.5 days", "for the big models", ".", ". ", "\n", "\n\n", "- ", "1. ", "# ", "| a | b |", "|--|--|",
+    "```\n", "“", "”", "(attention.pdf, p.7)", "[1]", "[2, 3]", "(x.pdf, p.1)", "not ", "12", "BERT", "**", "…", "?",
+    ":", " ", "Beam search", "attention.pdf", "p. 7", "(", "]", "\r", "\x00", "ﬁ", "İ", "٣",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_whatever_is_written_the_sentences_stand_in_the_text_in_order(text):
+    checked = check(text, HITS, scorer=None)
+    at = 0
+    for sentence in checked.sentences:
+        at = checked.text.index(sentence.text, at) + len(sentence.text)
+        assert sentence.verdict in ("supported", "weak", "unsupported", "no-claim")
+        assert 0 <= sentence.score <= 1
+        if sentence.verdict == "supported":
+            assert sentence.evidence is not None
+    assert check(text, HITS, scorer=None) == checked
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_sentences_cover_the_words_and_do_not_overlap(text):
+    at = 0
+    for sentence in split_answer(text, ()):
+        assert at <= sentence.start < sentence.end <= len(text)
+        assert not any(character.isalpha() and character not in "ap" for character in text[at : sentence.start])
+        at = sentence.end
+    assert not any(character.isalpha() for character in text[at:])
+
+
+def test_a_long_answer_and_long_pages_are_read_in_time():
+    check("Training took 3.5 days for the big models [1]. " * 300, HITS, scorer=None)
+    check("“" * 20_000, HITS, scorer=None)
+    check("| a " * 20_000, HITS, scorer=None)
+    check("not " * 20_000, [hit("not " * 5_000)], scorer=None)

@@ -1,0 +1,310 @@
+"""Models that fail, stall, ramble or say nothing usable: always an Answer, never a crash, never a thousand waits."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.ask.answer_context import Circuit
+from ragscience.ask.prompts import REFUSAL
+from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts, worded
+from ragscience.core.records import Turn
+from tests.ask.asking import LLAMA, SAID, ask, circuit, open_llm
+from tests.ask.passages import SAMPLING, TRAINING, Search
+from tests.ollama_server import OllamaServer
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=[LLAMA]) as running:
+        yield running
+
+
+@pytest.fixture
+def llm(server):
+    with open_llm(server.url, num_predict=128) as opened:
+        yield opened
+
+
+# -- the circuit
+
+
+def test_a_script_of_questions_does_not_wait_for_a_model_that_is_down(server, llm):
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    breaker = circuit(failures=3)
+    answers = [ask(llm, Search(TRAINING), circuit=breaker) for _ in range(50)]
+    assert len(server.of("/api/chat")) == 3
+    assert all(given.mode == "extractive" and "3.5 days" in given.text for given in answers)
+    late = {given.warnings for given in answers[3:]}
+    assert len(late) == 1
+    assert "failed 3 times in a row" in late.pop()[0]
+
+
+def test_failures_that_may_pass_are_tried_twice_each(server, llm):
+    server.fault("/api/chat", status=503, error="busy", times=None)
+    breaker = circuit(failures=2)
+    for _ in range(10):
+        ask(llm, Search(TRAINING), circuit=breaker)
+    assert len(server.of("/api/chat")) == 4
+    assert llm.waited == [1.0, 1.0]
+
+
+def test_after_the_pause_one_question_is_let_through(server, llm):
+    now = [0.0]
+    breaker = circuit(failures=2, pause_seconds=60, clock=lambda: now[0])
+    server.fault("/api/chat", status=500, error="out of memory", times=3)
+    for _ in range(5):
+        ask(llm, Search(TRAINING), circuit=breaker)
+    assert len(server.of("/api/chat")) == 2
+    now[0] = 61.0
+    for _ in range(5):
+        ask(llm, Search(TRAINING), circuit=breaker)
+    assert len(server.of("/api/chat")) == 3  # it failed again, and is left alone again
+    now[0] = 130.0
+    server.script(SAID, SAID)
+    assert [ask(llm, Search(TRAINING), circuit=breaker).mode for _ in range(2)] == ["llm", "llm"]
+
+
+def test_a_success_between_failures_keeps_it_closed(server, llm):
+    breaker = circuit(failures=2)
+    for _ in range(3):
+        server.script(SAID)
+        ask(llm, Search(TRAINING), circuit=breaker)
+        server.fault("/api/chat", status=500, error="out of memory")
+        ask(llm, Search(TRAINING), circuit=breaker)
+    assert len(server.of("/api/chat")) == 6
+
+
+def test_what_is_no_failure_of_the_model_does_not_count(server, llm):
+    breaker = circuit(failures=1)
+    for _ in range(3):
+        assert ask(llm, Search(), circuit=breaker).refused
+        ask(llm, Search(TRAINING), question="How long did it take? " * 900, circuit=breaker)
+    assert breaker.allows()
+    server.script(SAID)
+    assert ask(llm, Search(TRAINING), circuit=breaker).mode == "llm"
+
+
+def test_an_open_circuit_still_understands_a_follow_up(llm):
+    breaker = Circuit(failures=1, pause_seconds=60, clock=lambda: 0.0)
+    breaker.failed("It is down.")
+    search = Search(TRAINING)
+    history = [Turn("How long did the Transformer train?", "3.5 days.")]
+    given = ask(llm, search, question="And on which GPUs?", history=history, circuit=breaker)
+    assert "Transformer" in search.asked[0]
+    assert "It is down." in given.warnings[0]
+
+
+# -- slow, and in the middle
+
+
+def test_an_answer_that_takes_too_long_keeps_what_came(server, llm):
+    server.script(pieces=["Training took 3.5 days ", "for the big models [1]. ", "And so on."])
+    server.fault("/api/chat", cut_after=1, until=threading.Event())
+    given = ask(llm, Search(TRAINING), answer_seconds=2.0)
+    assert given.text.startswith("Training took 3.5 days (attention.pdf, p.7) […]")
+    assert "RAG_ANSWER_SECONDS" in given.warnings[0]
+    assert "“" in given.text
+
+
+def test_memory_that_runs_out_on_the_way_keeps_what_came(server, llm):
+    server.script(SAID)
+    server.fault("/api/chat", cut_after=3, error="CUDA error: out of memory")
+    given = ask(llm, Search(TRAINING))
+    assert given.text.startswith("Training took 3.5 […]")
+    assert "RAG_NUM_CTX" in given.warnings[0]
+    assert {sentence.verdict for sentence in given.sentences} >= {"quote"}
+
+
+def test_a_rewriting_that_fails_leaves_quotes_for_the_whole_question(server, llm):
+    server.fault("/api/chat", status=500, error="out of memory", times=None)
+    search = Search(TRAINING)
+    history = [Turn("How long did the Transformer train?", "3.5 days.")]
+    given = ask(llm, search, question="And on which GPUs?", history=history)
+    assert "Transformer" in search.asked[0]
+    assert given.mode == "extractive"
+
+
+# -- models that do not do as they are told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        " ",
+        "\n\n\t\n",
+        "<think>Let me see. The passages say…</think>",
+        "<think>I never come to an end",
+        "</think>",
+        "\u200b",
+        "```\n```",
+        '{"answer": ""}',
+    ],
+)
+def test_nothing_said_leaves_quotes(server, llm, said):
+    server.script(pieces=[said])
+    given = ask(llm, Search(TRAINING))
+    assert (given.mode, given.refused) == ("extractive", False)
+    assert "empty answer" in given.warnings[0]
+    assert "3.5 days" in given.text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"<think>Passage 1 says 3.5 days (invented.pdf, p.4).</think>\n{SAID}",
+        f"Passage 1, so… </think>{SAID}",
+        f"<THINKING>a</THINKING><think>b</think>{SAID}",
+        '{"answer": "' + SAID + '"}',
+        '```json\n{"response": "' + SAID + '", "sources": []}\n```',
+        f"```\n{SAID}\n```",
+    ],
+)
+def test_the_wrong_form_is_read_all_the_same(server, llm, said):
+    server.script(pieces=[said[i : i + 7] for i in range(0, len(said), 7)])
+    given = ask(llm, Search(TRAINING))
+    assert given.text == SAID
+    assert [(c.page, c.supported) for c in given.citations] == [(7, True)]
+    assert given.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"answers": ["a", "b"]}',
+        "[1, 2",
+        '{"answer": 5',
+        "{" * 2000,
+        "User: hi\nAssistant: hi\nUser: hi",
+        "1. 2. 3. (, p.) [] () (p.0) [99999999999] (attention.pdf, p.7",
+        "I am a language model and cannot read PDFs.",
+        "}{)(][" * 50,
+        "\x1b[31mred\x1b[0m",
+        "١٢٣ العربية 。。。",
+    ],
+)
+def test_whatever_a_small_model_says_becomes_an_answer(server, llm, said):
+    server.script(pieces=[said])
+    given = ask(llm, Search(TRAINING, SAMPLING))
+    assert given.text
+    assert given.citations == () or not any(c.supported for c in given.citations) or c_pages(given) == {7}
+
+
+def c_pages(given):
+    return {citation.page for citation in given.citations}
+
+
+def test_an_endless_answer_is_left_and_says_so(server, llm):
+    facts = [f"Fact {n} is {n * 37 % 101}. " for n in range(5000)]
+    server.script(pieces=facts)
+    heard = []
+    given = ask(llm, Search(TRAINING), on_token=heard.append)
+    assert any("limit of 128 tokens" in warning for warning in given.warnings)
+    assert len(heard) < 200
+    assert len(given.text) < 4000
+
+
+@pytest.mark.parametrize("unit", ["The models were trained on GPUs. ", "ha ", "\n- item", "0"])
+def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
+    server.script(pieces=[SAID + " ", *[unit] * 4000])
+    given = ask(llm, Search(TRAINING))
+    assert len(given.text) < 400
+    assert given.text.startswith(SAID[:-1])
+    assert any("repeat itself" in warning or "limit of" in warning for warning in given.warnings)
+
+
+@pytest.mark.parametrize("said", ["No information found.", "No information found for the cost.", f"{REFUSAL} Sorry."])
+def test_saying_that_nothing_was_found_is_a_refusal(server, llm, said):
+    server.script(said)
+    given = ask(llm, Search(TRAINING))
+    assert (given.refused, given.text) == (True, REFUSAL)
+
+
+def test_a_missing_part_is_named_and_the_rest_is_an_answer(server, llm):
+    server.script(f"{SAID} No information found for the cost.")
+    given = ask(llm, Search(TRAINING))
+    assert not given.refused
+    assert given.text.endswith("No information found for the cost.")
+    server.script("No information found for the cost. Training took 3.5 days for the big models.")
+    assert not ask(llm, Search(TRAINING)).refused
+
+
+# -- strict
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("Bananas ripen on Mars in 1234 days.", True),
+        ("Bananas ripen on Mars in 1234 days (attention.pdf, p.7).", True),
+        (SAID, False),
+        (f"{SAID} Bananas ripen on Mars in 1234 days.", False),
+    ],
+)
+def test_strict_refuses_what_no_page_holds(server, llm, said, refused):
+    server.script(said, said)
+    assert ask(llm, Search(TRAINING), strict=True).refused is refused
+    assert not ask(llm, Search(TRAINING), strict=False).refused
+
+
+def test_strict_keeps_quotes():
+    assert not ask(None, Search(TRAINING), strict=True).refused
+
+
+# -- reading replies
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a<think>b</think>c", "ac"),
+        ("<think>b", ""),
+        ("b</think>c", "c"),
+        ("a < think > b", "a < think > b"),
+        ("<Think>x</THINK> y", " y"),
+    ],
+)
+def test_thoughts_are_left_out(text, left):
+    assert without_thoughts(text) == left
+
+
+@given(st.lists(st.sampled_from(["a", "<", "think", ">", "</", "<think>", "</think>", " ", "b<t"]), max_size=30))
+def test_a_stream_shows_what_the_whole_text_has(pieces):
+    text, thoughts = "".join(pieces), ThoughtFilter()
+    shown = "".join(thoughts.feed(piece) for piece in pieces) + thoughts.rest()
+    whole = ThoughtFilter()
+    assert shown == whole.feed(text) + whole.rest()
+    assert "<think>" not in shown
+    if "</think>" not in without_opened(text):
+        assert shown == without_thoughts(text)
+
+
+def without_opened(text):
+    """What is left when each thought that was opened is taken out: a closing mark in it had no opening one."""
+    thoughts = ThoughtFilter()
+    return thoughts.feed(text) + thoughts.rest()
+
+
+@given(st.text(alphabet="abc ", min_size=1, max_size=40), st.integers(0, 400), st.text(alphabet="xyz", max_size=300))
+def test_a_loop_is_found_where_one_is_and_only_there(unit, times, before):
+    text = before + unit * times
+    repeated = repeated_tail(text)
+    if times * len(unit) >= 200 and times >= 7 and len(unit) * 7 < 1200:
+        assert repeated > 0
+    if repeated:
+        assert repeated < len(text)
+        assert text[-repeated:] in (text[-repeated - 200 :] * 2)
+
+
+def test_a_list_or_a_table_is_no_loop():
+    assert repeated_tail("\n".join(f"| {n} | {n * n} |" for n in range(99))) == 0
+    assert repeated_tail(SAID) == 0
+    assert repeated_tail("") == 0
+
+
+@given(st.text(max_size=200))
+def test_worded_never_fails(text):
+    assert isinstance(worded(text), str)
+    assert worded('{"answer": ' + text) is not None

@@ -1,0 +1,253 @@
+"""The window shared out: what goes into a prompt, what is left out, and that a server never has to cut it."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.ask.context_budget import CUT_MARK, Window, condense_history, cut_text, plan
+from ragscience.ask.prompts import Prompts, concepts_text, conversation, passage_text
+from ragscience.core.errors import ModelProblem
+from ragscience.core.records import Found, Turn
+from tests.ask.asking import QUESTION, SAID, ask, open_llm, prompt
+from tests.ask.passages import Search, hit
+from tests.ollama_server import OllamaServer
+
+LINE = "Training run {n} of the big models took {n}.5 days on eight graphics cards, at a cost of {n},000 dollars. "
+SHORT = Prompts(rules="Rules.", request="{context}{history}{question}", condense="{chat_history}{question}")
+
+
+def words(text):
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+def passages(count, length=10):
+    return [hit("".join(LINE.format(n=n) for n in range(length)), rank=rank, page=rank) for rank in range(1, count + 1)]
+
+
+def turns(count, length=20):
+    return [Turn(f"Question {n}?", f"Answer {n}. " * length) for n in range(count)]
+
+
+def made(hits, history=(), *, window=1000, reserve=100, prompts=SHORT):
+    found = Found("Why?", "default", tuple(hits))
+    return plan(found, history, prompts=prompts, window=Window(window, reserve, words))
+
+
+def test_the_answer_gets_its_share_first():
+    assert Window(8192, 1024, words).answer_reserve == 1024
+    assert Window(2048, 1024, words).answer_reserve == 682
+
+
+def test_what_fits_is_sent_whole_and_without_a_word():
+    sent = made(passages(3, 1), turns(2, 1))
+    assert [each.rank for each in sent.hits] == [1, 2, 3]
+    assert len(sent.history) == 2
+    assert sent.warnings == ()
+
+
+def test_related_concepts_take_their_room_from_the_passages_or_stay_out():
+    def sent(window, names):
+        hits = passages(12, 5)
+        found = Found("Why?", "default", tuple(hits), concepts=tuple(names))
+        return plan(found, (), prompts=SHORT, window=Window(window, 100, words))
+
+    names = [f"concept {n}" for n in range(10)]
+    with_them, without = sent(1000, names), sent(1000, [])
+    assert with_them.concepts == concepts_text(names)
+    used = sum(words(passage_text(hit, text)) for hit, text in with_them.passages)
+    assert used + words(with_them.concepts) <= 900
+    assert len(with_them.passages) <= len(without.passages)
+    assert sent(400, names).concepts == ""
+    assert sent(400, names).passages == sent(400, []).passages
+
+
+def test_the_lowest_ranked_passages_are_left_out_first():
+    sent = made(passages(12, 5), window=1000)
+    kept = [each.rank for each in sent.hits]
+    assert kept == list(range(1, len(kept) + 1))
+    assert 1 <= len(kept) < 12
+    assert f"Of 12 passages the {12 - len(kept)} lowest-ranked passages were left out" in sent.warnings[0]
+    assert "RAG_NUM_CTX" in sent.warnings[0]
+
+
+def test_one_passage_left_out_is_told_as_one():
+    hits = passages(2, 5)
+    room = 2 * words(passage_text(hits[0], hits[0].chunk.text)) - 1
+    sent = made(hits, window=room + 100 + 24 + words("Rules.Why?"))
+    assert "the lowest-ranked passage was left out" in sent.warnings[0]
+
+
+def test_history_never_takes_more_than_a_quarter_and_the_oldest_turns_leave():
+    sent = made(passages(1, 1), turns(40, 5), window=1000)
+    assert words(conversation(sent.history)) <= 1000 / 4
+    assert [turn.question for turn in sent.history] == [f"Question {n}?" for n in range(40 - len(sent.history), 40)]
+    assert f"The {40 - len(sent.history)} oldest turns" in sent.warnings[0]
+
+
+def test_a_newest_turn_that_is_too_long_is_cut():
+    (turn,) = made(passages(1, 1), [Turn("What?", "A sentence of six words here. " * 300)]).history
+    assert turn.answer.endswith(f"here.{CUT_MARK}")
+
+
+def test_turns_leave_before_the_best_passage_is_cut():
+    long = passages(1, 34)
+    size = words(passage_text(long[0], long[0].chunk.text))
+    sent = made(long, turns(3, 5), window=size + 100 + 24 + words("Rules.Why?") + 20)
+    assert sent.passages[0][1] == long[0].chunk.text
+    assert len(sent.history) < 3
+
+
+def test_a_passage_that_is_too_long_alone_is_cut_at_a_sentence_and_marked():
+    sent = made(passages(2, 200))
+    ((best, text),) = sent.passages
+    assert best.rank == 1
+    assert text.endswith(f"dollars.{CUT_MARK}")
+    assert best.chunk.text.startswith(text.removesuffix(CUT_MARK))
+    assert words(text) > 500
+    assert any("was cut at the end of a sentence" in warning for warning in sent.warnings)
+
+
+def test_a_text_without_sentences_is_cut_at_a_word_and_a_word_not_at_all():
+    assert cut_text("word " * 50, 10, words) == "word word word word word word word" + CUT_MARK
+    assert cut_text("a" * 999, 3, len) == CUT_MARK.strip()
+    assert "<page" not in cut_text('one two\n<page 8 source="(a.pdf, p.8)">\nthree four', 8, words)
+
+
+def test_a_question_that_leaves_no_room_is_a_clear_problem():
+    with pytest.raises(ModelProblem, match="no room for a passage") as caught:
+        plan(Found("why " * 900, "default", tuple(passages(1))), (), prompts=SHORT, window=Window(1000, 100, words))
+    assert "RAG_NUM_CTX" in caught.value.fix
+
+
+def test_a_request_without_a_place_for_history_sends_none():
+    without = Prompts(rules="Rules.", request="{context}{question}", condense="{chat_history}{question}")
+    sent = made(passages(1, 1), turns(3), prompts=without)
+    assert (sent.history, sent.warnings) == ((), ())
+
+
+def test_the_answer_may_take_what_is_left_over():
+    assert made(passages(1, 1), window=1000, reserve=900).answer_tokens > 1000 // 3
+    assert made(passages(12, 5), window=1000, reserve=900).answer_tokens >= 333
+
+
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=12),
+    st.lists(st.integers(0, 40), max_size=8),
+    st.integers(400, 6000),
+    st.integers(16, 3000),
+)
+def test_nothing_ever_runs_over(lengths, answers, window, reserve):
+    hits = [hit("".join(LINE.format(n=n) for n in range(size)), rank=i) for i, size in enumerate(lengths, 1)]
+    history = [Turn(f"What is {n}?", f"It is {n}. " * size) for n, size in enumerate(answers)]
+    sent = made(hits, history, window=window, reserve=reserve)
+    shown = "\n".join(passage_text(each, text) for each, text in sent.passages)
+    used = words(SHORT.rules_text()) + words(SHORT.request_text(shown, conversation(sent.history), "Why?"))
+    assert used + Window(window, reserve, words).answer_reserve <= window
+    assert used + sent.answer_tokens <= window
+    left = len(hits) - len(sent.passages)
+    assert (left > 0) == any("lowest-ranked" in warning for warning in sent.warnings)
+    assert (len(history) > len(sent.history)) == any("turn" in warning for warning in sent.warnings)
+
+
+def test_the_rewriting_gets_the_newest_turns_that_fit():
+    kept, reply = condense_history("And?", turns(50), prompts=Prompts(), window=Window(600, 100, words))
+    assert reply == 150
+    assert 1 <= len(kept) < 50
+    assert kept[-1].question == "Question 49?"
+    used = sum(words(f"Question: {turn.question}\nAnswer: {turn.answer}") for turn in kept)
+    assert used + words(Prompts().condense_text("", "And?")) + reply <= 600
+
+
+def test_a_rewriting_without_any_room_is_left_out():
+    assert condense_history("And? " * 900, turns(2), prompts=Prompts(), window=Window(600, 100, words))[0] == ()
+
+
+# -- against a server that counts, and cuts as Ollama does
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(models=["llama3.1:8b"], count_tokens=words) as running:
+        yield running
+
+
+@pytest.mark.parametrize("num_ctx", [1536, 2048, 4096])
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_twelve_passages_never_cut_in_silence(server, num_ctx, factor):
+    server.count_tokens = lambda text: round(factor * words(text))
+    counts = []
+    with open_llm(server.url, num_ctx=num_ctx, num_predict=1024) as llm:
+        for _ in range(4):
+            server.script(SAID)
+            given = ask(llm, Search(*passages(12, 14)))
+            assert not given.prompt_cut
+            assert given.tokens["window"] == num_ctx
+            assert given.tokens["prompt"] + server.of("/api/chat")[-1]["options"]["num_predict"] <= num_ctx
+            assert any("lowest-ranked" in warning for warning in given.warnings) == (
+                prompt(server).count("</passage>") < 14
+            )
+            counts.append(given.tokens["prompt"])
+    assert server.cut_prompts == 0
+    assert all(body["options"]["num_ctx"] == num_ctx for body in server.of("/api/chat"))
+    assert min(counts) > num_ctx / 4
+
+
+def test_a_long_conversation_stays_within_the_window(server):
+    history = []
+    with open_llm(server.url, num_ctx=2048, num_predict=600) as llm:
+        for n in range(8):
+            server.script(*[f"What about training run {n}?"] * bool(history), SAID * 20)
+            given = ask(llm, Search(*passages(12, 8)), question=f"And run {n}?", history=history)
+            assert not given.prompt_cut
+            history.append(Turn(given.question, given.text))
+    assert server.cut_prompts == 0
+    assert "<conversation>" in prompt(server)
+    assert "And run 6?" in prompt(server)
+
+
+def test_turns_that_the_rewriting_has_no_room_for_are_told(server):
+    history = [Turn(f"What about run {n}?", SAID * 30) for n in range(6)]
+    with open_llm(server.url, num_ctx=1536) as llm:
+        server.script("What about training run 9?", SAID)
+        given = ask(llm, Search(*passages(1, 2)), question="And run 9?", history=history)
+    assert any("rewritten without the" in warning for warning in given.warnings)
+    assert server.cut_prompts == 0
+
+
+def test_a_passage_left_out_cannot_be_cited(server):
+    with open_llm(server.url, num_ctx=1536) as llm:
+        server.script("Training run 3 of the big models took 3.5 days [1] and also [12] (attention.pdf, p.12).")
+        given = ask(llm, Search(*passages(12, 14)))
+    assert {citation.page for citation in given.citations} == {1}
+    assert len(given.found.hits) == 12
+    assert any("removed" in warning for warning in given.warnings)
+
+
+def test_a_server_that_serves_less_marks_the_answer_and_the_next_one_fits(server):
+    server.served_context = 1400
+    with open_llm(server.url, num_ctx=4096) as llm:
+        server.script(SAID, SAID)
+        first, second = (ask(llm, Search(*passages(12, 14))) for _ in range(2))
+    assert first.prompt_cut
+    assert "RAG_NUM_CTX=1400" in first.warnings[0] or any("RAG_NUM_CTX=1400" in warning for warning in first.warnings)
+    assert server.cut_prompts == 1
+    assert not second.prompt_cut
+    assert second.tokens["window"] == 1400
+
+
+def test_a_question_too_long_for_the_window_gets_quotes(server):
+    with open_llm(server.url, num_ctx=1024) as llm:
+        given = ask(llm, Search(*passages(2)), question="How long did training take? " * 200)
+    assert given.mode == "extractive"
+    assert "no room for a passage" in given.warnings[0]
+    assert server.of("/api/chat") == []
+
+
+def test_an_answer_at_its_cap_says_so(server):
+    with open_llm(server.url, num_ctx=4096, num_predict=64) as llm:
+        server.script(SAID, done_reason="length")
+        given = ask(llm, Search(*passages(1)), question=QUESTION)
+        assert any("limit of 64 tokens" in warning and "RAG_MAX_ANSWER_TOKENS" in warning for warning in given.warnings)
+    assert given.tokens["answer"] > 0

@@ -1,0 +1,631 @@
+"""Answers without an LLM."""
+
+import re
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragscience.ask import extractive
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.extractive import Readers, lead_line, quoted
+from ragscience.ask.question_needs import needs_of
+from ragscience.ask.quote_candidates import Unit, follows, units_of
+from ragscience.ask.unit_scores import score_of
+from ragscience.core.errors import ModelProblem
+from ragscience.core.page_spans import page_parts
+from ragscience.core.records import Found, Part
+from ragscience.core.tokenizing import joined_lines, numbers, terms
+from ragscience.search.token_matches import PassageMatches, TokenMatches
+from tests.ask.passages import SAMPLING, TRAINING, hit
+
+
+def extract(question, hits, *, limit, **models):
+    """The chosen units without their scores, and the warnings."""
+    return of_choice(extractive.extract(question, hits, readers=Readers(**models), limit=limit))
+
+
+def extract_parts(found, *, limit, **models):
+    return of_choice(extractive.extract_parts(found, readers=Readers(**models), limit=limit))
+
+
+def of_choice(choice):
+    return [one.unit for one in choice.units], choice.warnings
+
+
+def shown_and_cited(units):
+    """The quotes as the answer has them, and what they cite."""
+    blocks = quoted(units)
+    return as_text(blocks), tuple(citation for block in blocks for citation in block.citations)
+
+
+QUESTION = "How many days did training of the big models take?"
+
+
+def test_the_sentence_that_answers_is_quoted_with_its_page():
+    units, warnings = extract(QUESTION, [TRAINING, SAMPLING], limit=1)
+    text, citations = shown_and_cited(units)
+    assert "Training took 3.5 days for the big models." in text
+    assert text.startswith("“") and text.endswith("” (attention.pdf, p.7)")
+    assert [(c.file, c.page, c.supported) for c in citations] == [("attention.pdf", 7, True)]
+    assert citations[0].quote in TRAINING.chunk.text
+    assert warnings == ()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_no_more_than_asked_for(limit):
+    passages = [
+        hit(f"Training number {i} took {i} days of work by people {i}x.", page=i, rank=i, start=999 * i)
+        for i in range(1, 9)
+    ]
+    units, _ = extract(QUESTION, passages, limit=limit)
+    assert len(units) == limit
+
+
+def test_without_an_embedder_words_decide():
+    units, warnings = extract(QUESTION, [SAMPLING, TRAINING], limit=1)
+    assert "3.5 days" in units[0].text
+    assert warnings == ()
+
+
+TWO_PARTS = "How many days did training take, and which beam size was used?"
+
+
+def in_parts(*parts):
+    return Found(TWO_PARTS, "rrf", (TRAINING, SAMPLING), parts=tuple(Part(*part) for part in parts))
+
+
+def test_each_part_of_a_question_chooses_among_its_own_passages():
+    first, second = TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id
+    parts = (("How many days did training take", (first,)), ("which beam size was used", (second,)))
+    for order in (parts, parts[::-1]):
+        units, warnings = extract_parts(in_parts(*order), limit=2)
+        assert [unit.hit.chunk.chunk_id for unit in units] == [part[1][0] for part in order]
+        assert warnings == ()
+
+
+def test_parts_never_quote_the_same_place_twice():
+    both = (TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id)
+    units, _ = extract_parts(in_parts(("training days", both), ("days of training", both)), limit=5)
+    places = sorted(unit.place for unit in units)
+    assert len(places) > 1
+    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(places))
+
+
+def test_a_question_in_one_piece_is_quoted_as_ever():
+    whole = extract(TWO_PARTS, (TRAINING, SAMPLING), limit=3)
+    assert extract_parts(in_parts(), limit=3) == whole
+
+
+def broken(question, chunks):
+    raise ModelProblem("Its file is damaged.")
+
+
+def test_a_model_that_fails_is_said_once_whatever_the_parts():
+    ids = (TRAINING.chunk.chunk_id,)
+    _, warnings = extract_parts(in_parts(("training", ids), ("days", ids)), matcher=broken, limit=1)
+    assert len(warnings) == 1
+
+
+def test_a_model_that_fails_costs_a_warning():
+    units, warnings = extract(QUESTION, [TRAINING], matcher=broken, limit=1)
+    assert "3.5 days" in units[0].text
+    assert "Its file is damaged" in warnings[0]
+
+
+def matches_of(question, words):
+    """A matcher by which each of `words` fits the question's only word."""
+
+    def matcher(asked, chunks):
+        assert asked == question
+        places = {chunk.chunk_id: [(m.start(), m.end()) for m in re.finditer(r"\w+", chunk.text)] for chunk in chunks}
+        return TokenMatches(
+            ((0, len(question)),),
+            {
+                chunk.chunk_id: PassageMatches(
+                    np.array(places[chunk.chunk_id]),
+                    np.array([[float(chunk.text[a:b] in words)] for a, b in places[chunk.chunk_id]]),
+                )
+                for chunk in chunks
+            },
+        )
+
+    return matcher
+
+
+def test_token_vectors_decide_where_words_cannot():
+    filling = "Nothing of this kind is here, and it goes on and on for longer than anybody would like to read. " * 10
+    one = hit(f"{filling}Alpha beta gamma delta. {filling}")
+    units, _ = extract("zzz", [one], matcher=matches_of("zzz", {"gamma"}), limit=1)
+    assert "gamma" in units[0].text
+    units, _ = extract("zzz", [one], limit=1)
+    assert "gamma" not in units[0].text
+
+
+def test_a_passage_without_token_vectors_is_compared_by_words():
+    def matcher(question, chunks):
+        return TokenMatches(((0, 3),), {})
+
+    one = hit(f"{ALONE}. Fog stops bees at the hive in the morning. {ALONE}.")
+    units, _ = extract("fog bees", [one], matcher=matcher, limit=2)
+    assert "Fog stops" in units[0].text
+
+
+class CrossEncoder:
+    name, scale = "cross", "log-odds"
+
+    def __init__(self, wanted):
+        self.wanted, self.read = wanted, []
+
+    def score(self, question, passages):
+        self.read += passages
+        return np.array([9.0 if self.wanted in passage else -9.0 for passage in passages], np.float32)
+
+
+def test_a_cross_encoder_reads_the_best_runs_and_reorders_them():
+    text = " ".join(f"Bee {i} was followed by radar in the fog, {ALONE}until it ended." for i in range(30))
+    scorer = CrossEncoder("Bee 3 ")
+    choice = extractive.extract("bee radar fog", [hit(text)], readers=Readers(scorer=scorer), limit=3)
+    assert len(scorer.read) == 12
+    assert "Bee 3 " in choice.units[0].unit.text
+    assert choice.units[0].features["read"] == 1.0
+
+
+def test_a_cross_encoder_that_fails_costs_a_warning():
+    class Damaged(CrossEncoder):
+        def score(self, question, passages):
+            raise ModelProblem("Its file is damaged.")
+
+    units, warnings = extract(QUESTION, [TRAINING], scorer=Damaged(""), limit=1)
+    assert "3.5 days" in units[0].text
+    assert "cross-encoder" in warnings[0]
+
+
+def test_overlapping_passages_give_a_sentence_once():
+    text = (
+        "Training took 3.5 days for the big models, which is a long time for anybody who waits for the results of it."
+    )
+    first = hit(text, rank=1, start=0)
+    second = hit(text[20:], rank=2, start=20)
+    units, _ = extract(QUESTION, [first, second], limit=5)
+    assert len(units) == 1
+
+
+def test_the_same_said_in_two_papers_is_quoted_once():
+    text = (
+        "The Transformer was trained on eight GPUs for three and a half days of wall clock time by its authors in 2017."
+    )
+    units, _ = extract("Transformer trained", [hit(text), hit(text, file="b.pdf", rank=2)], limit=5)
+    assert len(units) == 1
+
+
+def test_a_quote_over_two_pages_cites_both_with_their_own_words():
+    text = "The sentence begins on the page that comes first and it ends on the page that comes after it."
+    cut = text.index("and it ends")
+    one = hit(text, breaks=((0, 4), (cut, 5)))
+    shown, citations = shown_and_cited(units_of(one))
+    assert shown.endswith("(attention.pdf, p.4) (attention.pdf, p.5)")
+    assert [(c.page, c.quote) for c in citations] == [(4, text[:cut].strip()), (5, text[cut:])]
+
+
+def test_a_quote_is_shown_on_one_line_and_cited_as_on_the_page():
+    one = hit("A scien-\ntific   paper\nuses GPT-\n3 here.")
+    shown, citations = shown_and_cited(units_of(one))
+    assert shown == "“A scientific paper uses GPT-3 here.” (attention.pdf, p.3)"
+    assert citations[0].quote == one.chunk.text
+
+
+NAMES = ["Alpha", "Gamma", "Delta", "Epsilon", "Zeta", "Beta"]
+TABLE = (
+    "Table 2: Test scores of the models on both sets.\nModel\nDev\nTest\n"
+    + "".join(
+        f"{name} with retrieval and large\nreranker and long training\n{i}0.3\n{i}0.4\n" for i, name in enumerate(NAMES)
+    )
+    + "Everything else in this paper is prose that fills whole lines, as this one does, to the very end of it,\n" * 3
+)
+
+
+def test_a_row_is_quoted_behind_its_caption_and_header():
+    units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], limit=1)
+    shown, citations = shown_and_cited(units)
+    assert shown.startswith("Table 2: Test scores of the models on both sets. Model Dev Test")
+    assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
+    assert "Table 2" not in citations[0].quote
+
+
+MARKDOWN_TABLE = (
+    "Table 3. Error of the kiln by its heat. "
+    + "The sentence after it goes on for longer than what is quoted of a caption and tells "
+    + "how each of the measurements was taken, by whom, on which day of the week and in what weather, " * 3
+    + "in full.\n| Heat | Error |\n|---|---|\n"
+    + "".join(f"| {1000 + 40 * i} degrees | {i}.{i + 1} percent |\n" for i in range(8))
+)
+
+
+def test_rows_of_a_markdown_table_are_a_table_under_its_caption_and_header():
+    (passage,) = [hit(MARKDOWN_TABLE)]
+    units, _ = extract("error of the kiln at 1240 degrees", [passage], limit=1)
+    (block,) = quoted(units)
+    assert (block.kind, block.lead) == ("table", "Table 3. Error of the kiln by its heat.")
+    assert block.text.startswith("| Heat | Error |\n|---|---|\n")
+    assert "| 1240 degrees | 6.7 percent |" in block.text
+    assert [citation.page for citation in block.citations] == [3]
+
+
+ROWS = [f"| kiln {number} | {number}.5 |" for number in range(10, 22)]
+PARTS = "| Kiln |  |\n|---|---|\n| Name | Heat |\n" + "\n".join(ROWS)
+
+
+def rows_of(text, *wanted, header=""):
+    passage = hit(text)
+    passage = replace(passage, chunk=replace(passage.chunk, header=header))
+    starts = [text.index(row) for row in wanted]
+    return [Unit(passage, start, start + len(row), "") for start, row in zip(starts, wanted, strict=True)]
+
+
+def test_rows_of_one_table_are_one_table_that_says_what_is_left_out():
+    (block,) = quoted(rows_of(f"Before.\n{PARTS}\nBehind.", ROWS[5], ROWS[7]))
+    assert block.text.split("\n") == [
+        "| Kiln |  |",
+        "|---|---|",
+        "| Name | Heat |",
+        "| … 5 rows left out | |",
+        *ROWS[5:8],
+        "| … 4 rows left out | |",
+    ]
+    assert len(block.citations) == 2
+
+
+@pytest.mark.parametrize(("count", "is_whole"), [(9, True), (10, True), (11, False)])
+def test_a_short_table_is_whole(count, is_whole):
+    rows = [f"| kiln {number} | {number}.5 |" for number in range(count)]
+    (block,) = quoted(rows_of("\n".join(["| Kiln | Heat |", "|---|---|", *rows]), rows[0]))
+    assert block.text.split("\n")[2 : 2 + count] == (rows if is_whole else [rows[0], "| … 10 rows left out | |"])
+    assert [citation.quote for citation in block.citations] == [rows[0]]
+
+
+def test_a_later_part_of_a_table_has_the_header_of_the_first():
+    (block,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2], header="Title › 3 Kilns\n| Kiln | Heat |\n|---|---|"))
+    assert block.text.split("\n") == ["| Kiln | Heat |", "|---|---|", *ROWS[:4]]
+    (alone,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2]))
+    assert alone.text == "\n".join(ROWS[:4])
+
+
+def test_an_equation_is_quoted_with_the_words_that_lead_to_it():
+    text = (
+        "The output of every layer of the feed-forward network is computed by this formula:\n"
+        "FFN(x) =\nmax(0, xW1)\nW2 + b2\n"
+        "Another line of prose that is as long as the first of them, so that the widths are known.\n"
+    )
+    [unit] = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
+    assert unit.text.startswith("The output of every layer")
+
+
+@given(
+    st.text(st.sampled_from("ab.9 \n-T"), max_size=300),
+    st.lists(st.integers(0, 300), max_size=4),
+)
+def test_each_word_of_a_unit_is_on_exactly_one_page(text, offsets):
+    breaks = [(0, 1)] + [(offset, page) for page, offset in enumerate(sorted(set(offsets) - {0}), start=2)]
+    breaks = [(offset, page) for offset, page in breaks if offset < max(1, len(text))]
+    one = hit(text, breaks=breaks)
+    for unit in units_of(one):
+        parts = list(page_parts(one.chunk, unit.start, unit.end))
+        kept = "".join(text[start:end] for _, start, end in parts)
+        assert re.sub(r"\s", "", kept) == re.sub(r"\s", "", unit.text)
+        for page, start, _ in parts:
+            assert page == max((p for offset, p in breaks if offset <= start), default=1)
+
+
+ALONE = "and this sentence goes on for so long that no other one has room beside it in a quote, " * 4
+
+
+def long_sentences(*beginnings):
+    return " ".join(f"{beginning} {ALONE}until it ends." for beginning in beginnings)
+
+
+def test_quotes_come_in_the_order_of_their_choice():
+    late = hit(long_sentences("Bees like fog."), file="a.pdf", rank=1, start=5000, page=9)
+    early = hit(long_sentences("Bees slow down."), file="a.pdf", rank=3, start=10, page=1)
+    other = hit(long_sentences("Kilns are hot."), file="b.pdf", rank=2, page=4)
+    units = [units_of(late)[0], units_of(other)[0], units_of(early)[0]]
+    text, citations = shown_and_cited(units)
+    assert [(c.file, c.page) for c in citations] == [("a.pdf", 9), ("b.pdf", 4), ("a.pdf", 1)]
+    assert text.index("Bees like") < text.index("Kilns") < text.index("Bees slow")
+    assert lead_line(units) == "Found in 2 papers: a.pdf, b.pdf"
+    assert lead_line(units[:1]) == "Found in 1 paper: a.pdf"
+
+
+def test_a_choice_says_what_was_asked_for_and_why_each_unit_was_chosen():
+    choice = extractive.extract(QUESTION, [TRAINING, SAMPLING], readers=Readers(), limit=2)
+    assert choice.needs == needs_of(QUESTION)
+    (first,) = choice.units
+    assert first.score == score_of(first.features)
+    assert first.features["kind"] > 0 and 0 < first.features["words"] <= 1
+
+
+def test_a_citation_says_where_in_the_document_its_words_stand():
+    one = hit(" \n The first sentence is here. ", start=700, breaks=((0, 1), (3, 2)))
+    _, citations = shown_and_cited(units_of(one))
+    assert [(c.start, c.end, c.path) for c in citations] == [(703, 730, "/papers/attention.pdf")]
+    assert citations[0].quote == "The first sentence is here."
+
+
+def test_where_a_number_is_asked_for_a_sentence_with_one_comes_first():
+    text = (
+        f"The bees of the field station were counted by people, {ALONE}as said. "
+        f"The bees of the field station were 412 in the count, {ALONE}as said."
+    )
+    units, _ = extract("How many bees of the field station?", [hit(text)], limit=1)
+    assert "412" in units[0].text
+    units, _ = extract("Who counted the bees of the field station?", [hit(text)], limit=1)
+    assert "412" not in units[0].text
+
+
+def test_what_is_like_a_chosen_quote_gives_way_to_something_else():
+    def said(words, page):
+        return hit(f"{words} " + f"x{page}y " * 60 + ".", page=page, rank=1, start=9000 * page)
+
+    passages = [said("glaze kiln cobalt blue 1", 1), said("glaze kiln cobalt blue 2", 2), said("glaze radar 3", 3)]
+    units, _ = extract("glaze kiln cobalt", passages, limit=2)
+    assert [unit.hit.chunk.page_start for unit in units] == [1, 2]
+    alike = "harbour tide engine wheel brass sum error Dover moon chart"
+    passages = [said(f"glaze kiln {alike} 1", 1), said(f"glaze kiln {alike} 2", 2), said("glaze kiln fog wind 3", 3)]
+    units, _ = extract("glaze kiln", passages, limit=2)
+    assert [unit.hit.chunk.page_start for unit in units] == [1, 3]
+
+
+def test_the_first_quote_takes_up_its_neighbours_and_later_ones_are_shorter():
+    text = " ".join(
+        f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(40)
+    )
+    (first, *later), _ = extract("Which bee was followed by radar?", [hit(text)], limit=8)
+    assert 500 < first.end - first.start <= 600
+    assert later and all(unit.end - unit.start <= 250 for unit in later)
+
+
+def test_quotes_are_as_many_as_fit_but_three_at_least():
+    few = [hit(long_sentences("Bees like fog."), rank=1), hit(long_sentences("Kilns and bees."), rank=2, start=9000)]
+    many = hit(" ".join(f"Bee {i} likes the fog number {i}." for i in range(30)), rank=3, start=90_000)
+    units, _ = extract("bees in fog", [*few, many], limit=8)
+    assert 3 <= len(units) <= 8
+    assert sum(len(unit.shown) for unit in units) <= 8 * 205 or len(units) == 3
+
+
+def test_a_quote_does_not_take_up_the_next_section_or_a_caption():
+    prose = "The last sentence of a section stands here, and it is as wide as any other line of this whole passage."
+    for behind in (
+        "4.2 What Comes Next",
+        "Table 3: What is in the table, told in a caption that is as wide as a line.",
+    ):
+        (first, second) = units_of(hit(f"{prose}\n{behind}\n{prose}\n"))[:2]
+        assert not follows(first, second)
+
+
+def test_the_first_quote_of_a_table_takes_up_rows_beside_the_best():
+    units, _ = extract("error of the kiln at 1240 degrees", [hit(MARKDOWN_TABLE)], limit=1)
+    assert units[0].text.count("\n") >= 1
+    assert "| 1240 degrees | 6.7 percent |" in units[0].text
+
+
+def test_a_heading_is_quoted_with_the_sentence_under_it_alone():
+    prose = "The sentence under a heading stands here, and it is as wide as any other line of this whole passage is."
+    units = units_of(hit(f"{prose}\n4.2 What Comes Next\n{prose}\n"))
+    assert not [unit for unit in units if unit.text.strip() == "4.2 What Comes Next"]
+    assert [unit.text.startswith("4.2 What") for unit in units] == [False, True]
+
+
+def test_an_equation_takes_the_whole_sentence_before_it_along_though_it_has_a_full_stop():
+    text = (
+        "Each layer has a feed-forward network, which is applied to each of the positions in the same way.\n"
+        "FFN(x) = max(0, xW1 + b1)W2 + b2\n(2)\n"
+        "While the transformations are the same at all positions, they use other parameters from layer to layer.\n"
+    )
+    units = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
+    assert any(unit.text.startswith("Each layer") for unit in units)
+    assert not any(unit.text.startswith("FFN") for unit in units)
+
+
+def test_a_long_run_of_rows_is_a_table_even_with_signs_in_it():
+    rows = "".join(f"r = {i}\n{i}.1\n{i}.2\nsome name\n" for i in range(1, 9))
+    text = "A line of prose that is as wide as a line can be in this passage, and it ends in a full stop here.\n" + rows
+    assert not [unit for unit in units_of(hit(text)) if unit.text.startswith("A line") and "5.1" in unit.text]
+
+
+@given(st.text(st.sampled_from("ab.9 \nA=-"), max_size=400))
+def test_no_quote_is_cut_in_a_word_or_a_number(text):
+    one = hit(text, start=3)
+    for unit in units_of(one):
+        before, after = text[: unit.start][-1:], text[unit.end :][:1]
+        assert unit.text == unit.text.strip() != ""
+        assert not (before.strip() and before.isalnum() and unit.text[0].isalnum())
+        assert not (after.isalnum() and unit.text[-1].isalnum())
+
+
+@given(
+    st.lists(
+        st.sampled_from(["A bee flies.", "3.5 days.", "Kilns are 1280 hot.", "x = 1", "Table 1: All."]), max_size=40
+    )
+)
+def test_chosen_quotes_never_share_words_of_the_page(sentences):
+    one, two = hit("\n".join(sentences), rank=1), hit("\n".join(sentences), rank=2, start=7)
+    units, _ = extract("How hot are kilns and bees?", [one, two], limit=5)
+    places = sorted((unit.place[1], unit.place[2]) for unit in units)
+    assert all(end <= start for (_, end), (start, _) in pairwise(places))
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "as shown in Table 2",
+        "[67] and [32, 41]",
+        "(Bell et al., 2018)",
+        "in Section 4.1",
+        "(Bell, 2018; Cole, 2019a)",
+        "^3",
+    ],
+)
+def test_a_number_that_points_elsewhere_is_no_answer_to_how_many(pointer):
+    pointing = hit(f"The oven was heated for days {pointer}.", rank=1)
+    saying = hit("The oven was heated for 9 days at length.", rank=2, page=4)
+    units, _ = extract("How many days was the oven heated?", [pointing, saying], limit=1)
+    assert "9 days" in units[0].text
+
+
+ROAST = (
+    "The oven stands in the yard. It is heated with oak for two hours. Bread goes in when the stones are white. "
+    "A loaf takes forty minutes. 3.2 Cooling\n\nThe loaf cools on a rack."
+)
+
+
+def sentences_of(passage, *wanted):
+    """The units of a passage that begin so."""
+    units = units_of(passage)
+    return [next(unit for unit in units if unit.text.startswith(words)) for words in wanted]
+
+
+def test_quotes_near_each_other_are_one_in_the_order_of_the_paper():
+    passage = hit(ROAST)
+    other = Unit(hit("Ovens are hot.", file="hot.pdf"), 0, 14, "")
+    _, block = quoted([other, *sentences_of(passage, "A loaf", "It is heated", "Bread")])
+    assert block.text == (
+        "It is heated with oak for two hours. Bread goes in when the stones are white. A loaf takes forty minutes."
+    )
+    assert [citation.quote for citation in block.citations] == [
+        "It is heated with oak for two hours.",
+        "Bread goes in when the stones are white.",
+        "A loaf takes forty minutes.",
+    ]
+    (block,) = quoted(sentences_of(passage, "The oven", "A loaf"))
+    assert block.text == "The oven stands in the yard. … A loaf takes forty minutes."
+    first, _ = quoted(sentences_of(passage, "Bread", "It is heated", "A loaf"))
+    assert first.text == "Bread goes in when the stones are white. A loaf takes forty minutes."  # the best one begins
+
+
+def test_the_gap_between_two_quotes_may_be_filled_by_a_third():
+    passage = hit(" ".join([ROAST[:28], *(f"Sentence {i} of some others that nobody asks for." for i in range(30))]))
+    units = units_of(passage)
+    blocks = quoted([units[0], units[20], units[10]])
+    assert [block.text.count("…") for block in blocks] == [2]
+    assert len(quoted([units[0], units[20]])) == 2
+
+
+def test_quotes_of_other_papers_and_under_headings_of_their_own_stay_apart():
+    one = hit("The oven stands in the yard. It is heated with oak.")
+    other = hit("Ovens are of stone. They are heated with coal.", file="coal.pdf")
+    blocks = quoted([*sentences_of(one, "The oven"), *sentences_of(other, "They"), *sentences_of(one, "It is")])
+    assert [block.citations[0].file for block in blocks] == [one.chunk.file, "coal.pdf"]
+    passage = hit("The oven stands in the yard.\n\n3.2 Cooling\n\nThe loaf cools on a rack.")
+    blocks = quoted(sentences_of(passage, "The oven", "3.2 Cooling"))
+    assert [block.lead for block in blocks] == ["", "3.2 Cooling"]
+
+
+def test_nothing_to_quote():
+    assert extract("x", [], limit=5) == ([], ())
+    assert quoted([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("scien-\ntific", "scientific"), ("GPT-\n3", "GPT-3"), ("byte-pair\n  encoding", "byte-pair encoding"), ("", "")],
+)
+def test_joined_lines(text, expected):
+    assert joined_lines(text) == expected
+
+
+def test_terms_are_the_same_on_both_sides():
+    assert terms("the pre-\ntraining") == terms("pretraining")
+    assert set(terms("Pretraining")) <= set(terms("pre-training"))
+    assert terms("models") == terms("Model")
+    assert terms("the of and") == []
+    assert "28.4" in terms("28.4 BLEU")
+
+
+def test_numbers_are_whole():
+    assert numbers("28.4, 2,500M and 200, 000; eight") == {"28.4", "2500", "200000"}
+    assert "8" in numbers("eight", spelled=True)
+
+
+def test_the_extractive_path_imports_no_langchain():
+    import subprocess
+
+    code = (
+        "import sys\n"
+        "from ragscience.ask.answer_context import AnswerContext, AnswerRequest\n"
+        "from ragscience.ask.answers import answer\n"
+        "from ragscience.core.records import Found\n"
+        "from ragscience.ask.answer_context import Circuit\n"
+        "from ragscience.ask.prompts import Prompts\n"
+        "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
+        "context = AnswerContext(None, None, None, {}, Prompts(), circuit, 1.0, 5, 0.25)\n"
+        "answer(AnswerRequest('q'), context, search=lambda q: Found(q, 'default', ()))\n"
+        "heavy = ('langchain', 'langsmith', 'httpx', 'ollama', 'torch', 'numpy')\n"
+        "print([m for m in sys.modules if m.startswith(heavy)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_first_quote_goes_on_with_what_it_announces():
+    before = " ".join(f"Number {i} of the sentences before it, which are about kilns and glazes." for i in range(9))
+    text = f"{before} The loss of heat of a kiln is computed as follows: Ten parts of clay, {ALONE}and so on."
+    (first, *_), _ = extract("How is the loss of heat of a kiln computed?", [hit(text)], limit=1)
+    assert "computed as follows: Ten parts of clay" in first.text
+
+
+def test_what_is_far_behind_the_first_is_not_quoted():
+    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {ALONE}.")
+    other = hit(f"Bees are slow. {ALONE}.", rank=9, start=9000)
+    units, _ = extract("cobalt glaze of a kiln in degrees", [one, other], limit=8)
+    assert "cobalt" in units[0].text
+    assert not [unit for unit in units if "Bees" in unit.text]
+
+
+def of_paper(one, number, header):
+    return replace(one, chunk=replace(one.chunk, paper_id=number, chunk_id=number, header=header))
+
+
+def test_the_paper_that_the_question_names_is_preferred():
+    text = "The optimizer is run for twelve epochs, and the rate is halved after each of them."
+    own = of_paper(hit(text, file="b.pdf", rank=2), 2, "A Title › Training")
+    other = of_paper(hit(text.replace("twelve", "nine"), rank=1), 1, "How Kilnformer Was Changed › Training")
+
+    def matcher(question, chunks):
+        return TokenMatches((), {}, {2: ("Kilnformer",)})
+
+    question = "How many epochs is the optimizer of the Kilnformer run for?"
+    assert extract(question, [other, own], limit=1)[0][0].hit is other
+    assert extract(question, [other, own], matcher=matcher, limit=1)[0][0].hit is own
+
+
+def test_a_papers_title_on_its_first_page_is_no_first_quote():
+    title = "Radar Shows How Honeybees Steer in Fog"
+    one = hit(f"Smith et al. {title}, in the Journal of Bees. They steer in fog by what they saw before it came.")
+    units, _ = extract("How do honeybees steer in fog?", [of_paper(one, 1, f"{title} › 1 Introduction")], limit=1)
+    choice = extractive.extract(
+        "How do honeybees steer in fog?",
+        [of_paper(one, 1, f"{title} › 1 Introduction")],
+        readers=Readers(),
+        limit=1,
+    )
+    assert choice.units[0].features["noise"] == 0
+    assert "before it came" in units[0].text
+
+
+def test_the_first_quote_takes_up_no_labels_of_a_drawing():
+    labels = "Kiln East T1 T2 ... TN Kiln West T1 T2 ... TN Lstm Lstm ... Lstm Lstm Lstm ..."
+    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {labels}")
+    units, _ = extract("At how many degrees is the kiln fired?", [one], limit=1)
+    assert units[0].text.rstrip() == "The kiln is fired with cobalt glaze at 1280 degrees."
+
+
+def test_the_first_quote_takes_up_no_figures_of_an_axis():
+    axis = "20 10 0 1 2 3 4 5 6 20 10 0 1 2 3 4 5 6 iter. Training error, plain."
+    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {axis}")
+    units, _ = extract("cobalt glaze of a kiln in degrees", [one], limit=1)
+    assert "1280" in units[0].text
+    assert "20 10 0" not in units[0].text

@@ -1,0 +1,142 @@
+"""Questions of the papers' metadata."""
+
+import pytest
+
+from ragscience.ask import papers_route
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Filters
+from tests.ask.paper_library import context
+
+
+@pytest.fixture
+def ask(bees):
+    def ask(question, filters=None):
+        routed = papers_route.answer(question, context(bees, filters))
+        return None if routed is None else "\n".join(block.text for block in routed.blocks)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who wrote the Waggle paper?", "was written by Ana María Ruiz and Bo Lind."),
+        ("who are the authors of Sleep and Memory", "Cy Moor, Dee Park and Ed Quist"),
+        ("Please tell me the first author of the sleep paper", "is Cy Moor (of 3)"),
+        ("who is the last author of Sleep and Memory?", "is Ed Quist"),
+        ("How many authors does the Waggle paper have?", "has 2 authors"),
+        ("When was Waggle published?", "is from 2016, at International Conference on Bee Research"),
+        ("In which year did Nectar Networks come out?", "is from 2019: its first page does not say so"),
+        ("where was the waggle paper presented?", "at International Conference on Bee Research 2016"),
+        ("Where was Nectar Networks published?", "is not known"),
+        ("What is the DOI of the Waggle paper?", "is 10.1/waggle"),
+        ("What's the DOI of Warm Hives in Cold Winters?", "is not known; its arXiv id is 0401.00001"),
+        ("What is the title of waggle.pdf?", "waggle.pdf is “Waggle: Dances That Tell Distance”"),
+        ("How many pages does the Waggle paper have?", "has 3 pages"),
+        ("Cite the Waggle paper", "@inproceedings{ruiz2016waggle,"),
+        ("BibTeX entry for Waggle?", "ruiz2016waggle"),
+        ("Waggle Who wrote it?", "was written by Ana María Ruiz"),
+        ("Waggle Bees who are the authors?", "was written by Ana María Ruiz"),
+        ("Waggle Dances That How many pages does it have?", "has 3 pages"),
+        ("When was Warm Hives in Cold Winters published?", "This is not sure"),
+        (
+            "Who wrote the Waggle paper, and when?",
+            "and Bo Lind.\nIt is from 2016",
+        ),
+        ("Who wrote Waggle and in which year?", "is from 2016"),
+        ("Who wrote the Waggle paper, and where was it published?", "was published at International Conference"),
+        ("When was Waggle published, and who wrote it?", "Ana María Ruiz and Bo Lind"),
+        (
+            "When and where was Sleep and Memory published?",
+            "Where “Sleep and Memory” (sleep_2018.pdf) was published is not known",
+        ),
+        ("Where and when did Waggle appear?", "is from 2016, at"),
+        ("who are the authors of Sleep and Memory, and when did it come out", "is from 2018"),
+        ("Who wrote Hamlet, and when?", "No paper of the library goes by the name “Hamlet”."),
+        ("Who wrote the Attention paper?", "No paper of the library goes by the name “Attention”."),
+    ],
+)
+def test_a_fact_of_one_paper(ask, question, said):
+    assert said in ask(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "files"),
+    [
+        ("Which papers are from 2016?", ["waggle.pdf"]),
+        ("which of my papers were published before 2010", ["hives.pdf"]),
+        ("How many papers do I have from before 2005?", ["hives.pdf"]),
+        ("papers since 2016", ["nectar_1906.01234.pdf", "sleep_2018.pdf", "waggle.pdf"]),
+        ("List all papers between 2004 and 2016", ["waggle.pdf", "hives.pdf"]),
+        ("Which papers did Lind write?", ["hives.pdf", "waggle.pdf"]),
+        ("do I have papers by Maria Ruiz?", ["waggle.pdf"]),
+        ("Which papers did A. Ruiz write?", ["waggle.pdf"]),
+        ("papers by Floyd Rees", ["nectar_1906.01234.pdf"]),
+        ("Which papers by Bo Lind came out after 2010?", ["waggle.pdf"]),
+        ("list my NeurIPS papers", ["hives.pdf"]),
+        ("Which papers appeared at ICBR?", ["waggle.pdf"]),
+        ("What is the newest paper?", ["nectar_1906.01234.pdf"]),
+        ("what are the 2 oldest papers in my library?", ["hives.pdf", "waggle.pdf"]),
+        ("Which paper is the longest?", ["waggle.pdf"]),
+        ("Which paper has the most authors?", ["sleep_2018.pdf"]),
+        ("list my papers by name", ["hives.pdf", "nectar_1906.01234.pdf", "scan.pdf", "sleep_2018.pdf", "waggle.pdf"]),
+    ],
+)  # fmt: skip
+def test_the_papers_that_fit(ask, question, files):
+    said = [line for line in ask(question).split("\n") if line.endswith(".pdf")]
+    assert [line.rpartition(" ")[2] for line in said] == files
+
+
+def test_what_is_not_known_is_said(ask):
+    said = ask("Which papers are from 2016?")
+    assert "The year of 1 paper is not known." in said
+    assert "2018 by its arXiv id or its file's name" in ask("Which papers are from 2018?")
+    assert "The venue of 3 papers is not known." in ask("Which papers appeared at ICBR?")
+    assert "not sure" in ask("Which papers are from 2004?")
+
+
+def test_how_many_papers_there_are(ask):
+    assert ask("How many papers are in my library?") == "The library has 5 papers with 10 pages, in 10 passages."
+    assert ask("How many papers are from 2016?").startswith("1 paper is from 2016:")
+
+
+def test_nothing_that_fits_is_nothing_found(bees):
+    routed = papers_route.answer("Which papers are from 1950?", context(bees))
+    assert routed.nothing_found
+    assert routed.blocks[0].text.startswith("No paper of the library is known to be from 1950.")
+
+
+def test_the_filters_narrow_it(ask, bees):
+    filters = Filters(papers=("waggle",))
+    assert ask("How many papers are in my library?", filters).startswith("The filters leave 1 paper with 3 pages")
+    assert "No paper" in ask("Which papers are from 2004?", filters)
+    assert "Ana María Ruiz" in ask("Who wrote it?", filters)
+    with pytest.raises(NothingFound):
+        papers_route.answer("How many papers are there?", context(bees, Filters(papers=("absent",))))
+
+
+def test_the_printed_line_is_cited(bees):
+    (block,) = papers_route.answer("Who wrote the Waggle paper?", context(bees)).blocks
+    assert [(c.file, c.page, c.quote) for c in block.citations] == [("waggle.pdf", 1, "Ana Maria Ruiz and Bo Lind")]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who wrote the code of Waggle?",
+        "Who wrote the code of Waggle, and when?",
+        "When and where do bees dance?",
+        "What does Waggle measure, and where?",
+        "When was the experiment done?",
+        "How long is a waggle dance?",
+        "Which papers use honey traps?",
+        "Which papers are about the year 2016?",
+        "What year did the winter begin?",
+        "Where was the hive?",
+        "Who proposed Waggle?",
+        "How old is the queen?",
+        "Which papers have the best results?",
+    ],
+)
+def test_other_questions_are_left_alone(ask, question):
+    assert ask(question) is None

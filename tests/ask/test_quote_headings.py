@@ -1,0 +1,28 @@
+"""What stands over a sentence is told from the sentence."""
+
+import pytest
+
+from ragscience.ask.quoted_tables import without_headings
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "heading", "words"),
+    [
+        ("5.3 Optimizer\n\nWe used Adam.", "5 Training › 5.3 Optimizer", "5.3 Optimizer", "We used Adam."),
+        ("6.1 Data\n\nWe used\nSQuAD.", "5 Training › 5.3 Optimizer", "6.1 Data", "We used SQuAD."),
+        ("Methods\n\nSetting\n\nIn Malawi.", "Methods › Setting", "Methods › Setting", "In Malawi."),
+        ("A.1 Why does it\nhelp?\n\nIt is so.", "A.1 Why does it help?", "A.1 Why does it help?", "It is so."),
+        ("ABSTRACT\n\nWe bake.", "Abstract", "ABSTRACT", "We bake."),
+        ("D.2 ALFWORLD\n\nWe show one.", "", "D.2 ALFWORLD", "We show one."),
+        ("Participants in this study were 12.", "Participants", "", "Participants in this study were 12."),
+        ("3 We took bees.\n\nThey flew.", "", "", "3 We took bees. They flew."),
+        ("7 = x\n\nwhere x is large.", "", "", "7 = x where x is large."),
+        ("5.3 Optimizer", "5.3 Optimizer", "", "5.3 Optimizer"),
+        ("5 Training\n\n5.3 Optimizer\n\n", "5 Training", "5 Training", "5.3 Optimizer"),
+        ("The sum.\n\n5.3 Optimizer", "5.3 Optimizer", "", "The sum. 5.3 Optimizer"),
+        ("1 " + "Word " * 40 + "\n\nText.", "", "", "1 " + "Word " * 40 + "Text."),
+        ("", "", "", ""),
+    ],
+)
+def test_a_heading_is_told_from_the_words_behind_it(text, section, heading, words):
+    assert without_headings(text, section) == (heading, words)
