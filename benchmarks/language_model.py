@@ -163,9 +163,7 @@ def _key(engine: Engine, name: str) -> str:
 
 
 def _prompts(settings: Settings) -> list[str]:
-    chosen = Prompts.chosen(
-        rules=settings.answer_rules, request=settings.answer_request, condense=settings.condense_prompt
-    )
+    chosen = Prompts.chosen(rules=settings.answer_rules, condense=settings.condense_prompt)
     return [chosen.rules, chosen.request, chosen.condense]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.corpora import data_folder
 from benchmarks.libraries import papers_home, session
@@ -40,8 +41,8 @@ def run(options: Options) -> Report:
 def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
     """The same for any home and questions."""
     default = _evaluated(home, questions, wanted=None)
-    unrefused = _evaluated(home, questions, wanted=None, answerable_threshold=0.0)
-    by_passages = {k: _evaluated(home, questions, wanted=k, answerable_threshold=0.0) for k in PASSAGES}
+    unrefused = _evaluated(home, questions, wanted=None, refuse=False)
+    by_passages = {k: _evaluated(home, questions, wanted=k, refuse=False) for k in PASSAGES}
     whole, open_ = default.overall, unrefused.overall
     tables = [
         Table(
@@ -77,18 +78,23 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
     return Report("trust", TITLE, tables, figures)
 
 
-def _evaluated(home: Path, questions: Sequence[KnownQuestion], *, wanted: int | None, **settings: object) -> Evaluation:
+def _evaluated(
+    home: Path, questions: Sequence[KnownQuestion], *, wanted: int | None, refuse: bool = True
+) -> Evaluation:
     from ragscience.core.settings import load_settings
-    from ragscience.engine import Engine
+    from ragscience.engine import Engine, question_run
     from ragscience.engine.eval_runs import EvalRequest
 
-    chosen = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive", **settings)
-    with Engine.open(home, chosen) as engine:
+    chosen = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive")
+    threshold = question_run.ANSWERABLE if refuse else 0.0
+    with patch.object(question_run, "ANSWERABLE", threshold), Engine.open(home, chosen) as engine:
         return engine.evaluate(EvalRequest(questions, "dev.jsonl", top_k=wanted))
 
 
 def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:
     """Each question with an answer is asked of all papers, and again of those that do not answer it."""
+    from ragscience.engine import question_run
+
     with session(home, wanted=None, embedder="embedded", answerer="extractive") as opened:
         probes = [
             Probe(
@@ -99,7 +105,7 @@ def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:
             for question in questions
         ]
         judged = judge(probes, [paper.file for paper in opened.library.papers()], opened.search)
-        threshold = opened.settings.answerable_threshold
+        threshold = question_run.ANSWERABLE
     rows = []
     never = [each for each in judged if each.answerable or not each.probe.papers]
     for label, part in (("without the papers that answer them, and unanswerable", judged), ("unanswerable", never)):

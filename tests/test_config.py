@@ -62,7 +62,7 @@ def test_a_home_is_a_full_path(tmp_path, monkeypatch):
         ({"chunk_size": 10}, r"chunk_size is 10: it must be at least 50\."),
         ({"rerank": "magic"}, r"rerank is 'magic': it must be auto, cross-encoder, late-interaction, llm or off\."),
         ({"colour": "red"}, r"no setting colour"),
-        ({"ollama_url": "localhost"}, r"ollama_url is 'localhost': it must start with http:// or https://\."),
+        ({"ollama_url": "localhost"}, r"ollama_url is 'localhost': it must be an address that starts with http:// or https://\."),
     ],
 )
 def test_a_wrong_setting_is_one_line_with_name_value_and_what_is_allowed(flags, said):
@@ -89,7 +89,7 @@ def test_what_is_wrong_with_a_value_is_said_in_plain_words(value):
     [
         ("RAG_TOP_K", "0", "RAG_TOP_K is '0': it must be at least 1."),
         ("RAG_OCR", "perhaps", "RAG_OCR is 'perhaps': it must be true or false."),
-        ("RAG_SEPARATORS", "x", "RAG_SEPARATORS must be a JSON list."),
+        ("RAG_GRAPH_ENTITY_TYPES", "x", "RAG_GRAPH_ENTITY_TYPES must be a JSON list."),
     ],
 )
 def test_a_wrong_variable_is_named_as_it_is_written(monkeypatch, variable, value, said):
@@ -135,9 +135,18 @@ def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
     assert len(warnings) == 1
 
 
+def test_a_setting_that_has_gone_is_a_warning_wherever_it_is_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("RAG_LLM_STEPS_FROM", "0")
+    (tmp_path / "config.toml").write_text("max_question_chars = 9\ntop_k = 5\n")
+    warnings = []
+    assert load_settings(home=tmp_path, on_warning=warnings.append).top_k == 5
+    assert len(warnings) == 2
+    assert all("gone since 0.2" in text for text in warnings)
+
+
 def test_a_list_that_is_no_list_is_refused(monkeypatch):
-    monkeypatch.setenv("RAG_SEPARATORS", "not json")
-    with pytest.raises(UsageError, match="RAG_SEPARATORS must be a JSON list"):
+    monkeypatch.setenv("RAG_GRAPH_ENTITY_TYPES", "not json")
+    with pytest.raises(UsageError, match="RAG_GRAPH_ENTITY_TYPES must be a JSON list"):
         load_settings()
 
 
@@ -158,7 +167,6 @@ OTHERS = {
     "library": "lance:///other",
     "papers": "s3://other/papers",
     "pdf_viewer": "other {file}",
-    "answer_request": "{context} {question}",
     "condense_prompt": "{chat_history} {question}",
 }
 

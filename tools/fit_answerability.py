@@ -32,12 +32,12 @@ def main(home: str, questions: str) -> None:
     from ragscience import Engine, SearchRequest
     from ragscience.ask.confidence import SIGNALS_OF
     from ragscience.core.settings import load_settings
-    from ragscience.engine.question_run import QuestionRun
+    from ragscience.engine.question_run import ANSWERABLE, QuestionRun
 
     settings = load_settings(home=Path(home), embedder="embedded", rerank="late-interaction", offline=True)
     with Engine.open(home, settings) as engine:
         files = [paper.file for paper in engine.papers.list()]
-        run = QuestionRun(engine, SearchRequest("fit"))
+        run = QuestionRun(engine.shared, SearchRequest("fit"))
         judged = judge([_probe(json.loads(line)) for line in _lines(questions)], files, run.search)
     judged = [each for each in judged if "keyword_match" in each.found.signals]
     answerable = np.array([each.answerable for each in judged], np.float64)
@@ -47,7 +47,7 @@ def main(home: str, questions: str) -> None:
         print(name)
         for signal, weight in zip(("intercept", *signals), weights, strict=True):
             print(f"    {signal:15}{weight:8.2f}")
-        _report(judged, unseen(values, answerable, judged), settings.answerable_threshold)
+        _report(judged, unseen(values, answerable, judged), ANSWERABLE)
 
 
 def unseen(values: NDArray[np.float64], answerable: NDArray[np.float64], judged: list[Judged]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """What the LLM receives: the rules of an answer, and passages fenced so that nothing in them can pass for a rule.
 
-Three texts are settings (`answer_rules`, `answer_request`, `condense_prompt`): these are the defaults of empty ones.
+Two texts are settings (`answer_rules`, `condense_prompt`): these are the defaults of empty ones.
 Text by others (passages, file names, questions, earlier answers) goes through `sanitize` first.
 """
 
@@ -92,9 +92,9 @@ class Prompts:
     condense: str = CONDENSE
 
     @classmethod
-    def chosen(cls, *, rules: str, request: str, condense: str) -> Prompts:
+    def chosen(cls, *, rules: str, condense: str) -> Prompts:
         """The texts that are given; the ones of this file for those that are empty."""
-        return cls(rules or ANSWER_RULES, request or ANSWER_REQUEST, condense or CONDENSE)
+        return cls(rules or ANSWER_RULES, ANSWER_REQUEST, condense or CONDENSE)
 
     def rules_text(self) -> str:
         """The system message."""

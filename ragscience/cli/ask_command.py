@@ -53,7 +53,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
                 hits_view(found, out)
         return 0 if found.hits else NOTHING_FOUND
 
-    return _each(engine, asked, one, screen, as_json=as_json)
+    return _each(asked, one, screen, as_json=as_json)
 
 
 def ask_all(
@@ -90,7 +90,7 @@ def ask_all(
         answers.append(answer)
         return NOTHING_FOUND if wanted.strict and answer.refused else 0
 
-    code = _each(engine, asked, one, screen, as_json=as_json)
+    code = _each(asked, one, screen, as_json=as_json)
     if highlight is not None:
         pages = engine.papers.write_marked_pages(answers, highlight, on_event=screen)
         if pages:
@@ -135,16 +135,16 @@ def _request(template: Request, question: Question) -> Request:
     )
 
 
-def _each(engine: Engine, asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_json: bool) -> int:
+def _each(asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_json: bool) -> int:
     text, source = asked
     if text is not None:
         return one(Question(text))
     code = 0
-    source, most_chars = source or "-", engine.settings.max_question_chars
+    source = source or "-"
     of = ""
     if Path(source).is_file():
-        of = f" of {sum(1 for _ in read_questions(source, most_chars))}"
-    for number, item in enumerate(read_questions(source, most_chars), start=1):
+        of = f" of {sum(1 for _ in read_questions(source))}"
+    for number, item in enumerate(read_questions(source), start=1):
         screen.task = f"question {number}{of}: "
         error, question = None, None
         if isinstance(item, BadLine):

@@ -57,6 +57,8 @@ def show(
     loaded = load_with_sources(default_home=default_home(), home=home)
     for name in names or ():
         _check_name(name)
+    for text in loaded.unknown:
+        say(text)
     shown = names or list(Settings.model_fields)
     widths = [max(map(len, column)) for column in zip(*(_row(name, loaded) for name in shown), strict=True)]
     if sys.stdout.isatty():

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from ragscience.cli.cli import page_range
 from ragscience.cli.options import (
     Authors,
-    Budget,
     Graph,
     GraphFilter,
     Kinds,
@@ -78,14 +77,12 @@ class Ranking:
 class How(Ranking):
     """How a question is searched for."""
 
-    rerank_budget_ms: Budget = None
     graph: Graph = None
     graph_filter: GraphFilter = False
 
     def flags(self) -> dict[str, object]:
         """The settings that these options replace. Raises UsageError."""
-        graph = {"graph": switch(self.graph), "graph_filter": self.graph_filter or None}
-        return {**super().flags(), "rerank_budget_ms": self.rerank_budget_ms, **graph}
+        return {**super().flags(), "graph": switch(self.graph)}
 
 
 @dataclass(frozen=True)

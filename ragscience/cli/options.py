@@ -101,16 +101,6 @@ Reranker = Annotated[
         rich_help_panel=SEARCH,
     ),
 ]
-Budget = Annotated[
-    int | None,
-    typer.Option(
-        "--rerank-budget-ms",
-        metavar="MS",
-        help="Time limit for the cross-encoder, in milliseconds; 0: no limit.",
-        min=0,
-        rich_help_panel=SEARCH,
-    ),
-]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object; docs/json.md describes it.", rich_help_panel=OUTPUT)
 ]

@@ -13,7 +13,7 @@ from ragscience.cli.completion import print_script
 from ragscience.cli.config_commands import config_app
 from ragscience.cli.graph_commands import graph_app
 from ragscience.cli.history_commands import history_app, models_app
-from ragscience.cli.option_groups import How, LoggedRun, Narrow, Ranking, Run, grouped, switch
+from ragscience.cli.option_groups import How, LoggedRun, Narrow, Ranking, Run, grouped
 from ragscience.cli.options import (
     AnyPapers,
     Brief,
@@ -86,10 +86,19 @@ def ask(
 
         check_target(highlight)
     filters = narrow.filters(pages)
-    request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent, plain=plain)
+    request = AskRequest(
+        "",
+        filters,
+        top_k=narrow.k,
+        strict=strict,
+        corrective=corrective,
+        agent=agent,
+        plain=plain,
+        graph_filter=how.graph_filter,
+    )
     screen = Screen(quiet=run.quiet, brief=brief)
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
-    with opened(screen, corrective=switch(corrective), **flags) as engine:
+    with opened(screen, **flags) as engine:
         screen.keep_choices_in(engine.home.told)
         named = engine.dialogue(name=name, continue_last=go_on) if go_on or name is not None else None
         is_talk = named is not None and not question and source is None
@@ -125,7 +134,7 @@ def search(
     flags = how.flags() | run.flags()
     with opened(screen, **flags) as engine:
         screen.keep_choices_in(engine.home.told)
-        request = SearchRequest("", filters, top_k=narrow.k)
+        request = SearchRequest("", filters, top_k=narrow.k, graph_filter=how.graph_filter)
         return search_all(engine, _one_of(question, source), request, screen=screen, as_json=json)
 
 
@@ -156,7 +165,7 @@ def chat(
     flags = how.flags() | run.flags() | {"history": False if no_history else None}
     with opened(screen, **flags) as engine:
         screen.keep_choices_in(engine.home.told)
-        request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain)
+        request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain, graph_filter=how.graph_filter)
         return Chat(engine, request, engine.dialogue(name=name, continue_last=go_on), screen).run()
 
 

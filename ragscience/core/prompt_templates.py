@@ -9,7 +9,6 @@ __all__ = ["TEMPLATE_PLACEHOLDERS", "checked_template"]
 
 TEMPLATE_PLACEHOLDERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "answer_rules": (frozenset(), frozenset({"refusal"})),
-    "answer_request": (frozenset({"context", "question"}), frozenset({"history"})),
     "condense_prompt": (frozenset({"chat_history", "question"}), frozenset()),
 }
 """What a prompt template must have, and what else it may have, in braces."""

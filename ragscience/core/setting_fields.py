@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     """The settings of one run, checked."""
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True, validate_default=False)
+
     # Files and folders
     home: Path = Field(
         default_factory=Path.cwd,
@@ -59,7 +60,6 @@ class Settings(BaseSettings):
         "Where models are kept after their one-time conversion; safe to delete.",
         guarded=True,
     )
-
     papers: str = setting(
         "",
         NOTHING,
@@ -68,23 +68,10 @@ class Settings(BaseSettings):
         pattern=r"^$|^s3://[a-z0-9.-]{3,63}(/[^\s?#*]{0,900})?$",
         guarded=True,
     )
-    papers_cache_mb: int = setting(
-        2048,
-        NOTHING,
-        "Disk space for PDFs of a bucket, in MiB, in `cache_folder`; what was not used for longest goes first.",
-        ge=1,
-        le=10_000_000,
-    )
-    papers_poll_seconds: float = setting(
-        60.0, NOTHING, "`ingest.py watch` lists a bucket this often: one request for 1,000 objects.", ge=0.1, le=86400
-    )
+    offline: bool = setting(False, ANSWER, "Refuse everything that needs a connection to another machine.")
 
-    # Reading
+    # Reading and chunking
     reading_workers: int = setting(0, NOTHING, "Processes that read PDFs; 0: CPU cores minus one.", ge=0, le=64)
-    reading_timeout_seconds: float = setting(
-        60.0, NOTHING, "Most seconds for reading one file; a slower one is reported and skipped.", gt=0, le=3600
-    )
-    reading_memory_mb: int = setting(1024, NOTHING, "Memory limit of one reading process, in MiB.", ge=256, le=65536)
     ocr: bool = setting(False, LIBRARY, "Read pages without a text layer by OCR, 2 to 5 s a page; needs Tesseract.")
     ocr_language: str = setting(
         "eng",
@@ -93,23 +80,15 @@ class Settings(BaseSettings):
         pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
         max_length=100,
     )
-    watch_settle_seconds: float = setting(
-        2.0, NOTHING, "`ingest.py watch` reads a file once it has not changed for this many seconds.", gt=0, le=3600
-    )
     layout: Literal["auto", "always", "never"] = setting(
         "auto",
         LIBRARY,
         "When PyMuPDF's layout model also reads a paper (0.7 s a page, up to 2 GiB more memory a process): "
         "always, never, or auto (when gaps in the section numbers show that a heading is missing).",
     )
-
-    # Chunking (the guide)
     chunk_size: int = setting(1500, LIBRARY, "Characters in a chunk: enough for a full paragraph.", ge=50, le=20_000)
     chunk_overlap: int = setting(
         200, LIBRARY, "Characters that neighbouring chunks share, so that no sentence is cut in both.", ge=0, le=10_000
-    )
-    separators: tuple[str, ...] = setting(
-        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
     )
 
     # Models
@@ -133,20 +112,11 @@ class Settings(BaseSettings):
         pattern=SERVER_ADDRESS,
         guarded=True,
     )
-    embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
     rerank: Literal["auto", "cross-encoder", "late-interaction", "llm", "off"] = setting(
         "auto",
         ANSWER,
         "Reranker; auto: the cross-encoder if it is installed, else late interaction over stored token vectors; llm: "
         "the chat model, which scores the ten best passages.",
-    )
-    token_cache_mb: int = setting(
-        2048,
-        NOTHING,
-        "Disk space for token vectors, in MiB (about 5 KiB a passage); when it is full, a search computes those of a "
-        "few candidates. 0: store none.",
-        ge=0,
-        le=1_048_576,
     )
     reranker: str = setting(
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
@@ -154,20 +124,6 @@ class Settings(BaseSettings):
         "Cross-encoder: a name on the Hugging Face Hub, or a folder.",
         min_length=1,
         guarded=True,
-    )
-    rerank_budget_ms: int = setting(
-        0,
-        ANSWER,
-        "Time limit for the cross-encoder, in ms; passages not scored by then keep their order. 0: no limit.",
-        ge=0,
-        le=600_000,
-    )
-    llm_rerank_seconds: float = setting(
-        120.0,
-        ANSWER,
-        "Time limit for an LLM to score the passages of one search; passages not scored by then keep their order.",
-        gt=0,
-        le=3600,
     )
     answerer: Literal["auto", "llm", "ollama", "extractive"] = setting(
         "auto",
@@ -196,19 +152,6 @@ class Settings(BaseSettings):
         "Key for the servers of `llm_url` and `embed_url`; from the environment only, never in config.toml.",
     )
     llm_key_file: str = setting("", NOTHING, "File that holds the key instead.", max_length=4096, guarded=True)
-    llm_memory_mb: int = setting(
-        0,
-        NOTHING,
-        "Memory limit of the process that runs a GGUF file, in MiB; 0: one and a half times the file, and 4 GiB.",
-        ge=0,
-        le=1_048_576,
-    )
-    llm_connect_seconds: float = setting(
-        5.0, NOTHING, "Seconds to wait for a connection to these servers, and for their lists of models.", gt=0, le=60
-    )
-    llm_timeout_seconds: float = setting(
-        120.0, NOTHING, "Time limit for each further piece of their replies, and for an embedding.", gt=0, le=3600
-    )
     temperature: float = setting(0.0, ANSWER, "Randomness; 0: the same question gets the same answer.", ge=0, le=2)
     num_ctx: int = setting(
         8192, ANSWER, "Context window in tokens, sent to Ollama with each call.", ge=512, le=1_048_576
@@ -221,20 +164,11 @@ class Settings(BaseSettings):
         pattern=r"^https?://",
         guarded=True,
     )
-    ollama_connect_seconds: float = setting(1.0, NOTHING, "Seconds to wait for a connection to Ollama.", gt=0, le=60)
-    llm_first_token_s: float = setting(
-        600.0,
-        NOTHING,
-        "Time limit for the first token of a language model, which first reads the whole prompt.",
-        gt=0,
-        le=86400,
+    llm_timeout_seconds: float = setting(
+        120.0, NOTHING, "Time limit for each further piece of their replies, and for an embedding.", gt=0, le=3600
     )
-    ollama_timeout_seconds: float = setting(
-        120.0, NOTHING, "Time limit for each further piece of Ollama's reply, and for an embedding.", gt=0, le=3600
-    )
-    offline: bool = setting(False, ANSWER, "Refuse everything that needs a connection to another machine.")
 
-    # Retrieval (the guide)
+    # Retrieval
     profile: Literal["default", "rrf", "even", "deep", "balanced"] = setting(
         "default", ANSWER, "How passages are searched and ranked; `query.py profiles` compares the profiles."
     )
@@ -251,24 +185,12 @@ class Settings(BaseSettings):
     )
     dense_weight: float = setting(0.7, ANSWER, "Weight of dense search in the fused score.", ge=0, le=1)
     bm25_weight: float = setting(0.3, ANSWER, "Weight of keyword search in the fused score.", ge=0, le=1)
-    answerable_threshold: float = setting(
-        0.12,
-        ANSWER,
-        "Least probability (0 to 1; `answerability` in the JSON) that the passages answer the question; below it the "
-        "answer is refused. If the library has token vectors, a quarter of it is enough when the question's words are "
-        "like some of the passages', and four times as much is needed when not. 0: refuse only if nothing was found.",
-        ge=0,
-        le=1,
-    )
-
-    # The knowledge graph (the graph guide, the graph search notes)
     graph: Literal["auto", "on", "off"] = setting(
         "auto",
         ANSWER,
         "Whether a search also uses the knowledge graph (`ingest.py graph` makes it); auto: as the profile "
         "says (deep does).",
     )
-    graph_filter: bool = setting(False, ANSWER, "Search only papers that mention entities near the question.")
     graph_entity_types: tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=100)], ...] = setting(
         (),
         ANSWER,
@@ -276,7 +198,37 @@ class Settings(BaseSettings):
         "CONCEPT, METHOD, ALGORITHM, DATASET and METRIC are looked for, and all are used.",
     )
 
-    # Conversations
+    # Answers
+    answer_passages: int = setting(
+        8,
+        ANSWER,
+        "Passages that an answer is made from; it does not change what `search` lists. Not set: `top_k` if that is "
+        "set, else 8, or the profile's number if that is larger. -k overrides it for one run.",
+        ge=1,
+        le=200,
+    )
+    answer_seconds: float = setting(
+        600.0,
+        ANSWER,
+        "Time limit for an LLM's answer, from its first token; an unfinished answer is shown and followed by quotes.",
+        gt=0,
+        le=86400,
+    )
+    agent_iterations: int = setting(
+        3, ANSWER, "Most passes of the agent; each searches and writes a draft.", ge=1, le=10
+    )
+    answer_rules: str = setting(
+        "",
+        ANSWER,
+        "System message for answers; may contain {refusal}. For this and the next one: a text or @FILE; write a "
+        "literal brace twice; empty: the text in ragscience/ask/prompts.py.",
+        guarded=True,
+    )
+    condense_prompt: str = setting(
+        "", ANSWER, "Prompt that rewrites a follow-up; must contain {chat_history} and {question}.", guarded=True
+    )
+
+    # What is kept, logged and shown
     history: bool = setting(
         True, NOTHING, "Save each question and its answer in vectorstore/history.sqlite, on this machine."
     )
@@ -285,17 +237,6 @@ class Settings(BaseSettings):
         NOTHING,
         "Save with each answer everything it was made from, in vectorstore/history.sqlite; needs `history`.",
     )
-
-    # Papers from the network
-    arxiv_url: str = setting(
-        "https://export.arxiv.org/api/query",
-        NOTHING,
-        "Address of arXiv's API; where it is on this machine, papers may be fetched from this machine, too.",
-        pattern=r"^https?://[^/?#\s]+/[^?#\s]*$",
-        guarded=True,
-    )
-
-    # Logs and metrics: docs/telemetry.md
     log_file: str = setting(
         "", NOTHING, "File to which ask, chat and search append one line per question.", max_length=4096, guarded=True
     )
@@ -307,8 +248,79 @@ class Settings(BaseSettings):
         guarded=True,
     )
     trace_questions: bool = setting(False, NOTHING, "Include the question's text in OpenTelemetry spans.", guarded=True)
+    pdf_viewer: str = setting(
+        "",
+        NOTHING,
+        "Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer that is installed.",
+        pattern=r"^$|\{file\}",
+        guarded=True,
+    )
+    arxiv_url: str = setting(
+        "https://export.arxiv.org/api/query",
+        NOTHING,
+        "Address of arXiv's API; where it is on this machine, papers may be fetched from this machine, too.",
+        pattern=r"^https?://[^/?#\s]+/[^?#\s]*$",
+        guarded=True,
+    )
 
-    # The server: docs/lab.md
+    # Still to become constants where they are used
+    papers_cache_mb: int = setting(
+        2048,
+        NOTHING,
+        "Disk space for PDFs of a bucket, in MiB, in `cache_folder`; what was not used for longest goes first.",
+        ge=1,
+        le=10_000_000,
+    )
+    papers_poll_seconds: float = setting(
+        60.0, NOTHING, "`ingest.py watch` lists a bucket this often: one request for 1,000 objects.", ge=0.1, le=86400
+    )
+    reading_timeout_seconds: float = setting(
+        60.0, NOTHING, "Most seconds for reading one file; a slower one is reported and skipped.", gt=0, le=3600
+    )
+    reading_memory_mb: int = setting(1024, NOTHING, "Memory limit of one reading process, in MiB.", ge=256, le=65536)
+    watch_settle_seconds: float = setting(
+        2.0, NOTHING, "`ingest.py watch` reads a file once it has not changed for this many seconds.", gt=0, le=3600
+    )
+    separators: tuple[str, ...] = setting(
+        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
+    )
+    embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
+    token_cache_mb: int = setting(
+        2048,
+        NOTHING,
+        "Disk space for token vectors, in MiB (about 5 KiB a passage); when it is full, a search computes those of a "
+        "few candidates. 0: store none.",
+        ge=0,
+        le=1_048_576,
+    )
+    llm_rerank_seconds: float = setting(
+        120.0,
+        ANSWER,
+        "Time limit for an LLM to score the passages of one search; passages not scored by then keep their order.",
+        gt=0,
+        le=3600,
+    )
+    llm_memory_mb: int = setting(
+        0,
+        NOTHING,
+        "Memory limit of the process that runs a GGUF file, in MiB; 0: one and a half times the file, and 4 GiB.",
+        ge=0,
+        le=1_048_576,
+    )
+    llm_connect_seconds: float = setting(
+        5.0, NOTHING, "Seconds to wait for a connection to these servers, and for their lists of models.", gt=0, le=60
+    )
+    ollama_connect_seconds: float = setting(1.0, NOTHING, "Seconds to wait for a connection to Ollama.", gt=0, le=60)
+    llm_first_token_s: float = setting(
+        600.0,
+        NOTHING,
+        "Time limit for the first token of a language model, which first reads the whole prompt.",
+        gt=0,
+        le=86400,
+    )
+    ollama_timeout_seconds: float = setting(
+        120.0, NOTHING, "Time limit for each further piece of Ollama's reply, and for an embedding.", gt=0, le=3600
+    )
     serve_answers: int = setting(
         8, NOTHING, "Questions that `query.py serve` answers at once; others wait for their turn.", ge=1, le=1000
     )
@@ -339,53 +351,6 @@ class Settings(BaseSettings):
     serve_session_hours: float = setting(
         168.0, NOTHING, "Hours after which a browser has to sign in again.", gt=0, le=8760
     )
-
-    # Viewing pages
-    pdf_viewer: str = setting(
-        "",
-        NOTHING,
-        "Command that opens a page, as `okular -p {page} {file}`; empty: the first known viewer that is installed.",
-        pattern=r"^$|\{file\}",
-        guarded=True,
-    )
-
-    # Answers
-    answer_passages: int = setting(
-        8,
-        ANSWER,
-        "Passages that an answer is made from; it does not change what `search` lists. Not set: `top_k` if that is "
-        "set, else 8, or the profile's number if that is larger. -k overrides it for one run.",
-        ge=1,
-        le=200,
-    )
-    extractive_sentences: int = setting(
-        8, ANSWER, "Most quotes in an answer without an LLM; its length limit fits about five.", ge=1, le=20
-    )
-    max_question_chars: int = setting(8000, NOTHING, "Longest question, in characters.", ge=100, le=100_000)
-    answer_seconds: float = setting(
-        600.0,
-        ANSWER,
-        "Time limit for an LLM's answer, from its first token; an unfinished answer is shown and followed by quotes.",
-        gt=0,
-        le=86400,
-    )
-    corrective: Literal["auto", "on", "off"] = setting(
-        "auto",
-        ANSWER,
-        "Whether the passages found are judged before the answer, and searched for again in other words if they "
-        "are doubtful; auto: as the profile says.",
-    )
-    llm_steps_from: float = setting(
-        1.0,
-        ANSWER,
-        "Billions of parameters from which a language model also plans and grades for the agent and judges passages; "
-        "a smaller one only writes the answer, and rules do the rest. 0: every model does all of it.",
-        ge=0,
-        le=10_000,
-    )
-    agent_iterations: int = setting(
-        3, ANSWER, "Most passes of the agent; each searches and writes a draft.", ge=1, le=10
-    )
     agent_enough: float = setting(0.7, ANSWER, "The agent's grade, 0 to 1, from which it accepts a draft.", ge=0, le=1)
     agent_seconds: float = setting(
         600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
@@ -410,19 +375,6 @@ class Settings(BaseSettings):
         3, NOTHING, "Failures of the LLM in a row after which it is not called for `llm_pause_seconds`.", ge=1, le=1000
     )
     llm_pause_seconds: float = setting(60.0, NOTHING, "Seconds for which it is then not called.", ge=0, le=86400)
-    answer_rules: str = setting(
-        "",
-        ANSWER,
-        "System message for answers; may contain {refusal}. For this and the next two: a text or @FILE; write a "
-        "literal brace twice; empty: the text in ragscience/ask/prompts.py.",
-        guarded=True,
-    )
-    answer_request: str = setting(
-        "", ANSWER, "Prompt for an answer; must contain {context} and {question}, may contain {history}.", guarded=True
-    )
-    condense_prompt: str = setting(
-        "", ANSWER, "Prompt that rewrites a follow-up; must contain {chat_history} and {question}.", guarded=True
-    )
 
     def chosen(self, name: str) -> Any:
         """The value of the setting where somebody has set it, be it to the default; else None."""
@@ -447,7 +399,7 @@ class Settings(BaseSettings):
             raise ValueError("it contains a user name or a password, which would be shown and sent; leave them out")
         return value
 
-    @field_validator("answer_rules", "answer_request", "condense_prompt")
+    @field_validator("answer_rules", "condense_prompt")
     @classmethod
     def _checked_template(cls, value: str, info: ValidationInfo) -> str:
         required, allowed = TEMPLATE_PLACEHOLDERS[str(info.field_name)]

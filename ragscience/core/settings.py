@@ -1,19 +1,21 @@
-"""Settings: what can be set, what each setting decides, and where its value comes from."""
+"""The settings of one run: flags over the environment over config.toml in the home over the defaults."""
 
-from ragscience.core.home_config import allow, config_file, permission, read_config, write_config
-from ragscience.core.server_keys import server_key
-from ragscience.core.setting_effects import decides, deciding_settings, deciding_values, is_guarded
-from ragscience.core.setting_fields import ENV_PREFIX, Settings
-from ragscience.core.settings_loader import (
-    LoadedSettings,
-    absolute_path,
-    changed_settings,
-    check_home,
-    default_settings,
-    find_home,
-    load_settings,
-    load_with_sources,
-)
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from pydantic import SecretStr, ValidationError
+
+from ragscience.core.addresses import address_of
+from ragscience.core.errors import UsageError
+from ragscience.core.home_config import allow, allowed_hashes, config_file, permission, read_config, write_config
+from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings
 
 __all__ = [
     "ENV_PREFIX",
@@ -37,3 +39,294 @@ __all__ = [
     "server_key",
     "write_config",
 ]
+
+LIST_FIX = """Write it as '["METHOD", "DATASET"]'; `docs/config.md` lists every setting."""
+LONGEST_SHOWN = 80
+"""Characters of a wrong value that a message repeats."""
+LONGEST_KEY = 4096
+PATHS = frozenset({"cache_folder", "llm_key_file", "log_file", "metrics_file"})
+"""Settings that are paths; in config.toml a relative one starts at the home."""
+TEMPLATES = frozenset({"answer_rules", "condense_prompt"})
+"""Settings that are texts, or files as @FILE."""
+OLLAMA_HOST = "OLLAMA_HOST"
+"""Ollama's own variable, which is used if nothing sets ollama_url."""
+_GONE = """
+agent_enough agent_passages agent_seconds agent_tokens agent_tool_calls answer_request answerable_threshold
+arxiv_pause_s audit_keep audit_max_mb corrective embedding_batch extractive_sentences graph_filter graph_max_hops
+history_turns llm_connect_seconds llm_failures llm_first_token_s llm_memory_mb llm_pause_seconds llm_rerank_seconds
+llm_steps_from map_max_nodes map_min_cosine map_neighbours max_question_chars ollama_connect_seconds
+ollama_timeout_seconds papers_cache_mb papers_poll_seconds reading_memory_mb reading_timeout_seconds
+rerank_budget_ms separators serve_answers serve_answers_each serve_body_kb serve_requests_per_min
+serve_session_hours serve_upload_mb serve_uploads_waiting sources_allow_http sources_allow_loopback sources_max_mb
+sources_max_redirects sources_timeout_s sources_total_s token_cache_mb watch_settle_seconds
+"""
+GONE = frozenset(_GONE.split())
+"""What could be set before 0.2 and is a constant now; an old config.toml or variable that has it is no error."""
+Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings, where each comes from, and what config.toml sets that the user has not allowed."""
+
+    settings: Settings
+    sources: Mapping[str, Source]
+    not_allowed: Mapping[str, Any]
+    unknown: tuple[str, ...]
+    """What config.toml or a variable of the environment sets although it is no setting, a line about each."""
+
+
+def load_settings(
+    *, default_home: Path | None = None, on_warning: Callable[[str], None] | None = None, **flags: Any
+) -> Settings:
+    """The settings of this run; flags that are None are not given.
+
+    `default_home` is the home where neither a flag nor the environment names one; without it the current folder.
+    Raises UsageError with one line that names the setting, its value and what is allowed.
+    """
+    loaded = load_with_sources(default_home=default_home, **flags)
+    for text in loaded.unknown:
+        if on_warning is not None:
+            on_warning(text)
+    if loaded.not_allowed and on_warning is not None:
+        on_warning(
+            f"{config_file(loaded.settings.home)} sets {', '.join(sorted(loaded.not_allowed))}: ignored, because you "
+            "have not allowed it. `python query.py config` shows it, `python query.py config allow` allows it."
+        )
+    return loaded.settings
+
+
+def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> LoadedSettings:
+    """As `load_settings`, with where each value comes from."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    variables = {name.upper() for name in os.environ}
+    from_environment = {name for name in Settings.model_fields if ENV_PREFIX + name.upper() in variables}
+    home = find_home(given.get("home"), default_home)
+    written = _checked_names(home, read_config(home))
+    kept = {
+        name: value
+        for name, value in written.items()
+        if name in Settings.model_fields and name not in given and name not in from_environment
+    }
+    allowed = allowed_hashes() if any(map(is_guarded, kept)) else frozenset()
+    not_allowed = {
+        name: value for name, value in kept.items() if is_guarded(name) and permission(home, name, value) not in allowed
+    }
+    from_file = {name: absolute_path(name, value, home) for name, value in kept.items() if name not in not_allowed}
+    from_ollama = {}
+    if os.environ.get(OLLAMA_HOST) and "ollama_url" not in {*from_file, *from_environment, *given}:
+        from_ollama["ollama_url"] = address_of(os.environ[OLLAMA_HOST])
+    try:
+        settings = Settings(**{**from_ollama, **from_file, **given, "home": home})
+    except ValidationError as error:
+        raise _wrong_value(error, from_file, home, from_environment - given.keys()) from None
+    except ValueError as error:  # pydantic-settings: a value that should be JSON and is not
+        name = next((name for name in Settings.model_fields if f'"{name}"' in str(error)), "a setting").upper()
+        raise UsageError(f"{ENV_PREFIX}{name} must be a JSON list.", LIST_FIX) from None
+    sources: dict[str, Source] = dict.fromkeys(Settings.model_fields, "default")
+    places: tuple[tuple[Source, Iterable[str]], ...] = (
+        ("OLLAMA_HOST", from_ollama),
+        ("config.toml", from_file),
+        ("environment", from_environment),
+        ("flag", given),
+    )
+    for place, names in places:
+        sources.update((name, place) for name in names)
+    unknown = [_gone(name, config_file(home)) for name in written if name not in Settings.model_fields]
+    return LoadedSettings(settings, sources, not_allowed, (*unknown, *_unknown_variables()))
+
+
+def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The same settings with some values replaced; None: as if nobody had set it.
+
+    Raises UsageError for a value that is not allowed.
+    """
+    if not changes:
+        return settings
+    unset = {name for name, value in changes.items() if value is None}
+    defaults = {name: Settings.model_fields[name].default for name in unset}
+    try:
+        checked = Settings(**{**settings.model_dump(), **changes, **defaults})
+    except ValidationError as error:
+        raise _wrong_value(error, {}, settings.home) from None
+    chosen = (settings.model_fields_set | changes.keys()) - unset
+    return Settings.model_construct(chosen, **{name: getattr(checked, name) for name in Settings.model_fields})
+
+
+def find_home(flag: Path | None, default_home: Path | None) -> Path:
+    """The home that a flag, else the environment, else `default_home` names, else the current folder."""
+    variable = next((value for name, value in os.environ.items() if name.upper() == f"{ENV_PREFIX}HOME"), "")
+    return Path(flag or variable or default_home or Path.cwd()).expanduser().resolve()
+
+
+def check_home(home: Path) -> None:
+    """Raise UsageError where there is no such folder, as after a slip in its name."""
+    if home.is_file():
+        raise UsageError(f"{home} is not a folder.", "Check --home and RAG_HOME.")
+    if not home.exists():
+        fix = "Check --home and RAG_HOME; `python ingest.py init --home DIR` makes a home."
+        raise UsageError(f"There is no folder {home}.", fix)
+
+
+def default_settings(home: Path, **values: Any) -> Settings:
+    """The defaults with these values over them, whatever the environment and config.toml have. Raises UsageError."""
+    without_environment: dict[str, Any] = {"_env_prefix": "RAGSCIENCE_UNSET_", "home": home}
+    try:
+        return Settings(**without_environment, **values)
+    except ValidationError as error:
+        raise _wrong_value(error, {}, home) from None
+
+
+def _unknown_variables() -> list[str]:
+    """One line about each variable with the prefix of settings that names none, with the one that is spelt like it."""
+    known = {ENV_PREFIX + name.upper(): name for name in Settings.model_fields}
+    found = []
+    for name in sorted(os.environ):
+        if not name.upper().startswith(ENV_PREFIX) or name.upper() in known:
+            continue
+        if name.upper().removeprefix(ENV_PREFIX).lower() in GONE:
+            found.append(_gone(name, "the environment"))
+            continue
+        near = "".join(f" Is it {other}?" for other in get_close_matches(name.upper(), known, n=1))
+        found.append(f"There is no setting {name}; it is ignored.{near} `python query.py config` lists them all.")
+    return found
+
+
+def _gone(name: str, place: object) -> str:
+    return f"The setting {name} (in {place}) has gone since 0.2: it is a constant now, and the line can be deleted."
+
+
+def absolute_path(name: str, value: Any, base: Path) -> Any:
+    """The value of a setting; where it is a relative path or names a file as @FILE, the path from `base` on."""
+    if not isinstance(value, str) or not value:
+        return value
+    if name in PATHS:
+        return str(base / Path(value).expanduser())
+    return f"@{base / Path(value[1:]).expanduser()}" if name in TEMPLATES and value.startswith("@") else value
+
+
+def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
+    if "home" in kept:
+        raise UsageError(
+            f"{config_file(home)} cannot set the home.",
+            "`python query.py config unset home` removes it; use RAG_HOME or --home.",
+        )
+    if "llm_key" in kept:
+        raise UsageError(
+            f"{config_file(home)} cannot hold a key.",
+            "`python query.py config unset llm_key` removes it; set RAG_LLM_KEY, or name a file in llm_key_file.",
+        )
+    for name in kept:
+        if name not in Settings.model_fields and name not in GONE:
+            raise UsageError(
+                f"There is no setting {name} (in {config_file(home)}).",
+                f"`python query.py config unset {name}` removes it; `docs/config.md` lists them all.",
+            )
+    return kept
+
+
+def _wrong_value(
+    error: ValidationError, from_file: Mapping[str, Any], home: Path, from_environment: Collection[str] = ()
+) -> UsageError:
+    first = error.errors(include_url=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    top = str(first["loc"][0]) if first["loc"] else ""
+    fix = "`docs/config.md` lists every setting."
+    if top in from_file:
+        fix = f"It is in {config_file(home)}; `python query.py config unset {top}` removes it. {fix}"
+    if first["type"] == "extra_forbidden":
+        return UsageError(f"There is no setting {name}.", fix)
+    message = _must_be(first)
+    if not name:
+        return UsageError(f"{message}.", fix)
+    shown = re.sub(r"//[^/@]*@", "//…@", repr(first["input"]))
+    shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+    called = f"{ENV_PREFIX}{name.upper()}" if top in from_environment else f"Setting {name}"
+    return UsageError(f"{called} is {shown}: {message}.", fix)
+
+
+LIMITS = {
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "above {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "below {lt}",
+}
+KINDS = {"int": "a whole number", "float": "a number", "finite": "a finite number", "bool": "true or false"}
+KINDS |= {"string": "a text", "path": "a path", "tuple": 'a list, as ["METHOD"]'}
+"""What a value must be, by how the type of pydantic's error begins."""
+PATTERNS = {
+    "papers": "an address like s3://bucket/prefix",
+    "ollama_url": "an address that starts with http:// or https://",
+    "llm_url": "an address like http://127.0.0.1:8080/v1",
+    "embed_url": "an address like http://127.0.0.1:8081/v1",
+    "arxiv_url": "an address like https://export.arxiv.org/api/query",
+    "library": "vectorstore, lance:///folder or s3://bucket/prefix",
+    "ocr_language": "Tesseract language codes, as eng or eng+deu",
+    "pdf_viewer": "a command with {file}, as okular -p {page} {file}",
+    "graph_entity_types": "a list of types without spaces",
+}
+
+
+def _must_be(error: Mapping[str, Any]) -> str:
+    """One of pydantic's errors on Settings as a clause: `it must be at least 1`."""
+    name = str(error["loc"][0]) if error["loc"] else ""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "literal_error":
+        *others, last = map(str, get_args(Settings.model_fields[name].annotation))
+        return f"it must be {', '.join(others)} or {last}"
+    if kind == "string_pattern_mismatch" and name in PATTERNS:
+        return f"it must be {PATTERNS[name]}"
+    if kind in LIMITS:
+        return f"it must be {LIMITS[kind].format(**context)}"
+    if kind in ("string_too_short", "string_too_long"):
+        return "it must not be empty" if kind == "string_too_short" else f"it is longer than {context['max_length']}"
+    if kind.partition("_")[0] in KINDS:
+        return f"it must be {KINDS[kind.partition('_')[0]]}"
+    said = str(error["msg"]).removeprefix("Value error, ")
+    return f"{said[:1].lower()}{said[1:]}"
+
+
+def decides(name: str) -> Decides:
+    """What the setting of that name decides."""
+    return cast(Decides, _extra(name)["decides"])
+
+
+def is_guarded(name: str) -> bool:
+    """Whether it can start a program, send text elsewhere, or read or write files."""
+    return name in Settings.model_fields and bool(_extra(name)["guarded"])
+
+
+def deciding_settings() -> frozenset[str]:
+    """The settings that an answer depends on."""
+    return frozenset(name for name in Settings.model_fields if decides(name) == ANSWER)
+
+
+def deciding_values(settings: Settings) -> dict[str, Any]:
+    """The values that an answer depends on, by name, as JSON has them."""
+    return settings.model_dump(mode="json", include=set(deciding_settings()))
+
+
+def _extra(name: str) -> dict[str, Any]:
+    return cast(dict[str, Any], Settings.model_fields[name].json_schema_extra)
+
+
+def server_key(settings: Settings) -> SecretStr:
+    """The key for the servers of llm_url and embed_url; empty where none is set. Raises UsageError, without the key."""
+    key, place = settings.llm_key.get_secret_value().strip(), "RAG_LLM_KEY"
+    if not key and settings.llm_key_file:
+        path = Path(settings.llm_key_file).expanduser()
+        place = str(path)
+        try:
+            with path.open(encoding="utf-8") as file:
+                key = file.read(LONGEST_KEY + 1).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise UsageError(f"The key in {path} cannot be read: {why}.", "Correct RAG_LLM_KEY_FILE.") from None
+        if not key:
+            raise UsageError(f"{path} holds no key.", "Write the key into it, or unset RAG_LLM_KEY_FILE.")
+    if len(key) > LONGEST_KEY or not (key.isascii() and key.isprintable() and " " not in key if key else True):
+        raise UsageError(
+            f"What {place} holds is not a key: a key is one line of ASCII characters without blanks.",
+            "Set it again, without quotes and line breaks.",
+        )
+    return SecretStr(key)

@@ -17,7 +17,7 @@ from ragscience.engine.events import Event, OnEvent, Searched, Warned
 from ragscience.engine.filter_words import described
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
-from ragscience.engine.requests import AskRequest
+from ragscience.engine.requests import LONGEST_QUESTION, AskRequest
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_report import (
     EXPLAINED,
@@ -149,7 +149,7 @@ def read_questions(
 
     Raises UsageError where there is no question at all.
     """
-    lines = list(read_known_questions(file, shared.settings.max_question_chars))
+    lines = list(read_known_questions(file, LONGEST_QUESTION))
     bad = tuple(line for line in lines if isinstance(line, BadLine))
     for line in bad:
         (on_event or _unheard)(EvalFailed(f"{file.name}, line {line.number}, is left out: {line.reason}"))

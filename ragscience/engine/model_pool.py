@@ -231,12 +231,11 @@ class ModelPool:
         from ragscience.models.score_cache import ScoreCache
         from ragscience.search.profiles import LLM_DEPTH
 
-        budget = settings.rerank_budget_ms / 1000
         path = self._home.vectorstore / "llm_scores.sqlite"
         return LLMReranker(
             wrapped(llm),
             depth=LLM_DEPTH,
-            seconds=min(settings.llm_rerank_seconds, budget or settings.llm_rerank_seconds),
+            seconds=settings.llm_rerank_seconds,
             cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_warning=warn),
             on_warning=warn,
         )

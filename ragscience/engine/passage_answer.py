@@ -48,10 +48,11 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
             return first[text]
         return _searched(run, request, text, evidence_again(question, history))
 
+    is_corrective = run.profile.corrective if request.corrective is None else request.corrective
     given = answer(
         AnswerRequest(question, history, request.strict),
         run.answer_context,
-        search=_with_second_look(run, find) if _is_corrective(run, request.corrective) else find,
+        search=_with_second_look(run, find) if is_corrective else find,
         on_token=run.on_token,
     )
     if given.confidence == "high" and "foreign" in given.found.signals:  # half of the question was not understood
@@ -64,13 +65,6 @@ def _searched(run: QuestionRun, request: AskRequest, text: str, also: tuple[int,
 
     search = type(run).search if request.plain else search_in_parts
     return search(run, text, request.filters, also, run.answer_profile)
-
-
-def _is_corrective(run: QuestionRun, wanted: bool | None) -> bool:
-    if wanted is not None:
-        return wanted
-    setting = run.settings.corrective
-    return run.profile.corrective if setting == "auto" else setting == "on"
 
 
 def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callable[[str], Found]:

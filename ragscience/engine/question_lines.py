@@ -37,7 +37,7 @@ class BadLine:
     question_id: str | None = None
 
 
-def read_questions(source: str, max_chars: int) -> Iterator[Question | BadLine]:
+def read_questions(source: str) -> Iterator[Question | BadLine]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
     A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
@@ -53,10 +53,10 @@ def read_questions(source: str, max_chars: int) -> Iterator[Question | BadLine]:
                 raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
         for number, raw in enumerate(lines, start=1):
             if raw.strip():
-                yield _parse(raw, number, max_chars)
+                yield _parse(raw, number)
 
 
-def _parse(raw: bytes, number: int, max_chars: int) -> Question | BadLine:
+def _parse(raw: bytes, number: int) -> Question | BadLine:
     question_id: str | None = None
     try:
         try:
@@ -64,7 +64,7 @@ def _parse(raw: bytes, number: int, max_chars: int) -> Question | BadLine:
         except UnicodeDecodeError:
             raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
         if not line.startswith("{"):
-            return Question(check_question(line, max_chars))
+            return Question(check_question(line))
         try:
             item = json.loads(line)
         except (ValueError, RecursionError):
@@ -74,7 +74,7 @@ def _parse(raw: bytes, number: int, max_chars: int) -> Question | BadLine:
         if not isinstance(item.get("question"), str):
             raise UsageError(f'Line {number} has no "question".', 'Write {"question": "…"} or plain text.')
         return Question(
-            check_question(item["question"], max_chars),
+            check_question(item["question"]),
             question_id,
             _history(item.get("history"), number),
             _filters(item, number),

@@ -30,9 +30,17 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
     from ragscience.models.served_llm import ServedLLM
 
-__all__ = ["LATE_INTERACTION", "QuestionRun"]
+__all__ = ["ANSWERABLE", "LATE_INTERACTION", "QuestionRun"]
 
 LATE_INTERACTION = "late interaction"
+EXTRACTIVE_SENTENCES = 8
+"""Most quotes of an answer without a language model; its length limit fits about five."""
+ANSWERABLE = 0.12
+"""Least probability that the passages answer the question; below it the answer is refused. Fitted by
+tools/fit_answerability.py. With token vectors a quarter of it is enough where the question's words are like some of the
+passages', and four times as much is needed where not."""
+STEPS_FROM = 1e9
+"""Parameters from which a model also plans, grades and judges; a smaller one only writes the answer."""
 
 
 class QuestionRun:
@@ -55,7 +63,7 @@ class QuestionRun:
         self.request = request
         self.person = person
         self.settings = changed_settings(shared.settings, request.overrides())
-        self.question = check_question(request.question, self.settings.max_question_chars)
+        self.question = check_question(request.question)
         self.library = shared.library
         self.warnings: list[str] = []
         self._on_event = on_event
@@ -223,14 +231,14 @@ class QuestionRun:
     @cached_property
     def step_llm(self) -> ServedLLM | None:
         """The chat model for steps besides the answer's words; None without one, or where it is known to be small."""
-        llm, fewest = self.llm, self.settings.llm_steps_from * 1e9
-        if llm is None or not fewest:
+        llm = self.llm
+        if llm is None:
             return llm
         try:
             parameters = llm.parameters
         except ModelProblem:
             return llm  # its first call tells
-        return None if parameters is not None and parameters < fewest else llm
+        return None if parameters is not None and parameters < STEPS_FROM else llm
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -238,9 +246,7 @@ class QuestionRun:
         from ragscience.ask.prompts import Prompts
 
         settings = self.settings
-        return Prompts.chosen(
-            rules=settings.answer_rules, request=settings.answer_request, condense=settings.condense_prompt
-        )
+        return Prompts.chosen(rules=settings.answer_rules, condense=settings.condense_prompt)
 
     @cached_property
     def answer_context(self) -> AnswerContext:
@@ -256,8 +262,8 @@ class QuestionRun:
             prompts=self.prompts,
             circuit=self.shared.circuit,
             answer_seconds=settings.answer_seconds,
-            extractive_sentences=settings.extractive_sentences,
-            answerable_threshold=settings.answerable_threshold,
+            extractive_sentences=EXTRACTIVE_SENTENCES,
+            answerable_threshold=ANSWERABLE,
             presence=WordPresence(self.library, self.tokens_from) if self.library.chunk_count else None,
             names=PaperNames.of(self.library),
             cancelled=self._may_cancel,
@@ -267,7 +273,7 @@ class QuestionRun:
     def graph(self) -> GraphSearch | None:
         """The knowledge graph for this search; None if it is off or does not exist."""
         settings = self.settings
-        wanted = settings.graph == "on" or settings.graph_filter
+        wanted = settings.graph == "on" or self.request.graph_filter
         if not (wanted or (settings.graph == "auto" and self.profiles.named.more_weights)):
             return None
         graph, triples = self.shared.graph_and_vectors()
@@ -308,7 +314,7 @@ class QuestionRun:
         if not self.library.chunk_count:
             return Found(question, profile.name, ())
         graph, kept_to = self.graph, filters
-        if graph is not None and self.settings.graph_filter:
+        if graph is not None and self.request.graph_filter:
             kept_to = replace(filters, paper_ids=graph.papers(question, self.library))
             if not kept_to.paper_ids:
                 self.warn("The question names no entity of the knowledge graph, so all papers were searched.")
@@ -316,8 +322,7 @@ class QuestionRun:
             self.embedder,
             self.tokens_from,
             self.reranker,
-            None if self.llm_reranker else self.settings.rerank_budget_ms or None,
-            graph.sources if graph is not None else {},
+            sources=graph.sources if graph is not None else {},
             on_rerank=lambda passages: self._publish(Reranking(passages)),
         )
         waits_for_llm = self.llm_reranker is not None or (graph is not None and graph.llm is not None)

@@ -12,6 +12,7 @@ from ragscience.ask.confidence import answerability, is_in_doubt
 from ragscience.ask.paper_mentions import names_in
 from ragscience.ask.sub_queries import SubQuery, sub_queries
 from ragscience.core.records import Filters, Found, Hit, Part
+from ragscience.engine.question_run import ANSWERABLE
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
@@ -58,13 +59,12 @@ def search_in_parts(
             found.append(_searched(whole, run.search(part.text, own, profile=profile)))
         return _in_turn(whole, compared, found, limit) if found else whole
     whole = run.search(question, filters, also, profile)
-    threshold = run.settings.answerable_threshold
-    if run.graph is not None or not is_in_doubt(answerability(whole, question), threshold=threshold):
+    if run.graph is not None or not is_in_doubt(answerability(whole, question), threshold=ANSWERABLE):
         return whole  # with the graph a language model may be asked of each search
     parts = _parts(asked, names) if whole.hits else []
     found = [run.search(part.searched, filters, profile=profile) for part in parts] if len(parts) > 1 else []
     likely = [answerability(each, part.text) for part, each in zip(parts, found, strict=False)]
-    if not likely or any(is_in_doubt(each, threshold=threshold) for each in likely):
+    if not likely or any(is_in_doubt(each, threshold=ANSWERABLE) for each in likely):
         return whole
     return _in_turn(whole, parts, found, limit)
 

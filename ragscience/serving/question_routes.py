@@ -83,7 +83,7 @@ class SearchBody(BaseModel):
     profile: str | None = Field(None, max_length=40)
     rerank: Rerankers | None = None
     graph: Flag | None = None
-    graph_filter: Flag | None = None
+    graph_filter: Flag = False
 
     def common(self) -> dict[str, Any]:
         """The fields of a `SearchRequest`."""

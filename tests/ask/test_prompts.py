@@ -1,5 +1,7 @@
 """The texts that go to the model: what they say, and that a changed one is checked when the settings are loaded."""
 
+from dataclasses import replace
+
 import pytest
 
 from config import load_settings
@@ -54,15 +56,13 @@ def test_a_page_mark_stands_where_the_page_begins():
 
 def test_empty_settings_mean_the_texts_that_come_with_it():
     settings = load_settings()
-    chosen = Prompts.chosen(
-        rules=settings.answer_rules, request=settings.answer_request, condense=settings.condense_prompt
-    )
+    chosen = Prompts.chosen(rules=settings.answer_rules, condense=settings.condense_prompt)
     assert chosen == Prompts()
     assert load_settings(answer_rules="  \n").answer_rules == ""
 
 
 def test_changed_texts_reach_the_model():
-    prompts = Prompts.chosen(rules="Be brief. Else: {refusal}", request=REQUEST + " {{x}}", condense=CONDENSE)
+    prompts = replace(Prompts.chosen(rules="Be brief. Else: {refusal}", condense=CONDENSE), request=REQUEST + " {{x}}")
     assert not prompts.wants_history
     with OllamaServer(models=[LLAMA]) as server, open_llm(server.url) as llm:
         server.script("How long?", SAID)
@@ -82,36 +82,29 @@ def test_changed_texts_reach_the_model():
 
 
 def test_the_texts_that_come_with_it_pass_their_own_check():
-    loaded = load_settings(
-        answer_rules=ANSWER_RULES, answer_request=Prompts().request, condense_prompt=Prompts().condense
-    )
-    assert (loaded.answer_rules, loaded.answer_request) == (ANSWER_RULES, Prompts().request)
+    loaded = load_settings(answer_rules=ANSWER_RULES, condense_prompt=Prompts().condense)
+    assert (loaded.answer_rules, loaded.condense_prompt) == (ANSWER_RULES, Prompts().condense)
 
 
 def test_a_text_may_stand_in_a_file(tmp_path, monkeypatch):
-    (tmp_path / "request.txt").write_text(REQUEST + "\n", encoding="utf-8")
-    monkeypatch.setenv("RAG_ANSWER_REQUEST", f"@{tmp_path}/request.txt")
-    assert load_settings().answer_request == REQUEST + "\n"
+    (tmp_path / "condense.txt").write_text(CONDENSE + "\n", encoding="utf-8")
+    monkeypatch.setenv("RAG_CONDENSE_PROMPT", f"@{tmp_path}/condense.txt")
+    assert load_settings().condense_prompt == CONDENSE + "\n"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("answer_request", "Answer {question}", r"it lacks \{context\}"),
-        ("answer_request", "{context}", r"it lacks \{question\}"),
-        ("answer_request", "no braces", r"it lacks"),
-        (
-            "answer_request",
-            REQUEST + "{passages}",
-            r"\{passages\}.*may only have \{context\}, \{history\}, \{question\}",
-        ),
-        ("answer_request", REQUEST + "{}", r"it has \{\}"),
-        ("answer_request", REQUEST + "{0}", r"it has \{0\}"),
-        ("answer_request", REQUEST + "{question.__class__}", r"__class__"),
-        ("answer_request", REQUEST + "{question!r}", r"it has \{question\}"),
-        ("answer_request", REQUEST + "{question:>9}", r"it has \{question\}"),
-        ("answer_request", REQUEST + "{", r"brace twice"),
-        ("answer_request", REQUEST + "}", r"brace twice"),
+        ("condense_prompt", "{chat_history}", r"it lacks \{question\}"),
+        ("condense_prompt", "no braces", r"it lacks"),
+        ("condense_prompt", CONDENSE + "{passages}", r"\{passages\}.*may only have \{chat_history\}, \{question\}"),
+        ("condense_prompt", CONDENSE + "{}", r"it has \{\}"),
+        ("condense_prompt", CONDENSE + "{0}", r"it has \{0\}"),
+        ("condense_prompt", CONDENSE + "{question.__class__}", r"__class__"),
+        ("condense_prompt", CONDENSE + "{question!r}", r"it has \{question\}"),
+        ("condense_prompt", CONDENSE + "{question:>9}", r"it has \{question\}"),
+        ("condense_prompt", CONDENSE + "{", r"brace twice"),
+        ("condense_prompt", CONDENSE + "}", r"brace twice"),
         ("condense_prompt", "{question}", r"it lacks \{chat_history\}"),
         ("condense_prompt", CONDENSE + "{context}", r"it has \{context\}"),
         ("answer_rules", "Use {context}", r"it has \{context\} in it, and may only have \{refusal\}"),

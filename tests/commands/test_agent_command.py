@@ -75,13 +75,13 @@ def test_chat_switches_the_agent_on_and_off(asked):
 
 
 @pytest.mark.parametrize("how", ["--agent", "--corrective"])
-@pytest.mark.parametrize(("size", "steps_from", "forms"), [("494M", "1", 0), ("8.0B", "1", 1), ("494M", "0", 1)])
-def test_a_small_model_writes_the_answer_and_rules_do_the_rest(asked, how, size, steps_from, forms):
+@pytest.mark.parametrize(("size", "forms"), [("494M", 0), ("8.0B", 1)])
+def test_a_small_model_writes_the_answer_and_rules_do_the_rest(asked, how, size, forms):
     with OllamaServer(models={"llama3.1:8b": chat_model(size=size)}) as server:
         server.default_reply = lambda body: (
             "{}" if body.get("format") else "The glaze matures at 1280 degrees Celsius (kilns.pdf, p.1)."
         )
-        env = {"RAG_OLLAMA_URL": server.url, "RAG_LLM_STEPS_FROM": steps_from}
+        env = {"RAG_OLLAMA_URL": server.url}
         ran = asked.query("ask", "--json", "--no-history", how, "At which temperature does the glaze mature?", **env)
         sent = server.of("/api/chat")
     told = json.loads(ran.out)
@@ -144,7 +144,7 @@ def test_interrupted_question_goes_on_only_where_nothing_changed(engine_of):
     with engine_of() as engine, pytest.raises(KeyboardInterrupt):
         engine.ask(by_agent(), on_event=interrupt)
     assert not again(filters=Filters(papers=("kilns",)))
-    assert not again(extractive_sentences=4)
+    assert not again(top_k=3)
     assert not again(history=False)
     assert again()
     assert not again()

@@ -51,7 +51,7 @@ def home(read_once, tmp_path):
 
 
 def test_the_measures_as_json(home):
-    ran = home.query("eval", "set.jsonl", "--json", RAG_EMBEDDER="embedded", RAG_ANSWERABLE_THRESHOLD="0")
+    ran = home.query("eval", "set.jsonl", "--json", RAG_EMBEDDER="embedded")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
     check_output(told, "eval")
@@ -167,7 +167,7 @@ def test_questions_are_drafted_from_the_papers_and_can_be_asked(home):
     assert "1 draft in drafts.jsonl: correct" in ran.err
     draft = json.loads((home.home / "drafts.jsonl").read_text(encoding="utf-8"))
     assert (draft["id"], draft["question"], draft["evidence"][0]["page"]) == ("draft-001", "What is Kelvin-7?", 1)
-    asked = home.query("eval", "drafts.jsonl", "--json", "-q", RAG_EMBEDDER="embedded", RAG_ANSWERABLE_THRESHOLD="0")
+    asked = home.query("eval", "drafts.jsonl", "--json", "-q", RAG_EMBEDDER="embedded")
     told = json.loads(asked.out)
     assert told["conditions"]["drafts among the questions"] == "1"
     assert told["measures"]["answer"]["mean"] == 1

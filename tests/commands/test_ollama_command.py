@@ -81,9 +81,9 @@ def test_strict_refuses_what_the_pages_do_not_hold(filled, server):
 
 def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled, server):
     before = len(server.requests)
-    ran = filled.query("ask", "How fast do bees fly in fog?", RAG_ANSWER_REQUEST="Answer {question}")
+    ran = filled.query("ask", "How fast do bees fly in fog?", RAG_CONDENSE_PROMPT="Ask {question}")
     assert ran.code == 2
-    assert "it lacks {context}" in ran.err
+    assert "it lacks {chat_history}" in ran.err
     assert len(server.requests) == before
 
 

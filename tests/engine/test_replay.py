@@ -109,16 +109,16 @@ def test_the_same_is_said_in_a_line_and_kept_nowhere(asked):
 
 
 def test_settings_of_the_record_hold_over_those_of_today(asked):
-    answer = asked.ask(SPEED, extractive_sentences=2, profile="rrf", rerank="off", k=2)
+    answer = asked.ask(SPEED, top_k=2, profile="rrf", rerank="off", k=2)
     assert asked.record(answer)["models"]["reranker"] is None
     told = asked.again(answer)
     assert told["same"]
     assert said(told, "setting") == [
-        "extractive_sentences is 8 today; it is asked with 2, as it was.",
         "profile is default today; it is asked with rrf, as it was.",
         "rerank is auto today; it is asked with off, as it was.",
+        "top_k is 4 today; it is asked with 2, as it was.",
     ]
-    assert told["replayed"]["settings"]["extractive_sentences"] == 2
+    assert told["replayed"]["settings"]["top_k"] == 2
     assert told["replayed"]["k"] == 2
     assert "The differences above changed nothing." in asked.again_for_people(answer)
 
