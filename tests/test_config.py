@@ -62,7 +62,10 @@ def test_a_home_is_a_full_path(tmp_path, monkeypatch):
         ({"chunk_size": 10}, r"chunk_size is 10: it must be at least 50\."),
         ({"rerank": "magic"}, r"rerank is 'magic': it must be auto, cross-encoder, late-interaction, llm or off\."),
         ({"colour": "red"}, r"no setting colour"),
-        ({"ollama_url": "localhost"}, r"ollama_url is 'localhost': it must be an address that starts with http:// or https://\."),
+        (
+            {"ollama_url": "localhost"},
+            r"ollama_url is 'localhost': it must be an address that starts with http:// or https://\.",
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_line_with_name_value_and_what_is_allowed(flags, said):

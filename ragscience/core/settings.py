@@ -278,8 +278,10 @@ def _must_be(error: Mapping[str, Any]) -> str:
         return f"it must be {PATTERNS[name]}"
     if kind in LIMITS:
         return f"it must be {LIMITS[kind].format(**context)}"
-    if kind in ("string_too_short", "string_too_long"):
-        return "it must not be empty" if kind == "string_too_short" else f"it is longer than {context['max_length']}"
+    if kind.endswith("too_short"):
+        return "it must not be empty"
+    if kind == "string_too_long":
+        return f"it must have at most {context['max_length']} characters"
     if kind.partition("_")[0] in KINDS:
         return f"it must be {KINDS[kind.partition('_')[0]]}"
     said = str(error["msg"]).removeprefix("Value error, ")
