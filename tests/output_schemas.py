@@ -4,7 +4,7 @@ from functools import cache
 
 from jsonschema import Draft202012Validator
 
-from ragscience.engine.json_schemas import schemas
+from tools.json_schemas import schemas
 
 
 def check_output(value, name):

@@ -167,7 +167,7 @@ def test_every_command_setting_and_exit_code_has_its_place(make_docs):
 def test_the_schemas_are_schemas():
     from jsonschema import Draft202012Validator
 
-    from ragscience.engine.json_schemas import schemas
+    from tools.json_schemas import schemas
 
     assert {"ask", "search"} <= set(schemas())
     for schema in schemas().values():

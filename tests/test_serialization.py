@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
-from ragscience.core.serialization import from_json, json_schemas, renamed, storable, to_json
+from ragscience.core.serialization import from_json, renamed, storable, to_json
 from tests.library.answers_made import answer
+from tools.json_schemas import json_schemas
 
 # The low surrogates are what Python makes of bytes in a file name that are not UTF-8.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF))

@@ -208,8 +208,8 @@ def written(name: str, default: object) -> str:
 
 def json_page() -> str:
     """docs/json.md: how --json is used, and an example of what each command prints."""
-    from ragscience.engine.json_output import SCHEMA_VERSION
-    from ragscience.engine.json_schemas import OUTPUTS
+    from ragscience.core.serialization import SCHEMA_VERSION
+    from tools.json_schemas import OUTPUTS
 
     head = (ROOT / "tools" / "json_head.md").read_text(encoding="utf-8")
     parts = [MADE, head.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
@@ -236,7 +236,7 @@ def compact(value: Any, depth: int = 0, name: str = "") -> str:
 
 def json_fields_page() -> str:
     """docs/json-fields.md: the fields of every object that --json prints, by the object's name."""
-    from ragscience.engine.json_schemas import schemas
+    from tools.json_schemas import schemas
 
     parts = [MADE, "# The fields of --json\n", "Examples are in [json.md](json.md).\n"]
     for name, schema in sorted(schemas()["search"]["$defs"].items()):
@@ -296,7 +296,7 @@ def json_type(schema: Mapping[str, Any]) -> str:
 
 def json_schema_file() -> str:
     """docs/json-schema.json: the schema of each command under `commands`, with the definitions that they share."""
-    from ragscience.engine.json_schemas import schemas
+    from tools.json_schemas import schemas
 
     made = schemas()
     commands = {name: {key: value for key, value in one.items() if key != "$defs"} for name, one in made.items()}

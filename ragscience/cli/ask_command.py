@@ -42,7 +42,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
         STATUS.hide()
         if as_json:
             from ragscience.cli.screen import print_json
-            from ragscience.engine.json_output import search_output
+            from ragscience.engine.answer_output import search_output
 
             print_json(search_output(found, question.question_id))
         else:
@@ -80,7 +80,7 @@ def ask_all(
             answer = engine.ask(wanted, dialogue=talk, on_event=screen)
             STATUS.hide()
             from ragscience.cli.screen import print_json
-            from ragscience.core.answer_output import answer_output
+            from ragscience.engine.answer_output import answer_output
 
             kept = talk.turns[-1]
             where, when = kept.conversation_id, kept.created_at
@@ -161,7 +161,7 @@ def _each(asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_js
             code = SOME_FAILED if code == 0 else code
             if as_json:
                 from ragscience.cli.screen import print_json
-                from ragscience.engine.json_output import error_output
+                from ragscience.engine.answer_output import error_output
 
                 print_json(error_output(error, item.question_id, question))
             else:

@@ -13,9 +13,9 @@ from ragscience.cli.run_options import default_home
 from ragscience.cli.screen import print_json
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
+from ragscience.core.serialization import select
 from ragscience.engine.doctor_run import DoctorOutput, DoctorReport, Finding
 from ragscience.engine.events import Checking, Event
-from ragscience.engine.json_output import select
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import plain
 

@@ -13,6 +13,7 @@ from ragscience.cli.screen import console as stdout
 from ragscience.cli.screen import print_json
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
+from ragscience.core.serialization import select
 from ragscience.engine.events import Downloading, Event
 from ragscience.engine.ingest_events import (
     ArgumentFailed,
@@ -24,8 +25,8 @@ from ragscience.engine.ingest_events import (
     FetchResult,
     SourceBusy,
 )
-from ragscience.engine.json_output import FetchedPaper as FetchedPaperOutput
-from ragscience.engine.json_output import FetchOutput, select
+from ragscience.engine.library_output import FetchedPaper as FetchedPaperOutput
+from ragscience.engine.library_output import FetchOutput
 from ragscience.engine.printable import plain
 
 if TYPE_CHECKING:

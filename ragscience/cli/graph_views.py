@@ -17,18 +17,17 @@ from ragscience.cli.pager import paged
 from ragscience.cli.screen import console, print_json
 from ragscience.cli.status_line import STATUS
 from ragscience.core.records import Found, PathStep, title_of
+from ragscience.core.serialization import select
+from ragscience.engine.answer_output import page_outputs, step_output
 from ragscience.engine.events import Event, ModelChosen
 from ragscience.engine.graph_runs import CO_OCCURS, GraphBuild, GraphRequest, PassagesRead
-from ragscience.engine.json_output import (
+from ragscience.engine.library_output import (
     EntityOutput,
     GraphOutput,
     GraphPathOutput,
     RelatedOutput,
     RelatedPaper,
     RelationOutput,
-    page_outputs,
-    select,
-    step_output,
 )
 from ragscience.engine.printable import counted, plain, rounded_time
 from ragscience.engine.source_list import cited_label

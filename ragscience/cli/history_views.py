@@ -15,9 +15,9 @@ from ragscience.cli.pager import paged
 from ragscience.cli.screen import console, hand_over, print_json
 from ragscience.cli.views import answer_footer, answer_view
 from ragscience.core.errors import NothingFound
-from ragscience.core.serialization import to_json
-from ragscience.engine.json_output import HistoryOutput, conversation_output, select, turns_output
+from ragscience.core.serialization import select, to_json
 from ragscience.engine.library_engine import Engine
+from ragscience.engine.library_output import HistoryOutput, conversation_output, turns_output
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import counted, plain, shortened
 from ragscience.engine.saved_answers import Conversation, KeptAnswer

@@ -138,7 +138,8 @@ def list_papers(
         papers = in_order(engine.papers.list(), sort)
     if json:
         from ragscience.cli.screen import print_json
-        from ragscience.engine.json_output import ListOutput, paper_output, select
+        from ragscience.core.serialization import select
+        from ragscience.engine.library_output import ListOutput, paper_output
 
         print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
         return 0

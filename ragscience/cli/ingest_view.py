@@ -19,6 +19,7 @@ from ragscience.cli.screen import print_json
 from ragscience.cli.skipped_view import failure_line, others_line, skipped_again
 from ragscience.cli.status_line import STATUS, STOPS
 from ragscience.core.errors import UsageError
+from ragscience.core.serialization import select
 from ragscience.engine.events import Checking, Event, ModelChosen, Warned, WorkersStarted
 from ragscience.engine.ingest_events import (
     DuplicateFound,
@@ -39,7 +40,7 @@ from ragscience.engine.ingest_events import (
     RunProgressed,
     WatchChanged,
 )
-from ragscience.engine.json_output import DuplicateOutput, DuplicatesOutput, WatchOutput, select
+from ragscience.engine.library_output import DuplicateOutput, DuplicatesOutput, WatchOutput
 from ragscience.engine.printable import counted, one_line, rounded_time
 
 if TYPE_CHECKING:

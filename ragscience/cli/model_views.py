@@ -5,9 +5,10 @@ from __future__ import annotations
 from ragscience.cli.cli import say
 from ragscience.cli.screen import print_json
 from ragscience.core.records import Profile
+from ragscience.core.serialization import SCHEMA_VERSION, select
 from ragscience.engine.events import Downloaded, Downloading, Event, Warned
-from ragscience.engine.json_output import SCHEMA_VERSION, ProfileOutput, ProfilesOutput, select
 from ragscience.engine.library_engine import Engine
+from ragscience.engine.library_output import ProfileOutput, ProfilesOutput
 from ragscience.engine.printable import plain
 
 __all__ = ["pull_models", "show_models", "show_profiles"]

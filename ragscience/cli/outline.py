@@ -10,7 +10,7 @@ from rich.text import Text
 from ragscience.cli.line_wrap import put
 from ragscience.cli.screen import print_json
 from ragscience.cli.views import paper_view
-from ragscience.engine.json_output import outline_output, page_output
+from ragscience.engine.library_output import outline_output, page_output
 from ragscience.engine.printable import plain, shortened
 
 if TYPE_CHECKING:

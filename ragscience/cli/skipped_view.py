@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ragscience.cli.cli import as_called
 from ragscience.cli.line_wrap import put
 from ragscience.cli.screen import print_json
-from ragscience.engine.json_output import SkippedFileOutput, SkippedFilesOutput, select
+from ragscience.core.serialization import select
+from ragscience.engine.library_output import SkippedFileOutput, SkippedFilesOutput
 from ragscience.engine.printable import counted, one_line
 
 if TYPE_CHECKING:

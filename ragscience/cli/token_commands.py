@@ -14,7 +14,7 @@ from ragscience.cli.options import Json
 from ragscience.cli.run_options import Debug, HomeFolder
 from ragscience.cli.screen import print_json
 from ragscience.core.errors import UsageError
-from ragscience.engine.json_output import SCHEMA_VERSION
+from ragscience.core.serialization import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ragscience.engine.access_tokens import AccessTokens

@@ -1,6 +1,6 @@
-"""Records as JSON and back, and the JSON Schema of their types.
+"""Records as JSON and back, and what every object of `--json` has.
 
-Writing needs no type. Reading and schemas use pydantic's TypeAdapters, built on first use: its import takes longer than
+Writing needs no type. Reading uses pydantic's TypeAdapters, built on first use: its import takes longer than
 a worker's start may.
 """
 
@@ -13,12 +13,20 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from typing_extensions import TypedDict
+
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["Count", "PageNumber", "Schema", "Share", "from_json", "json_schemas", "renamed", "storable", "to_json"]
+__all__ = [
+    "SCHEMA_VERSION", "Count", "Output", "PageNumber", "Schema", "Share", "from_json", "renamed", "select", "storable",
+    "to_json",
+]  # fmt: skip
 
 T = TypeVar("T")
+
+SCHEMA_VERSION = 2
+"""Of what `--json` prints; a change that breaks a reader raises it."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff]")
@@ -100,28 +108,21 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def json_schemas(kinds: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the JSON Schema, draft 2020-12, of each type by its name here, the definitions that they share).
-
-    All fields are required and no others allowed; attribute docstrings are the descriptions.
-    """
-    from pydantic import ConfigDict, TypeAdapter
-    from pydantic.json_schema import GenerateJsonSchema
-
-    class Plain(GenerateJsonSchema):
-        def field_title_should_be_set(self, _schema: Any) -> bool:
-            return False
-
-        def field_is_required(self, *_: Any, **__: Any) -> bool:
-            return True
-
-    config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
-    # A record takes no configuration itself; what holds it does.
-    held = [(name, "serialization", TypeAdapter(list[kind], config=config)) for name, kind in kinds.items()]  # type: ignore[valid-type]
-    schemas, shared = TypeAdapter.json_schemas(held, schema_generator=Plain)  # type: ignore[arg-type]
-    return {name: schemas[name, "serialization"]["items"] for name in kinds}, shared["$defs"]
-
-
 def storable(text: str) -> str:
     """The text at the same length as SQLite takes it, in UTF-8: lone surrogates, as of broken PDFs, become U+FFFD."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def select(kind: type[T], *sources: object, **given: Any) -> T:
+    """A `kind` (a TypedDict): each key from `given`, else from the first source that has an attribute of its name."""
+    values = {"schema": SCHEMA_VERSION} | given
+    for name in kind.__annotations__:
+        if name not in values:
+            values[name] = next(getattr(source, name) for source in sources if hasattr(source, name))
+    return {name: values[name] for name in kind.__annotations__}  # type: ignore[return-value]
+
+
+class Output(TypedDict):
+    """One JSON object."""
+
+    schema: Annotated[int, Schema(const=SCHEMA_VERSION)]

@@ -1,4 +1,4 @@
-"""The JSON of papers, the graph, profiles and conversations."""
+"""What `--json` prints of papers, the graph, profiles and conversations."""
 
 from __future__ import annotations
 
@@ -7,52 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typing_extensions import TypedDict
 
-from ragscience.core.answer_output import AnswerOutput, Output, PageOutput, PathStepOutput, answer_output, select
-from ragscience.core.records import (
-    Box,
-    Metadata,
-    Paper,
-    title_of,
-)
-from ragscience.core.serialization import Count, PageNumber, Schema, Share
+from ragscience.core.records import Box, Metadata, Paper, title_of
+from ragscience.core.serialization import Count, Output, PageNumber, Schema, Share, select
+from ragscience.engine.answer_output import AnswerOutput, PageOutput, PathStepOutput, answer_output
 
 if TYPE_CHECKING:
     from ragscience.library.history import Conversation, KeptAnswer
 
 __all__ = [
-    "Caption",
-    "ConversationOutput",
-    "DuplicateOutput",
-    "DuplicatesOutput",
-    "ElementOutput",
-    "EntityOutput",
-    "FailedArgument",
-    "FetchOutput",
-    "FetchedPaper",
-    "GraphOutput",
-    "GraphPathOutput",
-    "Heading",
-    "HistoryOutput",
-    "ListOutput",
-    "OutlineOutput",
-    "PageTextOutput",
-    "PageWarning",
-    "PaperOutput",
-    "ProfileOutput",
-    "ProfilesOutput",
-    "RelatedOutput",
-    "RelatedPaper",
-    "RelationOutput",
-    "SkippedFileOutput",
-    "SkippedFilesOutput",
-    "TurnsOutput",
-    "WatchOutput",
-    "conversation_output",
-    "outline_output",
-    "page_output",
-    "paper_output",
+    "Caption", "ConversationOutput", "DuplicateOutput", "DuplicatesOutput", "ElementOutput", "EntityOutput",
+    "FailedArgument", "FetchOutput", "FetchedPaper", "GraphOutput", "GraphPathOutput", "Heading", "HistoryOutput",
+    "ListOutput", "Name", "OutlineOutput", "PageTextOutput", "PageWarning", "PaperOutput", "ProfileOutput",
+    "ProfilesOutput", "RelatedOutput", "RelatedPaper", "RelationOutput", "SkippedFileOutput", "SkippedFilesOutput",
+    "TurnsOutput", "WatchOutput", "conversation_output", "outline_output", "page_output", "paper_output",
     "turns_output",
-]
+]  # fmt: skip
 
 
 # Papers

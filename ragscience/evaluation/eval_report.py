@@ -8,8 +8,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from ragscience.core.answer_output import Output, select
-from ragscience.core.serialization import Count, PageNumber, Schema, Share
+from ragscience.core.serialization import Count, Output, PageNumber, Schema, Share, select
 from ragscience.evaluation.answer_metrics import Estimate, summary
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import Comparison, compare

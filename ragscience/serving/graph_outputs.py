@@ -10,7 +10,9 @@ from typing_extensions import TypedDict
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.core.serialization import Count, PageNumber
 from ragscience.engine.graph_runs import Entity, EntityPassages, GraphSummary
-from ragscience.engine.json_output import EntityOutput, GraphPathOutput, Output, PageOutput, RelationOutput, select
+from ragscience.core.serialization import Output, select
+from ragscience.engine.answer_output import PageOutput
+from ragscience.engine.library_output import EntityOutput, GraphPathOutput, RelationOutput
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import Neighbourhood

@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Paper
-from ragscience.engine.json_output import (
+from ragscience.core.serialization import select
+from ragscience.engine.library_output import (
     ListOutput,
     OutlineOutput,
     PageTextOutput,
@@ -24,7 +25,6 @@ from ragscience.engine.json_output import (
     outline_output,
     page_output,
     paper_output,
-    select,
 )
 from ragscience.engine.page_pictures import file_of
 from ragscience.engine.paper_files import refuse_papers_in

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 from ragscience.core.records import Box, PageShape, Paper, StoredChunk, title_of
-from ragscience.core.serialization import Count, PageNumber
-from ragscience.engine.json_output import Output, select
+from ragscience.core.serialization import Count, Output, PageNumber, select
 from ragscience.engine.page_places import PagePart
 from ragscience.engine.paper_views import PaperPage
 

@@ -11,23 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from ragscience.core.answer_output import answer_output
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Turn
-from ragscience.core.serialization import to_json
+from ragscience.core.serialization import select, to_json
+from ragscience.engine.answer_output import AnswerOutput, SearchOutput, answer_output, search_output
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.filter_words import filters_of
-from ragscience.engine.json_output import (
-    AnswerOutput,
-    HistoryOutput,
-    SearchOutput,
-    TurnsOutput,
-    conversation_output,
-    search_output,
-    select,
-    turns_output,
-)
+from ragscience.engine.library_output import HistoryOutput, TurnsOutput, conversation_output, turns_output
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of

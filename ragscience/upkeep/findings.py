@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from ragscience.core.answer_output import Output
 from ragscience.core.errors import RagScienceError
+from ragscience.core.serialization import Output
 
 __all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
 

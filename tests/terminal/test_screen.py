@@ -4,9 +4,9 @@ import json
 from rich.console import Console
 
 from ragscience.cli.screen import Screen
-from ragscience.core.answer_output import answer_output
 from ragscience.core.records import Step
 from ragscience.core.serialization import to_json
+from ragscience.engine.answer_output import answer_output
 from ragscience.engine.events import StepDone, Token
 from tests.output_schemas import check_output
 from tests.terminal.answers import answer

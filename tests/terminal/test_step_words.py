@@ -1,6 +1,6 @@
 from ragscience.cli.step_words import STEPS, cost_line, step_lines
 from ragscience.core.records import Step
-from ragscience.engine.json_schemas import schemas
+from tools.json_schemas import schemas
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
 FOUND = Step("retrieve", 1, "7 new passages, 7 in all", "rules", notes=("calculate(2+2): 4",), searches=2, tool_calls=1)

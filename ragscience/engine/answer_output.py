@@ -1,65 +1,20 @@
-"""The JSON of searches and answers."""
+"""What `--json` prints of searches and answers, as types and from records; docs/json.md is made from the types."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
 from ragscience.core.errors import RagScienceError
-from ragscience.core.records import (
-    Answer,
-    Block,
-    Citation,
-    Found,
-    PathStep,
-    Sentence,
-    Step,
-)
-from ragscience.core.serialization import Count, PageNumber, Schema, Share
+from ragscience.core.records import Answer, Block, Citation, Found, PathStep, Sentence, Step
+from ragscience.core.serialization import Count, Output, PageNumber, Schema, Share, select
 
 __all__ = [
-    "SCHEMA_VERSION",
-    "AnswerOutput",
-    "ErrorOutput",
-    "HitOutput",
-    "Output",
-    "PageOutput",
-    "PathOutput",
-    "PathStepOutput",
-    "Problem",
-    "SearchOutput",
-    "_shown",
-    "answer_output",
-    "error_output",
-    "page_outputs",
-    "search_output",
-    "select",
-    "step_output",
-]
-
-SCHEMA_VERSION = 2
-
-T = TypeVar("T")
-
-
-def select(kind: type[T], *sources: object, **given: Any) -> T:
-    """A `kind` (a TypedDict): each key from `given`, else from the first source that has an attribute of its name."""
-    values = {"schema": SCHEMA_VERSION} | given
-    for name in kind.__annotations__:
-        if name not in values:
-            values[name] = next(getattr(source, name) for source in sources if hasattr(source, name))
-    return {name: values[name] for name in kind.__annotations__}  # type: ignore[return-value]
-
-
-class Output(TypedDict):
-    """One JSON object."""
-
-    schema: Annotated[int, Schema(const=SCHEMA_VERSION)]
-
-
-# Search and answers
+    "AnswerOutput", "ErrorOutput", "HitOutput", "PageOutput", "PathOutput", "PathStepOutput", "Problem",
+    "SearchOutput", "answer_output", "error_output", "page_outputs", "search_output", "step_output",
+]  # fmt: skip
 
 
 class PageOutput(TypedDict):
