@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
-from ragscience.core.serialization import to_json
+from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.engine.events import Event, ModelChosen, OnEvent
-from ragscience.core.serialization import SCHEMA_VERSION
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, Entity, matched

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypedDict
 
 from ragscience.core.records import Paper, PathStep, title_of
-from ragscience.core.serialization import Count, PageNumber
-from ragscience.engine.graph_runs import Entity, EntityPassages, GraphSummary
-from ragscience.core.serialization import Output, select
+from ragscience.core.serialization import Count, Output, PageNumber, select
 from ragscience.engine.answer_output import PageOutput
+from ragscience.engine.graph_runs import Entity, EntityPassages, GraphSummary
 from ragscience.engine.library_output import EntityOutput, GraphPathOutput, RelationOutput
 
 if TYPE_CHECKING:
