@@ -13,8 +13,8 @@ from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
 from ragscience.engine.open_store import EMBEDDED, open_store
 from ragscience.engine.paper_files import paper_files
-from ragscience.upkeep.doctor import Finding, Given, Severity, examine, guarded, worst
-from ragscience.upkeep.findings import DoctorOutput
+from ragscience.upkeep.doctor import Given, examine
+from ragscience.upkeep.findings import DoctorOutput, Finding, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
@@ -63,20 +63,17 @@ def doctor(
     offline = settings if network else settings.model_copy(update={"offline": True})
     given = Given(now, settings.ocr_language, where=paper_files(home, offline), fast=fast)
     found = list(examine(home, given, opened, on_check=on_check))
-    found += _access(home)
+    found += guarded("access", _access, home)
     found += guarded("models", _models, offline, models, _made_by(home, settings))
     if network:
         found += guarded("network", _network, settings, models)
     return DoctorReport(tuple(found))
 
 
-def _access(home: Home) -> list[Finding]:
-    """That the tokens of a served library can be read."""
-    try:
-        AccessTokens(home.serve_tokens).all()
-    except RagScienceError as error:
-        return [Finding("access", "error", error.message, error.fix)]
-    return []
+def _access(home: Home) -> Iterator[Finding]:
+    """That the tokens of a served library can be read: their error is the finding."""
+    AccessTokens(home.serve_tokens).all()
+    yield from ()
 
 
 def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import Output
 
-__all__ = ["SEVERITIES", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
+__all__ = ["SEVERITIES", "DoctorOutput", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
 
 Severity = Literal["ok", "info", "warning", "error"]
-SEVERITIES: tuple[Severity, ...] = ("ok", "info", "warning", "error")
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From harmless to grave."""
 FEW = 10
 

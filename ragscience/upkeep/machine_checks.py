@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 from ragscience.core.counts import counted
 from ragscience.library.token_vectors import token_files
 from ragscience.upkeep.findings import Finding, few, quoted
+from ragscience.upkeep.library_checks import token_file
 
 if TYPE_CHECKING:
-    from ragscience.core.records import Paper
-    from ragscience.library.store import Home
+    from ragscience.library.store import Home, Store
+    from ragscience.upkeep.doctor import Given
 
-__all__ = ["May", "clock", "disk", "disk_room", "leftovers", "permissions"]
-
-May = Callable[[Path, int], bool]
-"""As `os.access`."""
+__all__ = ["clock", "disk", "disk_room", "leftovers", "permissions"]
 
 LOW_DISK_BYTES = 2**30
 NO_DISK_BYTES = 100 * 2**20
@@ -34,7 +32,7 @@ _FULL = "Make room before the next ingest: `du -sh papers vectorstore` shows the
 def disk(home: Home) -> Iterator[Finding]:
     """The free space, compared with what the library takes."""
     place = next(folder for folder in (home.root, *home.root.parents) if folder.is_dir())
-    used = sum(_size(Path(folder) / name) for folder, _, names in os.walk(home.vectorstore) for name in names)
+    used = _size(*(path for path in home.vectorstore.rglob("*") if path.is_file())) if home.vectorstore.is_dir() else 0
     yield disk_room(shutil.disk_usage(place).free, used)
 
 
@@ -51,41 +49,34 @@ def disk_room(free: int, used: int) -> Finding:
     return Finding("disk", "ok", f"{left}; the library takes {used / 2**20:.0f} MiB.")
 
 
-def permissions(home: Home, may: May) -> Iterator[Finding]:
+def permissions(home: Home, given: Given) -> Iterator[Finding]:
     """Whether this user may read and write what the library needs."""
     found = []
-    for folder, is_ours in ((home.root, True), (home.vectorstore, True), (home.papers, False)):
-        if not folder.exists():
+    folders, files = (home.root, home.vectorstore, home.papers), (home.database, home.ledger, home.history, home.lock)
+    for path in filter(Path.exists, (*folders, *files)):
+        if path in folders and not path.is_dir():
+            remedy = f"Move the file away: `mv {quoted(path)} {quoted(path)}.old`."
+            found.append(Finding("permissions", "error", f"{path} is a file, not a folder.", remedy))
             continue
-        if not folder.is_dir():
-            remedy = f"Move the file away: `mv {quoted(folder)} {quoted(folder)}.old`."
-            found.append(Finding("permissions", "error", f"{folder} is a file, not a folder.", remedy))
-        elif not may(folder, os.R_OK | os.X_OK):
-            found.append(_forbidden(folder, "read", "u+rx"))
-        elif is_ours and not may(folder, os.W_OK):
-            found.append(_forbidden(folder, "written", "u+w"))
-    for path in (home.database, home.ledger, home.history, home.lock):
-        if path.exists() and not may(path, os.R_OK):
-            found.append(_forbidden(path, "read", "u+r"))
-        elif path.exists() and not may(path, os.W_OK):
-            found.append(_forbidden(path, "written", "u+w"))
+        enter, mode = (os.X_OK, "rx") if path in folders else (0, "r")
+        wanted = [
+            ("read", f"u+{mode}", os.R_OK | enter),
+            *([("written", "u+w", os.W_OK)] if path != home.papers else []),
+        ]
+        lacking = next(((what, change) for what, change, right in wanted if not given.may(path, right)), None)
+        if lacking is not None:
+            remedy = f"`chmod {lacking[1]} {quoted(path)}`, as the file's owner."
+            found.append(Finding("permissions", "error", f"{path} cannot be {lacking[0]}.", remedy))
     yield from found or [Finding("permissions", "ok", "All folders and files can be read and written.")]
 
 
-def _forbidden(path: Path, what: str, mode: str) -> Finding:
-    return Finding(
-        "permissions", "error", f"{path} cannot be {what}.", f"`chmod {mode} {quoted(path)}`, as the file's owner."
-    )
-
-
-def clock(papers: Sequence[Paper], now: datetime) -> Iterator[Finding]:
+def clock(library: Store, given: Given) -> Iterator[Finding]:
     """Whether this machine's time can be right, given when papers were read and changed."""
-    slack = CLOCK_SLACK_SECONDS
-    newest = max((datetime.fromisoformat(paper.added_at) for paper in papers), default=None)
-    remedy = "Set the clock: `timedatectl set-ntp true`."
-    if newest is not None and (newest - now).total_seconds() > slack:
+    papers, now = library.papers(), given.now
+    newest = max(datetime.fromisoformat(paper.added_at) for paper in papers)
+    if (newest - now).total_seconds() > CLOCK_SLACK_SECONDS:
         message = f"The clock says {_minute(now)}, and a paper was added at {_minute(newest)}."
-        yield Finding("clock", "warning", message, remedy)
+        yield Finding("clock", "warning", message, "Set the clock: `timedatectl set-ntp true`.")
         return
     found = [
         Finding(
@@ -95,52 +86,42 @@ def clock(papers: Sequence[Paper], now: datetime) -> Iterator[Finding]:
             f"`touch {quoted(paper.path)}`, then `python ingest.py sync`; or set the clock.",
         )
         for paper in papers
-        if paper.modified_ns / 1e9 - now.timestamp() > slack
+        if paper.modified_ns / 1e9 - now.timestamp() > CLOCK_SLACK_SECONDS
     ]
     yield from few(found, "papers are from the future")
     if not found:
         yield Finding("clock", "ok", f"The clock says {_minute(now)}.")
 
 
-def leftovers(home: Home, token_file: str | None, now: datetime) -> Iterator[Finding]:
+def leftovers(home: Home, given: Given) -> Iterator[Finding]:
     """Files that nothing needs: of killed runs, unfinished downloads, and moved token vectors."""
+
+    def is_old(path: Path) -> bool:
+        return path.is_file() and given.now.timestamp() - path.stat().st_mtime > AT_WORK_SECONDS
+
     temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp")]
-    old = [path for path in temporary if home.parts not in path.parents and _age(path, now) > AT_WORK_SECONDS]
-    parts = [path for path in _files(home.parts) if _age(path, now) > AT_WORK_SECONDS]
-    tokens = [path for path in token_files(home.tokens) if path.name != token_file]
+    old = [path for path in temporary if home.parts not in path.parents and is_old(path)]
+    used = token_file(home)
     resume = f"The same `python ingest.py fetch` resumes them; or `rm -r {quoted(home.parts)}`."
-    found = False
-    again = "`python ingest.py rebuild --indexes` removes them."
-    for one, many, paths, remedy in (
-        ("temporary file of killed runs", "temporary files of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
-        ("unfinished download", "unfinished downloads", parts, resume),
-        ("unused file of token vectors", "unused files of token vectors", tokens, again),
+    found = []
+    for one, paths, remedy in (
+        ("temporary file# of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
+        ("unfinished download#", list(filter(is_old, sorted(home.parts.glob("*")))), resume),
+        (
+            "unused file# of token vectors",
+            [path for path in token_files(home.tokens) if path.name != used],
+            "`python ingest.py rebuild --indexes` removes them.",
+        ),
     ):
         if paths:
-            found = True
-            size = sum(_size(path) for path in paths) / 2**20
-            take = "takes" if len(paths) == 1 else "take"
-            yield Finding("leftovers", "info", f"{counted(len(paths), one, many)} {take} {size:.1f} MiB.", remedy)
-    if not found:
-        yield Finding("leftovers", "ok", "No leftover files.")
+            what = counted(len(paths), one.replace("#", ""), one.replace("#", "s"))
+            message = f"{what} {'takes' if len(paths) == 1 else 'take'} {_size(*paths) / 2**20:.1f} MiB."
+            found.append(Finding("leftovers", "info", message, remedy))
+    yield from found or [Finding("leftovers", "ok", "No leftover files.")]
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*") if path.is_file()) if folder.is_dir() else []
-
-
-def _age(path: Path, now: datetime) -> float:
-    try:
-        return now.timestamp() - path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+def _size(*paths: Path) -> int:
+    return sum(path.stat().st_size for path in paths if path.exists())
 
 
 def _minute(moment: datetime) -> str:

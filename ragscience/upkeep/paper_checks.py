@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from ragscience.core.counts import counted
 from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.library.duplicates import Duplicate, duplicates
-from ragscience.library.ingestion import file_state, find_pdfs
+from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.skipped_files import NOT_FAILED, SkippedFiles
 from ragscience.reading.ocr import find_tessdata
 from ragscience.upkeep.findings import Finding, few, quoted
-from ragscience.upkeep.machine_checks import May
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
     from ragscience.library.store import Home, Store
+    from ragscience.upkeep.doctor import Given
 
 __all__ = ["files", "new_files", "notes", "versions"]
 
@@ -28,9 +28,19 @@ _SCANNED = "scanned"
 """In the warning of a page without a text layer."""
 
 
-def files(home: Home, papers: Sequence[Paper], may: May) -> Iterator[Finding]:
+def files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
     """Whether each paper's file is there, unchanged; one that was moved to another place in papers/ is found."""
-    problems = [(paper, problem) for paper in papers if (problem := _file_problem(paper, may))]
+    papers = library.papers()
+    if given.where is not LOCAL:
+        from ragscience.library.object_storage import BucketFiles
+        from ragscience.upkeep.bucket_checks import bucket
+
+        assert isinstance(given.where, BucketFiles)  # noqa: S101 - for the type: there is no other kind
+        yield from bucket(home, library, papers, given.where)
+        papers = [paper for paper in papers if given.where.shown(paper.path) == paper.path]
+        if not papers:
+            return
+    problems = [(paper, problem) for paper in papers if (problem := _file_problem(paper, given))]
     moved = _moved(home, [paper for paper, _ in problems if not os.path.lexists(paper.path)])
     found = [
         Finding("papers", "info", f"{paper.file} is now {moved[paper.md5]}.", "`python ingest.py` notes the new place.")
@@ -51,7 +61,7 @@ def _moved(home: Home, gone: Sequence[Paper]) -> dict[str, Path]:
     return {md5: path for path in alike if (md5 := _md5(path)) in md5s}
 
 
-def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:
+def _file_problem(paper: Paper, given: Given) -> tuple[str, str] | None:
     """The problem of a paper's file, and its fix."""
     path = Path(paper.path)
     try:
@@ -62,14 +72,15 @@ def _file_problem(paper: Paper, may: May) -> tuple[str, str] | None:
     except OSError as error:
         what = f"is in the library, but its file cannot be reached: {error.strerror}"
         return what, f"Check the disk: `ls -l {quoted(path)}`."
-    if not may(path, os.R_OK):
+    if not given.may(path, os.R_OK):
         remedy = f"`chmod u+r {quoted(path)}`, as the file's owner."
         return "is in the library, but its file cannot be read", remedy
     return ("has changed since it was read", "`python ingest.py sync`.") if stat.st_size != paper.size_bytes else None
 
 
-def notes(library: Store, papers: Sequence[Paper], ocr_language: str) -> Iterator[Finding]:
+def notes(library: Store, given: Given) -> Iterator[Finding]:
     """The warnings of papers; for scanned pages, how to have them read."""
+    papers = library.papers()
     scanned = {
         paper.paper_id
         for paper in papers
@@ -78,7 +89,7 @@ def notes(library: Store, papers: Sequence[Paper], ocr_language: str) -> Iterato
     lacking = ""
     try:
         if scanned:
-            find_tessdata(ocr_language)
+            find_tessdata(given.ocr_language)
     except ModelProblem as problem:
         lacking = f" First: {problem.fix}"
 
@@ -113,8 +124,8 @@ def versions(library: Store) -> Iterator[Finding]:
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
     removed = [path for path in library.removed().values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
     if removed:
-        names = _names([Path(path).name for path in removed])
-        message = f"{counted(len(removed), 'removed paper is', 'removed papers are')} left out: {names}."
+        left_out = counted(len(removed), "removed paper is", "removed papers are")
+        message = f"{left_out} left out: {_names([Path(path).name for path in removed])}."
         yield Finding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
 
 
@@ -122,8 +133,11 @@ def _kept_for(pair: Duplicate) -> str:
     return "more complete" if pair.newer_by == "completeness" else "newer"
 
 
-def new_files(home: Home, library: Store, papers: Sequence[Paper]) -> Iterator[Finding]:
-    """Files that could not be read, and files in papers/ that the library does not have."""
+def new_files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
+    """Files that could not be read, and files in papers/ that the library does not have; those of a bucket: `files`."""
+    if given.where is not LOCAL:
+        return
+    papers = library.papers()
     skipped = SkippedFiles(home).present({paper.path for paper in papers})
     known = {paper.path for paper in papers} | {file.path for file in skipped}
     unreadable = [Path(file.path).name for file in skipped if file.reason not in NOT_FAILED]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ragscience.core.stage_timing import Timings
 from ragscience.engine.question_timing import after_first_search
 from tests.library.answers_made import answer
-from tests.telemetry.making import BEGAN, SEARCH, stage
+from tests.upkeep.asked_made import BEGAN, SEARCH, stage
 
 
 def made_after(*own, search=SEARCH):

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,7 +11,7 @@ from ragscience.library import damaged_database, library_schema
 from ragscience.library.damaged_database import damage_of
 from ragscience.library.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
 from ragscience.library.store import Library
-from ragscience.upkeep import database_checks
+from ragscience.upkeep import doctor, library_checks
 
 
 def test_a_sound_database_is_not_damaged(filled):
@@ -46,10 +47,11 @@ def test_an_index_of_the_database_that_lacks_a_row_is_made_again(filled):
     place = content.index(md5.encode(), (page - 1) * size, page * size)
     content[place] ^= 1
     filled.database.write_bytes(content)
-    (found,) = database_checks.database(filled, fast=False)
+    given = doctor.Given(datetime.now(UTC), "eng")
+    (found,) = library_checks.database(filled, given, lambda: Library.open(filled), is_here=True)
     assert (found.severity, found.remedy) == ("error", REBUILD_INDEXES)
     assert damage_of(filled) is None
-    (found,) = database_checks.database(filled, fast=False)
+    (found,) = library_checks.database(filled, given, lambda: Library.open(filled), is_here=True)
     assert found.severity == "ok"
 
 

@@ -20,8 +20,8 @@ from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.ollama_api import Ollama
 from ragscience.models.served_llm import ChatOptions
-from ragscience.upkeep.doctor import Finding, Given, examine, worst
-from ragscience.upkeep.findings import few, guarded
+from ragscience.upkeep.doctor import Given, examine
+from ragscience.upkeep.findings import Finding, few, guarded, worst
 from ragscience.upkeep.machine_checks import disk_room
 from ragscience.upkeep.service_checks import models, network, torch_model
 from tests.conftest import NOBODY
@@ -200,27 +200,6 @@ def test_what_sqlite_finds_wrong_with_a_table_is_an_error(home):
     assert "python ingest.py rebuild" in one.remedy
 
 
-STRAYS = {
-    "DELETE FROM papers WHERE paper_id = 1": (
-        "The library's list of papers is damaged: some of it is lost or altered."
-    ),
-    "DELETE FROM vectors WHERE chunk_id = 1": "1 passages have no vector.",
-    "DELETE FROM chunks WHERE chunk_id = 1": "1 vectors belong to no passage.",
-    "INSERT INTO pages VALUES (77, 1, 0, 0, '', '', x'', '', 0)": "1 pages belong to no paper.",
-    "INSERT INTO graph_passages VALUES (77, 'local', '1', '{}', 0)": (
-        "1 rows of the knowledge graph belong to no passage."
-    ),
-}
-
-
-@pytest.mark.parametrize("statement", STRAYS)
-def test_rows_that_belong_to_nothing_are_found(home, statement):
-    sql(home, statement)
-    found = [one for one in grave(home) if one.area == "database"]
-    assert STRAYS[statement] in [one.message for one in found]
-    assert all(one.remedy for one in found)
-
-
 DAMAGED = {
     "UPDATE papers SET warnings = 'no json' WHERE paper_id = 1": ("entry of a paper", "rebuild`"),
     "UPDATE papers SET sketch = x'00' WHERE paper_id = 1": ("bees.pdf is damaged", "rebuild bees.pdf`"),
@@ -243,14 +222,6 @@ def test_rows_that_are_not_what_was_written_are_named_with_their_repair(home, st
     assert what in one.message
     assert repair in one.remedy
     assert [one for one in look(home, fast=True) if one.area == "contents"] == []
-
-
-def test_a_passage_that_is_not_of_its_page_is_damage_whatever_its_checksum(home):
-    with Library.open_for_writing(home) as library, library._writing() as db:
-        db.execute("UPDATE chunks SET text = 'Bees know all.' WHERE chunk_id = 1")
-        seal(db, "chunks")
-    found = [one for one in grave(home) if one.area == "contents"]
-    assert [one.message for one in found] == ["bees.pdf is damaged in the library (1 passage), and that is left out."]
 
 
 @pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")])
@@ -318,16 +289,6 @@ def test_an_index_that_no_search_of_a_small_library_asks_is_not_missed(home, los
 
 def cut(path, size):
     path.write_bytes(path.read_bytes()[:size])
-
-
-def test_a_graph_that_is_not_of_its_rows_is_mentioned(home):
-    with Library.open_for_writing(home) as library:
-        library.graph.put("local", "1", [(1, "{}")])
-    home.graph.mkdir()
-    (home.graph / "graph.npz").write_bytes(b"old")
-    one = only(home)
-    assert (one.area, one.severity) == ("indexes", "info")
-    assert "knowledge graph" in one.message
 
 
 def test_what_was_left_behind_is_told_when_it_is_old(home):

@@ -1,0 +1,132 @@
+"""Checks of the library's own files: databases, ledger and indexes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from ragscience.core.counts import counted
+from ragscience.library.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
+from ragscience.library.library_schema import connect_for_reading
+from ragscience.upkeep.findings import Finding, Severity, few, quoted
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Home, Store
+    from ragscience.upkeep.doctor import Given
+
+__all__ = ["contents", "database", "indexes", "ledger", "other_databases", "token_file"]
+
+
+def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_here: bool) -> Iterator[Finding]:
+    """Whether the database can be opened and is consistent; one in the home is read as a whole, about 2 s for each GB.
+
+    Raises RagScienceError, sqlite3.Error.
+    """
+    with open_library() as library, library.snapshot():
+        papers = library.papers()
+        counts = len(papers), sum(paper.chunks for paper in papers)
+        held = library.paper_count, library.chunk_count
+    # The full check holds the database's own indexes against their tables, too.
+    check = "quick" if given.fast else "integrity"
+    verdict = _verdict(home.database, check) if is_here and home.database.exists() else "ok"
+    if verdict != "ok":
+        is_index = not given.fast and _verdict(home.database, "quick") == "ok"
+        what, fix = ("An index of the database", REBUILD_INDEXES) if is_index else ("The database", READ_ALL_AGAIN)
+        yield Finding("database", "error", f"{what} is damaged: {verdict}.", fix)
+    elif not is_here and counts != held:
+        message = f"The library's tables do not agree: they hold {counts[0]} papers with {counts[1]} passages."
+        yield Finding("database", "error", message, READ_ALL_AGAIN)
+    else:
+        yield Finding("database", "ok", "The database is intact.")
+
+
+def contents(library: Store) -> Iterator[Finding]:
+    """Whether every page, passage, vector and token vector is what was written; reads all of them."""
+    damaged = library.verify()
+    yield from few((Finding("contents", "error", *one) for one in damaged), "papers are damaged")
+    if not damaged:
+        yield Finding("contents", "ok", "Every page, passage and vector is what was written.")
+
+
+def other_databases(home: Home) -> Iterator[Finding]:
+    """Whether conversations and the small caches that are databases are intact."""
+    kinds: tuple[tuple[Path, str, Severity], ...] = (
+        (home.history, "Your conversations are", "error"),
+        *((path, f"The conversations of {path.stem} are", "error") for path in sorted(home.people.glob("*.sqlite"))),
+        (home.agent, "Interrupted runs of the agent are", "warning"),
+        (home.vectorstore / "llm_scores.sqlite", "Cached scores are", "warning"),
+    )
+    for path, what, severity in kinds:
+        verdict = _verdict(path, "quick") if path.is_file() else "ok"
+        if verdict != "ok":
+            remedy = f"`mv {quoted(path)} {quoted(path)}.damaged`; a new one is created."
+            yield Finding("database", severity, f"{what} damaged: {verdict}.", remedy)
+
+
+def _verdict(path: Path, check: str) -> str:
+    """What SQLite's `check` ("quick" or "integrity") says of a database, "ok" for nothing; makes no files beside it."""
+    log = path.with_name(f"{path.name}-wal")
+    options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            return " ".join(str(connection.execute(f"PRAGMA {check}_check(1)").fetchone()[0]).split())
+    except sqlite3.Error as error:
+        return str(error)
+
+
+def token_file(home: Home) -> str | None:
+    """The name of the library's file of token vectors. Raises RagScienceError, sqlite3.Error."""
+    connection = connect_for_reading(home.database)
+    if connection is None:
+        return None
+    with closing(connection):
+        row = connection.execute("SELECT value FROM meta WHERE key = 'tokens_file'").fetchone()
+    return str(row[0]) if row else None
+
+
+def ledger(home: Home, library: Store) -> Iterator[Finding]:
+    """Whether ingested.json matches the database."""
+    remedy = "`python ingest.py` rebuilds it from the database."
+    try:
+        listed = {md5: entry["path"] for md5, entry in json.loads(home.ledger.read_bytes())["files"].items()}
+    except FileNotFoundError:
+        yield Finding("ledger", "warning", "There is no ingested.json.", remedy)
+        return
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        yield Finding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
+        return
+    # The ledger has names that are not text by their escapes, so these are compared by MD5 only.
+    true = {paper.md5: paper.path for paper in library.papers()}
+    wrong = {md5 for md5 in listed.keys() & true.keys() if true[md5].isprintable() and listed[md5] != true[md5]}
+    if differing := len((listed.keys() ^ true.keys()) | wrong):
+        message = f"ingested.json differs from the library in {counted(differing, 'paper', 'papers')}."
+        yield Finding("ledger", "warning", message, remedy)
+    else:
+        yield Finding("ledger", "ok", "ingested.json matches the library.")
+
+
+def indexes(library: Store) -> Iterator[Finding]:
+    """Whether the indexes are of the database's generation."""
+    stale = library.stale_indexes()
+    for name in stale:
+        remedy = "`python ingest.py rebuild --indexes` rebuilds it."
+        yield Finding("indexes", "warning", f"The {name} index is behind the library.", remedy)
+    if not stale:
+        yield Finding("indexes", "ok", "The search indexes are up to date.")
+    info = library.dense_index_info()
+    if info is not None:
+        how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
+        yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
+    missing, size = library.passages_not_kept(), library.token_bytes()
+    if not missing:
+        yield Finding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
+    elif size:
+        remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --tokens`."
+        message = f"{missing} passages have no token vectors, so questions take longer."
+        yield Finding("indexes", "warning", message, remedy)
