@@ -60,7 +60,7 @@ SENTENCE = (700, "reads one sentence of a paper, which is cut at 600 characters"
 TYPED = (200, "reads what a person types")
 READ_SHORT = {
     "ragscience.ask.question_splitting:": QUESTION,
-    "ragscience.agent.tool_planning:": QUESTION,
+    "ragscience.agent.tool_calling:": QUESTION,
     "ragscience.ask.query_rewriting:": QUESTION,
     "ragscience.ask.element_route:": QUESTION,
     "ragscience.ask.summary_route:": QUESTION,

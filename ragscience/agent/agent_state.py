@@ -7,18 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
-from ragscience.core.records import Answer, Found, Hit, Stage, StoredChunk
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest
+from ragscience.core.records import Answer, Found, Hit, Paper, Stage, Step, StoredChunk
 from ragscience.core.serialization import from_json, to_json
 
 __all__ = [
     "MOST_QUERIES",
     "STATE_VERSION",
+    "AgentContext",
     "AgentState",
     "Feedback",
     "Limits",
     "Passages",
+    "Search",
+    "ToolNote",
+    "ToolUse",
+    "ToolsUsed",
     "answer_of",
     "found_of",
     "plain_answer",
@@ -27,11 +33,10 @@ __all__ = [
     "plain_stages",
 ]
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 """Increased when the keys or the meaning of a state change: older runs then start over."""
 MOST_QUERIES = 4
 """Sub-queries of one pass of the loop."""
-
 Passages = Callable[[Sequence[int]], Sequence[StoredChunk]]
 """The passages of these ids, those that the library has, in any order."""
 
@@ -44,13 +49,13 @@ class Limits:
     """Passes of the loop."""
     seconds: float
     """Wall time; running work is left or ends by its own limit, and no further pass starts."""
-    tokens: int
-    """Of all prompts and replies together; past it no LLM is called."""
-    enough: float
-    """Score of a reflection, 0 to 1, from which on a draft is the answer."""
-    passages: int
-    """That a draft is made from."""
-    tool_calls: int
+    passages: int = 12
+    """That a draft is made from: three searches of four, as a plain answer has."""
+    tokens: int = 60_000
+    """Of all prompts and replies together, some twenty calls of a small model; past it no LLM is called."""
+    enough: float = 0.7
+    """Score of a reflection, 0 to 1, from which on a draft is the answer (the design notes)."""
+    tool_calls: int = 4
     """Of one pass."""
 
     @property
@@ -124,15 +129,7 @@ def plain_hits(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 def plain_found(found: Found) -> dict[str, Any]:
     """What a search gave, without the text of its passages."""
-    return {
-        "question": found.question,
-        "profile": found.profile,
-        "hits": plain_hits(found.hits),
-        "warnings": list(found.warnings),
-        "timings_ms": dict(found.timings_ms),
-        "signals": dict(found.signals),
-        "stages": plain_stages(found.stages),
-    }
+    return {"record": to_json(replace(found, hits=())), "hits": plain_hits(found.hits)}
 
 
 def plain_stages(stages: Sequence[Stage]) -> list[list[Any]]:
@@ -142,15 +139,7 @@ def plain_stages(stages: Sequence[Stage]) -> list[list[Any]]:
 
 def found_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> Found:
     """What `plain_found` was made from; a passage that is not among `passages` is left out."""
-    return Found(
-        plain["question"],
-        plain["profile"],
-        _hits_of(plain["hits"], passages),
-        tuple(plain["warnings"]),
-        plain["timings_ms"],
-        plain["signals"],
-        stages=tuple(Stage(*stage) for stage in plain["stages"]),
-    )
+    return replace(from_json(Found, plain["record"]), hits=_hits_of(plain["hits"], passages))
 
 
 def plain_answer(answer: Answer) -> dict[str, Any]:
@@ -173,3 +162,58 @@ def _hits_of(plain: Sequence[Mapping[str, Any]], passages: Mapping[int, StoredCh
         Hit(rank, passages[item["chunk_id"]], item["score"], item["scores"], tuple(item["found_by"]))
         for rank, item in enumerate(there, start=1)
     )
+
+
+Search = Callable[[str, tuple[str, ...]], Found]
+"""A query, and the files of the papers to search within (none: all that the question may use), to what was found.
+
+It may raise RagScienceError: a sub-query that fails is recorded and left out, unless nothing was found before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNote:
+    """One call of a tool, and what came back."""
+
+    call: str
+    """As displayed: `calculate(expression="2+2")`."""
+    text: str
+    hits: tuple[Hit, ...] = ()
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsUsed:
+    """The tools that were called in one pass, and what choosing them cost."""
+
+    notes: tuple[ToolNote, ...] = ()
+    llm_calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+
+class ToolUse(Protocol):
+    """Chooses tools for a question and calls them."""
+
+    def __call__(
+        self, question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float
+    ) -> ToolsUsed:
+        """At most `most_calls` calls; by rules, or by the LLM where it may be asked. Raises nothing to be expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContext:
+    """One run: nothing in it changes on the way."""
+
+    request: AnswerRequest
+    answering: AnswerContext
+    """Models and limits of the drafts, and whether the question was cancelled."""
+    steps_by_llm: bool
+    """Whether the drafts' model also plans, grades and calls tools; rules do where it is too small for that."""
+    papers: tuple[Paper, ...]
+    """Those that the question may use."""
+    search: Search
+    passages: Passages
+    use_tools: ToolUse | None
+    limits: Limits
+    on_step: Callable[[Step], None] | None
+    """Receives each step when it is done."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import decimal
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -40,9 +41,8 @@ _UNCLEAR_PERCENT = re.compile(r"%\s*[+-]")
 _UNCLEAR_SUM = re.compile(r"[\w.)%]\s*[+-]\s*[\d.]+\s*%\s*(?:$|[),])")
 _OF = re.compile(r"\bof\b", re.IGNORECASE)
 _TOKEN = re.compile(r"\s+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3}(?!\d))?|\*\*|//|[-+*/%(),]|[A-Za-z_]\w*")
-_HOW = (
-    "Write numbers, + - * / // % **, parentheses, and sqrt, abs, min, max, round, floor, ceil, exp, log, log2 or log10."
-)
+_LARGEST = f"Numbers may have some {MOST_BITS * 3 // 10} digits."
+_HOW = "Write numbers, + - * / // % **, parentheses, and functions: sqrt, abs, min, max, round, floor, ceil, exp, log."
 
 
 def calculate(expression: str) -> str:
@@ -60,34 +60,33 @@ def calculate(expression: str) -> str:
 
 def evaluate(expression: str) -> Fraction:
     """The value as `calculate` works it out. Raises UsageError."""
+    shown = repr(_shortened(" ".join(expression.split())))
     if len(expression) > MOST_CHARS:
         raise UsageError(f"The expression has {len(expression)} characters.", f"At most {MOST_CHARS} are worked out.")
-    text = _as_written(expression)
+    text = _as_written(expression, shown)
     try:
-        tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise UsageError(f"{_named(expression)} cannot be read as arithmetic.", _HOW) from None
-    try:
-        return _Value(text).of(tree.body)
+        return _value(ast.parse(text, mode="eval").body, text)
+    except (SyntaxError, ValueError, MemoryError):
+        raise UsageError(f"{shown} cannot be read as arithmetic.", _HOW) from None
     except (ZeroDivisionError, decimal.DivisionByZero):
-        raise UsageError(f"{_named(expression)} divides by zero.", "It has no value.") from None
+        raise UsageError(f"{shown} divides by zero.", "It has no value.") from None
     except decimal.InvalidOperation:
-        raise UsageError(f"{_named(expression)} has no real value.", "Change it.") from None
-    except decimal.Overflow:
-        raise _too_large(_named(expression)) from None
+        raise UsageError(f"{shown} has no real value.", "Change it.") from None
+    except (OverflowError, decimal.Overflow):
+        raise UsageError(f"{shown} is too large or too fine.", _LARGEST) from None
     except RecursionError:
-        raise UsageError(f"{_named(expression)} is nested too deep.", "Work it out in parts.") from None
+        raise UsageError(f"{shown} is nested too deep.", "Work it out in parts.") from None
 
 
-def _as_written(expression: str) -> str:
+def _as_written(expression: str, shown: str) -> str:
     """The expression in Python syntax. Raises UsageError for anything that is not arithmetic."""
     text = " ".join(expression.translate(_SIGNS).split()).rstrip("=? ")
     if not re.search(r"[A-Za-z]", _OF.sub("", text)):
         text = _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text)
     if _UNCLEAR_PERCENT.search(text):
-        raise UsageError(f"In {_named(expression)}, % may be a percentage or a remainder.", "Use parentheses.")
+        raise UsageError(f"In {shown}, % may be a percentage or a remainder.", "Use parentheses.")
     if _UNCLEAR_SUM.search(text):
-        raise UsageError(f"In {_named(expression)}, it is not clear of what the percentage is.", "Write 20% of 100.")
+        raise UsageError(f"In {shown}, it is not clear of what the percentage is.", "Write 20% of 100.")
     text = _OF.sub("*", _PERCENT.sub("/100", text))
     at = 0
     while at < len(text):
@@ -101,120 +100,86 @@ def _as_written(expression: str) -> str:
     return text
 
 
-class _Value:
-    """Works out the tree of one text."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def of(self, node: ast.expr) -> Fraction:
-        """The value of a part. Raises UsageError, ZeroDivisionError and decimal's signals."""
-        match node:
-            case ast.Constant():
-                return _bounded(Fraction(self._source(node)), self._source(node))
-            case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
-                value = self.of(node.operand)
-                return -value if isinstance(node.op, ast.USub) else value
-            case ast.BinOp(op=ast.Pow()):
-                return _power(self.of(node.left), self.of(node.right))
-            case ast.BinOp() if type(node.op) in _OPERATORS:
-                result = _OPERATORS[type(node.op)](self.of(node.left), self.of(node.right))
-                return _bounded(Fraction(result), self._source(node))
-            case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
-                fewest, most, function = _FUNCTIONS[name]
-                if not fewest <= len(node.args) <= most:
-                    raise UsageError(f"{name} takes {_count(fewest, most)}, not {len(node.args)}.", _HOW)
-                return _bounded(function(*(self.of(argument) for argument in node.args)), self._source(node))
-        raise UsageError(f"{_named(self._source(node))} is no arithmetic.", _HOW)
-
-    def _source(self, node: ast.expr) -> str:
-        return self._text[node.col_offset : node.end_col_offset]
+def _value(node: ast.expr, text: str) -> Fraction:
+    """The value of a part of `text`. Raises UsageError, ArithmeticError and decimal's signals."""
+    source = text[node.col_offset : node.end_col_offset]
+    match node:
+        case ast.Constant():
+            return _bounded(Fraction(source))
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
+            value = _value(node.operand, text)
+            return -value if isinstance(node.op, ast.USub) else value
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            return _bounded(Fraction(_OPERATORS[type(node.op)](_value(node.left, text), _value(node.right, text))))
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
+            most, function = _FUNCTIONS[name]
+            if not 1 <= len(node.args) <= most:
+                takes = "1 argument" if most == 1 else f"1 to {most} arguments"
+                raise UsageError(f"{name} takes {takes}, not {len(node.args)}.", _HOW)
+            return _bounded(Fraction(function(*(_value(argument, text) for argument in node.args))))
+    raise UsageError(f"{_shortened(source)!r} is no arithmetic.", _HOW)
 
 
-def _power(base: Fraction, exponent: Fraction) -> Fraction:
+def _power(base: Fraction, exponent: Fraction) -> Fraction | Decimal:
     if exponent.denominator != 1:
         if base < 0:
             raise decimal.InvalidOperation
-        return _bounded(Fraction(_DIGITS.power(_decimal(base), _decimal(exponent))), "the power")
+        return _DIGITS.power(_decimal(base), _decimal(exponent))
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if abs(base) not in (0, 1) and bits * abs(exponent.numerator) > 2 * MOST_BITS:
-        raise _too_large(f"{_short(base)} ** {_short(exponent)}")
-    return _bounded(Fraction(base**exponent.numerator), "the power")
+        what = " ** ".join(_shortened(str(value)) for value in (base, exponent))
+        raise UsageError(f"{what} is too large or too fine.", _LARGEST)
+    return Fraction(base**exponent.numerator)
 
 
-def _root(value: Fraction) -> Fraction:
-    return Fraction(_DIGITS.sqrt(_decimal(value)))
-
-
-def _rounded(value: Fraction, places: Fraction | None = None) -> Fraction:
+def _rounded(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
     """To the nearest, a half to the even one, as Python's `round`."""
-    if places is None:
-        return Fraction(round(value))
     if places.denominator != 1 or abs(places) > MOST_PLACES:
-        raise UsageError(f"round takes whole places up to {MOST_PLACES}, not {_short(places)}.", _HOW)
+        raise UsageError(f"round takes whole places up to {MOST_PLACES}, not {_shortened(str(places))}.", _HOW)
     return Fraction(round(value, places.numerator))
 
 
-def _logarithm(value: Fraction, base: Fraction | None = None) -> Fraction:
-    natural = _DIGITS.ln(_positive(value))
-    return Fraction(natural if base is None else _DIGITS.divide(natural, _DIGITS.ln(_positive(base))))
-
-
-def _positive(value: Fraction) -> Decimal:
-    if value <= 0:
+def _logarithm(value: Fraction, base: Fraction | None = None) -> Decimal:
+    if value <= 0 or (base is not None and base <= 0):
         raise decimal.InvalidOperation
-    return _decimal(value)
+    natural = _DIGITS.ln(_decimal(value))
+    return natural if base is None else _DIGITS.divide(natural, _DIGITS.ln(_decimal(base)))
 
 
 def _decimal(value: Fraction) -> Decimal:
     return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | int]] = {
+def _bounded(value: Fraction) -> Fraction:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
+        raise OverflowError
+    return value
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | Decimal | int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+    ast.Pow: _power,
 }
-_FUNCTIONS: dict[str, tuple[int, int, Callable[..., Fraction]]] = {
-    "sqrt": (1, 1, _root),
-    "abs": (1, 1, abs),
-    "min": (1, 99, lambda *values: min(values)),
-    "max": (1, 99, lambda *values: max(values)),
-    "round": (1, 2, _rounded),
-    "floor": (1, 1, lambda value: Fraction(value.__floor__())),
-    "ceil": (1, 1, lambda value: Fraction(value.__ceil__())),
-    "exp": (1, 1, lambda value: Fraction(_DIGITS.exp(_decimal(value)))),
-    "log": (1, 2, _logarithm),
-    "log2": (1, 1, lambda value: _logarithm(value, Fraction(2))),
-    "log10": (1, 1, lambda value: Fraction(_DIGITS.log10(_positive(value)))),
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Fraction | Decimal | int]]] = {
+    "sqrt": (1, lambda value: _DIGITS.sqrt(_decimal(value))),
+    "abs": (1, abs),
+    "min": (99, lambda *values: min(values)),
+    "max": (99, lambda *values: max(values)),
+    "round": (2, _rounded),
+    "floor": (1, math.floor),
+    "ceil": (1, math.ceil),
+    "exp": (1, lambda value: _DIGITS.exp(_decimal(value))),
+    "log": (2, _logarithm),
+    "log2": (1, lambda value: _logarithm(value, Fraction(2))),
+    "log10": (1, lambda value: _logarithm(value, Fraction(10))),
 }
-"""Name: fewest and most arguments, and what it does. `log` is the natural one unless a base is given."""
-
-
-def _bounded(value: Fraction, what: str) -> Fraction:
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
-        raise _too_large(_named(what))
-    return value
-
-
-def _too_large(what: str) -> UsageError:
-    return UsageError(f"{what} is too large or too fine.", f"Numbers may have some {MOST_BITS * 3 // 10} digits.")
-
-
-def _named(text: str) -> str:
-    text = " ".join(text.split())
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
-
-
-def _short(value: Fraction) -> str:
-    text = str(value)
-    return text if len(text) <= 24 else f"{text[:20]}..."
-
-
-def _count(fewest: int, most: int) -> str:
-    if fewest == most:
-        return "1 argument" if most == 1 else f"{most} arguments"
-    return f"{fewest} to {most} arguments"
+"""Name: most arguments, and what it does. `log` is the natural one unless a base is given."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from ragscience.ask.confidence import answerability
 from ragscience.ask.prompts import fenced_text, passage_text
+from ragscience.core.acronyms import short_forms
 from ragscience.core.errors import ModelProblem
 from ragscience.core.prompt_sanitizer import sanitize
 from ragscience.core.records import Found, Hit
@@ -77,7 +78,6 @@ _JUDGE_SCHEMA = {
 }
 _REWRITE_SCHEMA = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
 _WORD = re.compile(r"[^\s?!,;:()\"“”]+")
-_ACRONYM = re.compile(r"\(([A-Z][A-Za-z-]{1,9})\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +217,11 @@ def expansions(question: str, hits: Sequence[Hit]) -> list[str]:
     """Long forms of the question's acronyms, and acronyms of its long forms: "large language model (LLM)"."""
     found: dict[str, None] = {}
     folded = " ".join(question.casefold().split())
-    for hit in hits:
-        text = joined_lines(hit.chunk.text)
-        for match in _ACRONYM.finditer(text):
-            acronym, capitals = match.group(1), [letter for letter in match.group(1) if letter.isupper()]
-            before = re.findall(r"[^\W_]+", text[: match.start()])[-len(capitals) :]
-            initials = [word[0].casefold() for word in before]
-            if len(capitals) < 2 or initials != [letter.casefold() for letter in capitals]:
-                continue
-            long = " ".join(before)
-            if re.search(rf"(?<!\w){re.escape(acronym)}s?(?!\w)", question):
-                found[long] = None
-            elif long.casefold() in folded:
-                found[acronym] = None
+    for short, long in (pair for hit in hits for pair in short_forms(joined_lines(hit.chunk.text))):
+        if re.search(rf"(?<!\w){re.escape(short)}s?(?!\w)", question):
+            found[long] = None
+        elif long.casefold() in folded:
+            found[short] = None
     return list(found)
 
 

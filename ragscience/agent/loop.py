@@ -19,8 +19,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragscience.agent.agent_context import AgentContext
-from ragscience.agent.agent_state import AgentState
+from ragscience.agent.agent_state import AgentContext, AgentState
 from ragscience.agent.nodes import Nodes
 from ragscience.core.records import Answer
 

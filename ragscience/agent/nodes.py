@@ -12,16 +12,27 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any
 
-from ragscience.agent.agent_context import AgentContext, ToolsUsed
 from ragscience.agent.agent_state import (
+    AgentContext,
     AgentState,
+    ToolsUsed,
     plain_answer,
     plain_found,
     plain_stages,
 )
-from ragscience.agent.answer_drafts import Reflection, added_timings, draft, guarded, lower_of, own_stages
+from ragscience.agent.answer_drafts import (
+    Reflection,
+    Split,
+    SplitRequest,
+    added_timings,
+    ask_for_grade,
+    ask_for_queries,
+    draft,
+    guarded,
+    lower_of,
+    own_stages,
+)
 from ragscience.agent.answer_drafts import reflect as reflect_by_rules
-from ragscience.agent.llm_steps import Split, SplitRequest, ask_for_grade, ask_for_queries
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.agent.token_budget import BoundedLLM, Spending
 from ragscience.ask.generation import CancellableLLM
@@ -93,8 +104,9 @@ class Nodes:
         spent = state["spent"]
         best = self._searches.answer_of(state["draft"])
         used = {"prompt": int(spent["prompt_tokens"]), "answer": int(spent["answer_tokens"])}
-        search_ms = sum(each["timings_ms"].get("search_ms", 0.0) for each in state["found"])
-        searched = tuple(Stage(*stage) for found in state["found"] for stage in found["stages"])
+        found = [self._searches.found_of(each) for each in state["found"]]
+        search_ms = sum(each.timings_ms.get("search_ms", 0.0) for each in found)
+        searched = tuple(stage for each in found for stage in each.stages)
         times = {"search_ms": round(search_ms, 3), "total_ms": round(1000 * spent["seconds"], 3)}
         return replace(
             best,

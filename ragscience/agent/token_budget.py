@@ -13,6 +13,8 @@ from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = ["BoundedLLM", "Spending"]
 
+_COUNTED = ("searches", "llm_calls", "tool_calls", "prompt_tokens", "answer_tokens")
+
 
 class Spending:
     """Counts searches, calls and tokens of one run, and its seconds by the wall clock.
@@ -23,11 +25,9 @@ class Spending:
     def __init__(self, limits: Limits, before: Mapping[str, float]) -> None:
         self._limits = limits
         self._started = time.monotonic() - before.get("seconds", 0.0)
-        self.searches = int(before.get("searches", 0))
-        self.llm_calls = int(before.get("llm_calls", 0))
-        self.tool_calls = int(before.get("tool_calls", 0))
-        self.prompt_tokens = int(before.get("prompt_tokens", 0))
-        self.answer_tokens = int(before.get("answer_tokens", 0))
+        self.searches = self.llm_calls = self.tool_calls = self.prompt_tokens = self.answer_tokens = 0
+        for name in _COUNTED:
+            setattr(self, name, int(before.get(name, 0)))
 
     @property
     def seconds(self) -> float:
@@ -54,14 +54,7 @@ class Spending:
 
     def plain(self) -> dict[str, float]:
         """All of it, for the state."""
-        return {
-            "searches": self.searches,
-            "llm_calls": self.llm_calls,
-            "tool_calls": self.tool_calls,
-            "prompt_tokens": self.prompt_tokens,
-            "answer_tokens": self.answer_tokens,
-            "seconds": round(self.seconds, 3),
-        }
+        return {**{name: getattr(self, name) for name in _COUNTED}, "seconds": round(self.seconds, 3)}
 
 
 class BoundedLLM(WrappedLLM):
@@ -96,7 +89,7 @@ class _CountedReply:
     def __iter__(self) -> Iterator[str]:
         spending = self._spending
         if not spending.may_ask():
-            raise ModelProblem("The agent's budget is spent.", "Raise RAG_AGENT_SECONDS or RAG_AGENT_TOKENS.")
+            raise ModelProblem("The agent's budget is spent.", "Raise RAG_AGENT_SECONDS, or ask for less at once.")
         spending.llm_calls += 1
         said: list[str] = []
         try:

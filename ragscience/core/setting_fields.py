@@ -351,26 +351,9 @@ class Settings(BaseSettings):
     serve_session_hours: float = setting(
         168.0, NOTHING, "Hours after which a browser has to sign in again.", gt=0, le=8760
     )
-    agent_enough: float = setting(0.7, ANSWER, "The agent's grade, 0 to 1, from which it accepts a draft.", ge=0, le=1)
     agent_seconds: float = setting(
         600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
     )
-    agent_tokens: int = setting(
-        60_000,
-        ANSWER,
-        "Most tokens (prompts and replies) for one answer by the agent; after that, rules replace the LLM and no "
-        "further pass starts.",
-        ge=0,
-        le=100_000_000,
-    )
-    agent_passages: int = setting(
-        12,
-        ANSWER,
-        "Passages, from all its searches, that a draft of the agent is made from; -k overrides it for one run.",
-        ge=1,
-        le=200,
-    )
-    agent_tool_calls: int = setting(4, ANSWER, "Most tool calls of the agent in one pass; 0: none.", ge=0, le=20)
     llm_failures: int = setting(
         3, NOTHING, "Failures of the LLM in a row after which it is not called for `llm_pause_seconds`.", ge=1, le=1000
     )

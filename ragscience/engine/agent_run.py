@@ -14,7 +14,7 @@ from ragscience.engine.question_profiles import QuestionProfiles
 from ragscience.library.paper_patterns import match_papers
 
 if TYPE_CHECKING:
-    from ragscience.agent.agent_context import AgentContext, ToolUse
+    from ragscience.agent.agent_state import AgentContext, ToolUse
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
 
@@ -61,8 +61,7 @@ def agent_profile(run: QuestionRun) -> Profile:
 
 
 def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
-    from ragscience.agent.agent_context import AgentContext
-    from ragscience.agent.agent_state import Limits
+    from ragscience.agent.agent_state import AgentContext, Limits
     from ragscience.ask.answer_context import AnswerRequest
 
     library, settings, filters = run.library, run.settings, request.filters
@@ -82,12 +81,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         passages=library.chunks,
         use_tools=_tools(run, filters, papers, profile) if library.chunk_count else None,
         limits=Limits(
-            iterations=settings.agent_iterations,
-            seconds=settings.agent_seconds,
-            tokens=settings.agent_tokens,
-            enough=settings.agent_enough,
-            passages=request.top_k or settings.agent_passages,
-            tool_calls=settings.agent_tool_calls,
+            settings.agent_iterations, settings.agent_seconds, **({"passages": request.top_k} if request.top_k else {})
         ),
         on_step=run.on_step,
     )

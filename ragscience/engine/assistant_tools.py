@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ragscience.agent.tool_results import ToolResult
-from ragscience.agent.tools import ASSISTANT, TOOLS, Toolbox, checked_arguments, parameters_schema
+from ragscience.agent.tools import ASSISTANT, TOOLS, Toolbox, ToolResult, checked_arguments, parameters_schema
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.page_spans import page_label
 from ragscience.core.prompt_sanitizer import sanitize

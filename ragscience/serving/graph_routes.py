@@ -40,7 +40,7 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many results.")]
 Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many results to leave out, for the next page.")]
 Together = Annotated[bool, Query(description="Also follow entities that are only named in the same sentence.")]
-EntityType = Annotated[str, Field(min_length=1, max_length=100)]
+EntityType = Annotated[str, Field(pattern=r"^[\w -]+$", max_length=100)]
 
 
 class BuildBody(BaseModel):

@@ -3,8 +3,7 @@
 import time
 from dataclasses import replace
 
-from ragscience.agent.agent_context import AgentContext
-from ragscience.agent.agent_state import Limits
+from ragscience.agent.agent_state import AgentContext, Limits
 from ragscience.agent.loop import answer_by_agent
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
 from ragscience.ask.prompts import Prompts

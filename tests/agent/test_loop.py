@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.agent.agent_context import ToolNote, ToolsUsed
+from ragscience.agent.agent_state import ToolNote, ToolsUsed
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.errors import LibraryUnavailable, NothingFound
 from ragscience.core.records import Turn

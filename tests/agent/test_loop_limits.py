@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragscience.agent.agent_context import ToolNote, ToolsUsed
-from ragscience.agent.agent_state import MOST_QUERIES
+from ragscience.agent.agent_state import MOST_QUERIES, ToolNote, ToolsUsed
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.errors import Cancelled, LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
 from ragscience.core.records import Answer, Found

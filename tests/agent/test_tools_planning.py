@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.agent.tool_planning import MOST_PLANNED, expressions, planned_calls
+from ragscience.agent.tool_calling import MOST_PLANNED, expressions, planned_calls
 from ragscience.agent.tools import checked_arguments
 from ragscience.ask.paper_mentions import named_papers
 from ragscience.core.records import Metadata, Paper
