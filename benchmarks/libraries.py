@@ -103,6 +103,7 @@ def _fill_plainly(home: Path) -> None:
     from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
     from ragscience.library.ingestion import find_pdfs, make_plan
     from ragscience.library.store import Home, Library
+    from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
     from ragscience.reading.chunking import chunk_document
 
     settings, model = load_settings(home=home), minilm()
@@ -119,8 +120,7 @@ def _fill_plainly(home: Path) -> None:
     with Library.open_for_writing(Home(home)) as library:
         library.set_identity(model.identity, "plain text")
         plan = make_plan(library, found.pdfs, found.failures)
-        most_bytes = settings.token_cache_mb * 2**20
-        ingestion = Ingestion(read_all, chunk, model, settings.embedding_batch, model, most_bytes)
+        ingestion = Ingestion(read_all, chunk, model, EMBEDDING_BATCH, model, MOST_TOKEN_BYTES)
         Pipeline(library, ingestion, lambda _: None).run(plan)
 
 
@@ -163,7 +163,7 @@ def fill_judged(home: Path, texts: list[str]) -> None:
 
     from ragscience.core.records import Chunk, Document, Page
     from ragscience.library.store import Home, Library, NewPaper, text_hash
-    from ragscience.models.embedding_batches import embed_batch
+    from ragscience.models.maxsim import embed_batch
 
     model = minilm()
     vectors, tokens = [], {}

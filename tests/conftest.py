@@ -73,7 +73,9 @@ def nothing_from_outside(model_cache, tmp_path_factory):
         # Nobody's certificates, which each client of httpx reads anew: all that a system has take 50 ms.
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
         from ragscience.models import minilm
+        from ragscience.models.model_servers import Ollama
 
+        patch.setattr(Ollama, "connect_seconds", 30.0)  # however busy the machine is
         patch.setattr(minilm, "load_tokenizer", functools.lru_cache(minilm.load_tokenizer))  # takes 50 ms
         yield
 

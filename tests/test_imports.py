@@ -47,7 +47,7 @@ MAY_KNOW = {
 }
 """The other packages that each one may import from; a new one needs a row here."""
 
-PROCESSES = {"ragscience.models.gguf_worker", "ragscience.reading.worker"}
+PROCESSES = {"ragscience.reading.worker"}
 """Modules that run as processes of their own, whose stdout is a reply to their parent."""
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["AnswerContext", "AnswerRequest", "Circuit", "Searcher"]
 
 
+FAILURES = 3
+"""In a row, before the model is left alone: two may be a crash and the start after it."""
+PAUSE_SECONDS = 60.0
+
+
 class Circuit:
     """Counts failures in a row. After `failures` of them it is open, and the model is not called for `pause_seconds`.
 
@@ -27,7 +32,9 @@ class Circuit:
     not. `clock` gives seconds that never go back. One object lasts for a run.
     """
 
-    def __init__(self, *, failures: int, pause_seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, failures: int = FAILURES, pause_seconds: float = PAUSE_SECONDS, clock: Callable[[], float]
+    ) -> None:
         self._limit = failures
         self._pause = pause_seconds
         self._clock = clock

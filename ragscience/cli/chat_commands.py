@@ -25,7 +25,6 @@ from ragscience.cli.views import hits_view
 from ragscience.cli.why_view import why_view
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters
-from ragscience.engine.chat_models import chat_model, chat_models
 from ragscience.engine.filter_words import described, refiltered
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import counted, one_line
@@ -161,7 +160,7 @@ def _profile(state: ChatState, name: str) -> None:
 
 
 def _model(state: ChatState, name: str) -> None:
-    names, why = chat_models(state.engine.shared)
+    names, why = state.engine.shared.models.chat_models(state.engine.settings)
     if name in QUOTES:
         state.request = replace(state.request, llm=NO_LLM)
         say("Answers are quotes, without a language model.")
@@ -174,7 +173,7 @@ def _model(state: ChatState, name: str) -> None:
         state.request = replace(state.request, llm=full)
         say(f"{full} now writes the answers of this chat.")
     else:
-        now = chat_model(state.engine.shared, state.request)
+        now = state.engine.shared.models.chat_model(state.engine.settings, state.request)
         for each in (*names, NO_LLM):
             said = f"{each} (quotes)" if each == NO_LLM else one_line(each)
             console().print(Text(f"{'*' if each == now else ' '} {said}"))

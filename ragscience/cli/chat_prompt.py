@@ -19,7 +19,6 @@ from rich.cells import cell_len, set_cell_size
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import title_of
-from ragscience.engine.chat_models import chat_model, chat_models
 from ragscience.engine.filter_words import described
 from ragscience.engine.printable import counted, one_line
 from ragscience.engine.requests import NO_LLM
@@ -114,7 +113,7 @@ class _KnownModel:
 
     def _find(self) -> None:
         try:
-            self.name = chat_model(self._state.engine.shared, self._state.request)
+            self.name = self._state.engine.shared.models.chat_model(self._state.engine.settings, self._state.request)
         except RagScienceError:
             self.name = "no language model"
         self._on_known()
@@ -197,7 +196,10 @@ class _ChatCompleter(Completer):
         ]
 
     def _model_names(self) -> list[tuple[str, str]]:
-        return [*((name, "") for name in chat_models(self._state.engine.shared)[0]), ("quotes", "no language model")]
+        return [
+            *((name, "") for name in self._state.engine.shared.models.chat_models(self._state.engine.settings)[0]),
+            ("quotes", "no language model"),
+        ]
 
 
 def _fitting(given: Callable[[], Iterable[tuple[str, str]]], typed: str) -> Iterable[Completion]:

@@ -134,7 +134,7 @@ class Settings(BaseSettings):
     llm: str = setting(
         "llama3.1:8b",
         ANSWER,
-        "Chat model of Ollama or of the server of `llm_url`, or the path of a GGUF file.",
+        "Chat model of Ollama or of the server of `llm_url`.",
         min_length=1,
         guarded=True,
     )
@@ -165,7 +165,7 @@ class Settings(BaseSettings):
         guarded=True,
     )
     llm_timeout_seconds: float = setting(
-        120.0, NOTHING, "Time limit for each further piece of their replies, and for an embedding.", gt=0, le=3600
+        120.0, NOTHING, "Time limit for each further piece of a model's reply, and for an embedding.", gt=0, le=3600
     )
 
     # Retrieval
@@ -354,10 +354,6 @@ class Settings(BaseSettings):
     agent_seconds: float = setting(
         600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
     )
-    llm_failures: int = setting(
-        3, NOTHING, "Failures of the LLM in a row after which it is not called for `llm_pause_seconds`.", ge=1, le=1000
-    )
-    llm_pause_seconds: float = setting(60.0, NOTHING, "Seconds for which it is then not called.", ge=0, le=86400)
 
     def chosen(self, name: str) -> Any:
         """The value of the setting where somebody has set it, be it to the default; else None."""

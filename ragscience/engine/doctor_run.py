@@ -101,7 +101,7 @@ def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | Non
         needed.add("reranker")
     if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
-    yield from models(choices, needed, pool.servers.ollama(settings))
+    yield from models(choices, needed, pool.ollama(settings))
 
 
 def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
@@ -117,7 +117,8 @@ def _network(settings: Settings, pool: ModelPool) -> Iterator[Finding]:
     if settings.offline:
         yield Finding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
     else:
-        yield from network(settings.arxiv_url, pool.servers.ollama(settings), pool.servers.all_openai(settings))
+        servers = [each for name in ("llm_url", "embed_url") if (each := pool.server(settings, name)) is not None]
+        yield from network(settings.arxiv_url, pool.ollama(settings), servers)
 
 
 def _ignore(_: str) -> None:

@@ -16,7 +16,7 @@ from ragscience.core.records import Chunk, Document, Paper
 from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
 from ragscience.library.duplicates import Duplicate, duplicates_of
 from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
-from ragscience.models.embedding_batches import embed_batch
+from ragscience.models.maxsim import embed_batch
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:

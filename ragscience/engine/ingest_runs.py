@@ -34,6 +34,7 @@ from ragscience.library.ingestion import (
     make_plan,
     vanished,
 )
+from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -194,7 +195,7 @@ class IngestRun:
             load_splitter()  # while the reader's process comes up
             tokens = self._models.ingest_tokens(settings, embedder, self._warn)
             workers = readers.workers
-            batch = settings.embedding_batch
+            batch = EMBEDDING_BATCH
             if embedder.identity.provider == "embedded":  # no faster in larger batches, and Ctrl-C waits for one
                 batch = min(batch, 16)
             read_all: Callable[..., Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]] = readers.read_all
@@ -211,7 +212,7 @@ class IngestRun:
                 embedder,
                 batch,
                 tokens,
-                settings.token_cache_mb * 2**20,
+                MOST_TOKEN_BYTES,
                 progress,
                 self._files,
             )

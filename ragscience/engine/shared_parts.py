@@ -121,10 +121,7 @@ class SharedParts:
         def make() -> Circuit:
             from ragscience.ask.answer_context import Circuit
 
-            settings = self.settings
-            return Circuit(
-                failures=settings.llm_failures, pause_seconds=settings.llm_pause_seconds, clock=time.monotonic
-            )
+            return Circuit(clock=time.monotonic)
 
         return self._made_once("circuit", make)
 

@@ -20,7 +20,7 @@ from ragscience.core.program import __version__
 from ragscience.core.records import Chunk, Document
 from ragscience.library.sources_table import Source
 from ragscience.library.store import merged, text_hash
-from ragscience.models.embedding_batches import embed_batch
+from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
 from ragscience.reading import reader_identity
 from ragscience.reading.chunking import chunk_document, chunker_identity

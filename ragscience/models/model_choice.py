@@ -1,9 +1,9 @@
 """Which embedder, reranker and LLM a run uses, and why.
 
-| part     | `auto` takes the first that works                                                          |
-|----------|--------------------------------------------------------------------------------------------|
+| part     | `auto` takes the first that works                                                            |
+|----------|----------------------------------------------------------------------------------------------|
 | embedder | the library's own; else that of the server that is set, else Ollama's; else the built-in one |
-| reranker | the cross-encoder if its files are on this machine; else late interaction, or none         |
+| reranker | the cross-encoder if its files are on this machine; else late interaction, or none           |
 | answer   | the model of the server that is set, else Ollama's; else none: the answer consists of quotes |
 
 Only requests to these servers leave the machine, and when offline not even those.
@@ -11,24 +11,23 @@ Only requests to these servers leave the machine, and when offline not even thos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ragscience.core.errors import LibraryUnavailable, ModelProblem, UsageError
-from ragscience.models.ollama_api import Ollama
+from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
     from ragscience.models.model_protocols import Embedder, Reranker
-    from ragscience.models.openai_api import OpenAIServer
     from ragscience.models.served_llm import ChatOptions, ServedLLM
 
-__all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "describe_models"]
+__all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "row"]
 
 Notify = Callable[[str], None]
-Part = TypeVar("Part")
+Part = TypeVar("Part", covariant=True)
 PULL = "python query.py models pull"
 TOKENS = "python ingest.py rebuild --tokens"
 REBUILD = "python ingest.py rebuild --embeddings"
@@ -36,25 +35,25 @@ REBUILD = "python ingest.py rebuild --embeddings"
 
 @dataclass(frozen=True)
 class Choice(Generic[Part]):
-    """What was chosen (None: nothing), why in a few words, and a warning for the user, if any."""
+    """What was chosen (None: nothing), why in a few words, where it is, and a warning for the user, if any."""
 
     model: Part
     why: str
     warning: str = ""
+    where: str = ""
+    """A folder or an address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSources:
-    """How embedders are created."""
+    """How models are made."""
 
     ollama: Ollama
     cache_folder: Path
-    """Cache folder of the built-in model's ONNX form."""
+    """Cache folder of the ONNX form of models."""
     on_warning: Notify
-    batch_size: int
-    """Texts in one request to a server."""
     server: OpenAIServer | None = None
-    """The server with OpenAI's API that embeds, if one is set."""
+    """The server with OpenAI's API for this part, if one is set."""
     packed: bool = False
     """Whether the built-in model is made ready for many questions (`MiniLM`)."""
     model_is_set: bool = True
@@ -78,131 +77,80 @@ class ModelRow:
 
 
 def choose_embedder(
-    setting: str,
-    model: str,
-    *,
-    required: EmbedderIdentity | None,
-    sources: ModelSources,
+    setting: str, model: str, *, required: EmbedderIdentity | None, sources: ModelSources
 ) -> Choice[Embedder]:
     """The embedder for a library: `required` is the one that made it, None while it is empty.
 
     `setting` is "auto", "embedded", "ollama", "openai" or "sentence-transformers"; `model` names the model of the last
-    three.
-    Raises ModelProblem when the chosen one is missing, LibraryUnavailable when the library needs another one.
+    three. Raises ModelProblem when the chosen one is missing, LibraryUnavailable when the library needs another one.
     """
+    ollama = sources.ollama
     if required is not None:
         return _required_embedder(setting, model, required, sources)
-    if setting == "auto" and sources.server is not None:
-        return Choice(_named_embedder("openai", model, sources), "RAG_EMBED_URL is set")
-    if setting == "auto":
-        ollama = sources.ollama
-        full = ollama.status.find(model)
-        if full is not None:
-            return Choice(_ollama_embedder(full, sources), f"Ollama answers and has {full}")
-        without = f"Ollama has no {model}" if ollama.status.running else ollama.status.why
-        return Choice(_minilm(sources), without)
-    chosen = _named_embedder(setting, model, sources)
-    return Choice(chosen, f"the setting is {setting}")
+    if setting != "auto":
+        return _named_embedder(setting, model, sources, f"the setting is {setting}")
+    if sources.server is not None:
+        return _named_embedder("openai", model, sources, "RAG_EMBED_URL is set")
+    if ollama.status.find(model):
+        return _named_embedder("ollama", model, sources, f"Ollama answers and has {ollama.status.find(model)}")
+    without = f"Ollama has no {model}" if ollama.status.running else ollama.status.why
+    return _named_embedder("embedded", model, sources, without)
 
 
-def _named_embedder(provider: str, model: str, sources: ModelSources) -> Embedder:
+def _named_embedder(
+    provider: str, model: str, sources: ModelSources, why: str, required: EmbedderIdentity | None = None
+) -> Choice[Embedder]:
     if provider == "embedded":
-        return _minilm(sources)
-    if provider == "ollama":
-        return _ollama_embedder(sources.ollama.require(model), sources)
-    if provider == "openai":
-        server = _server(sources)
-        full = server.require(model, is_set=sources.model_is_set, variable="RAG_EMBEDDING_MODEL")
-        return _server_embedder(server, full, sources)
-    if provider == "sentence-transformers":
-        from ragscience.models.cross_encoder import find_on_this_machine
-        from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
+        from ragscience.models.minilm import MiniLM
 
-        folder = find_on_this_machine(model)
-        if folder is None:
+        embedded = MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning, packed=sources.packed)
+        return Choice(embedded, why)
+    if provider in ("ollama", "openai"):
+        from ragscience.models.served_embedder import ServedEmbedder
+
+        server: ModelServer | None = sources.ollama if provider == "ollama" else sources.server
+        if server is None:
             raise ModelProblem(
-                f"The embedding model {model} is not on this machine.", "Name its folder in RAG_EMBEDDING_MODEL."
+                "Embeddings of a server with OpenAI's API need its address.",
+                f"Set RAG_EMBED_URL, as http://127.0.0.1:8081/v1, or give the library another embedder: `{REBUILD}`.",
             )
-        return SentenceTransformerEmbedder(folder, model)
-    raise UsageError(
-        f"There is no embedder {provider!r}.", "It is one of auto, embedded, ollama, openai and sentence-transformers."
-    )
+        if required is not None and not server.status.running:
+            raise ModelProblem(
+                f"This library was made with {server.called}'s {required.model}, and {server.status.why}.",
+                f"{server.remedy} Or give the library another embedder: `{REBUILD}`.",
+            )
+        full = server.require(model, is_set=sources.model_is_set and required is None)
+        digest = server.status.models[full]
+        return Choice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
+    from ragscience.models.model_download import find_on_this_machine
+    from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
+
+    folder = find_on_this_machine(model)
+    if folder is None:
+        raise ModelProblem(
+            f"The embedding model {model} is not on this machine.", "Name its folder in RAG_EMBEDDING_MODEL."
+        )
+    return Choice(SentenceTransformerEmbedder(folder, model), why, where=str(folder))
 
 
 def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sources: ModelSources) -> Choice[Embedder]:
-    if setting not in ("auto", required.provider):
-        raise _other_embedder(required, f"{setting}")
-    if setting != "auto" and setting != "embedded" and model not in _names(required.model):
-        raise _other_embedder(required, f"{setting}'s {model}")
-    if required.provider == "ollama" and not sources.ollama.status.running:
-        raise ModelProblem(
-            f"This library was made with Ollama's {required.model}, and {sources.ollama.status.why}.",
-            f"Start it with `ollama serve`, or give the library another embedder: `{REBUILD}`.",
+    named = (required.model, required.model.removesuffix(":latest"))
+    is_other = setting != required.provider or (setting != "embedded" and model not in named)
+    if setting != "auto" and is_other:
+        asked = setting if setting != required.provider else f"{setting}'s {model}"
+        raise LibraryUnavailable(
+            f"This library was made with {required.provider}'s {required.model}, and the settings ask for {asked}.",
+            f"Rebuild the vectors with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
         )
-    if required.provider == "openai":
-        embedder = _library_server_embedder(required, sources)
-    else:
-        embedder = _named_embedder(required.provider, required.model, sources)
-    if embedder.identity != required:
-        found = embedder.identity
+    choice = _named_embedder(required.provider, required.model, sources, "the library was made with it", required)
+    found = choice.model.identity
+    if found != required:
         raise LibraryUnavailable(
             f"{required.model} is not what this library was made with: digest {found.digest[:12]}, dimension "
             f"{found.dimension}, instead of {required.digest[:12]}, {required.dimension}.",
             f"Rebuild the vectors with `{REBUILD}`.",
         )
-    return Choice(embedder, "the library was made with it")
-
-
-def _library_server_embedder(required: EmbedderIdentity, sources: ModelSources) -> Embedder:
-    """The library's model on the server; the only one there, if it has another name, is judged by how it embeds."""
-    server = _server(sources)
-    if not server.status.running:
-        raise ModelProblem(
-            f"This library was made with {required.model} of a server, and {server.status.why}.",
-            f"{server.remedy} Or give the library another embedder: `{REBUILD}`.",
-        )
-    full = server.require(required.model, is_set=False, variable="RAG_EMBED_URL")
-    return _server_embedder(server, full, sources, required)
-
-
-def _server(sources: ModelSources) -> OpenAIServer:
-    if sources.server is None:
-        raise ModelProblem(
-            "Embeddings of a server with OpenAI's API need its address.",
-            f"Set RAG_EMBED_URL, as http://127.0.0.1:8081/v1, or give the library another embedder: `{REBUILD}`.",
-        )
-    return sources.server
-
-
-def _server_embedder(
-    server: OpenAIServer, full: str, sources: ModelSources, required: EmbedderIdentity | None = None
-) -> Embedder:
-    from ragscience.models.openai_embedder import OpenAIEmbedder
-
-    return OpenAIEmbedder(server, full, batch_size=sources.batch_size, required=required)
-
-
-def _other_embedder(required: EmbedderIdentity, requested: str) -> LibraryUnavailable:
-    return LibraryUnavailable(
-        f"This library was made with {required.provider}'s {required.model}, and the settings ask for {requested}.",
-        f"Rebuild the vectors with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
-    )
-
-
-def _names(model: str) -> tuple[str, str]:
-    return model, model.removesuffix(":latest")
-
-
-def _minilm(sources: ModelSources) -> Embedder:
-    from ragscience.models.minilm import MiniLM
-
-    return MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning, packed=sources.packed)
-
-
-def _ollama_embedder(full: str, sources: ModelSources) -> Embedder:
-    from ragscience.models.ollama_embedder import OllamaEmbedder
-
-    return OllamaEmbedder(sources.ollama, full, sources.ollama.status.models[full], batch_size=sources.batch_size)
+    return choice
 
 
 def choose_reranker(
@@ -213,20 +161,15 @@ def choose_reranker(
     `late`: late interaction reranks if there is no cross-encoder. Raises ModelProblem when the cross-encoder
     was requested explicitly and is missing, or its folder is unusable.
     """
-    if setting == "off":
-        return Choice(None, "the setting is off")
-    if setting == "late-interaction":
-        return Choice(None, "the setting is late-interaction")
-    if setting not in ("auto", "cross-encoder"):
-        raise UsageError(
-            f"There is no reranker {setting!r}.", "It is one of auto, cross-encoder, late-interaction and off."
-        )
-    from ragscience.models.cross_encoder import find_on_this_machine, open_cross_encoder
+    if setting in ("off", "late-interaction"):
+        return Choice(None, f"the setting is {setting}")
+    from ragscience.models.cross_encoder import open_cross_encoder
+    from ragscience.models.model_download import find_on_this_machine
 
     folder = find_on_this_machine(model)
     if folder is not None:
         reranker = open_cross_encoder(folder, model, cache_folder=cache_folder, on_warning=on_warning)
-        return Choice(reranker, f"its files are in {folder}")
+        return Choice(reranker, f"its files are in {folder}", where=str(folder))
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
     if late:
@@ -239,125 +182,65 @@ def choose_reranker(
     return Choice(None, "its files are not on this machine", warning)
 
 
-def choose_llm(
-    setting: str,
-    model: str,
-    *,
-    ollama: Ollama,
-    options: ChatOptions,
-    server: OpenAIServer | None = None,
-    is_set: bool = True,
-) -> Choice[ServedLLM | None]:
+def choose_llm(setting: str, model: str, *, options: ChatOptions, sources: ModelSources) -> Choice[ServedLLM | None]:
     """The LLM, None for an answer of quotes: `setting` is "auto", "llm", "ollama" or "extractive".
 
-    With a `server` that is the model's, but for "ollama"; a GgufServer runs it itself. `is_set`: somebody has set
-    the model's name. The context window of the options is lowered to the model's own if that is smaller. Raises
-    ModelProblem when a model was requested explicitly and is unavailable.
+    With a server in `sources` that is the model's, but for "ollama". The context window of the options is lowered to
+    the model's own if that is smaller. Raises ModelProblem when a model was requested explicitly and is unavailable.
     """
     if setting == "extractive":
         return Choice(None, "the setting is extractive")
-    if setting not in ("auto", "llm", "ollama"):
-        raise UsageError(f"There is no answerer {setting!r}.", "It is one of auto, llm, ollama and extractive.")
-    if server is not None and setting != "ollama":
-        try:
-            return _server_llm(server, model, options, is_set=is_set)
-        except ModelProblem as problem:
-            if setting == "llm":
-                raise
-            why = problem.message[:1].lower() + problem.message[1:].rstrip(".")
-            return Choice(None, why, f"The answer is made of quotes. {problem}")
-    return _ollama_llm(ollama, model, options, is_needed=setting != "auto")
-
-
-def _server_llm(server: OpenAIServer, model: str, options: ChatOptions, *, is_set: bool) -> Choice[ServedLLM | None]:
-    from ragscience.models.gguf_server import GgufLLM, GgufServer, check_gguf
-    from ragscience.models.openai_llm import OpenAILLM, check_installed
-
-    if isinstance(server, GgufServer):
-        check_gguf(server.path)
-        return Choice(GgufLLM(server, options=options), "RAG_LLM names a GGUF file")
-    check_installed()
-    full = server.require(model, is_set=is_set, variable="RAG_LLM")
-    window = min(options.num_ctx, server.context_length(full) or options.num_ctx)
-    others = sorted(name for name in server.status.models if name != full)
-    more = f"; it also has {', '.join(others)}" if others else ""
-    why = f"{server.setting} is set, and the server has it{more}"
-    return Choice(OpenAILLM(server, full, options=replace(options, num_ctx=window)), why)
-
-
-def _ollama_llm(ollama: Ollama, model: str, options: ChatOptions, *, is_needed: bool) -> Choice[ServedLLM | None]:
-    full = ollama.require(model) if is_needed else ollama.status.find(model)
-    if full is None and ollama.status.running:
-        warning = f"Ollama has no {model}: the answer is made of quotes. `ollama pull {model}` fetches it."
-        return Choice(None, f"Ollama has no {model}", warning)
-    if full is None:
-        return Choice(None, ollama.status.why)
+    server: ModelServer = sources.ollama
+    if sources.server is not None and setting != "ollama":
+        server = sources.server
+    elif setting == "auto" and not server.status.running:
+        return Choice(None, server.status.why)  # most machines have no Ollama: no warning
     try:
-        details = ollama.show(full)
+        return _llm_of(server, setting, model, options, sources)
     except ModelProblem as problem:
-        if is_needed:
+        if setting != "auto":
             raise
-        return Choice(None, f"{full} cannot be used", f"The answer is made of quotes. {problem}")
-    from ragscience.models.ollama_llm import OllamaLLM
+        why = problem.message.rstrip(".")
+        why = why if why.startswith("Ollama") else why[:1].lower() + why[1:]
+        return Choice(None, why, f"The answer is made of quotes. {problem}")
 
+
+def _llm_of(
+    server: ModelServer, setting: str, model: str, options: ChatOptions, sources: ModelSources
+) -> Choice[ServedLLM | None]:
+    from ragscience.models.model_servers import check_installed
+    from ragscience.models.served_llm import ServedLLM
+
+    if isinstance(server, OpenAIServer):
+        check_installed()
+    full = server.require(model, is_set=sources.model_is_set)
+    details = server.show(full)
     window = min(options.num_ctx, details.context_length or options.num_ctx)
-    digest = ollama.status.models[full]
-    llm = OllamaLLM(ollama, full, options=replace(options, num_ctx=window), digest=digest, details=details)
-    return Choice(llm, "the setting is ollama" if is_needed else f"Ollama answers and has {full}")
+    options, digest = replace(options, num_ctx=window), server.status.models[full]
+    if isinstance(server, OpenAIServer):
+        others = sorted(name for name in server.status.models if name != full)
+        more = f"; it also has {', '.join(others)}" if others else ""
+        why = f"{server.setting} is set, and the server has it{more}"
+    else:
+        why = f"Ollama answers and has {full}" if setting == "auto" else "the setting is ollama"
+    return Choice(ServedLLM(server, full, options=options, digest=digest, details=details), why, where=server.shown)
 
 
-def describe_models(
-    *,
-    embedder: Callable[[], Choice[Embedder]],
-    reranker: Callable[[], Choice[Reranker | None]],
-    llm: Callable[[], Choice[ServedLLM | None]],
-    sources: ModelSources,
-) -> Sequence[ModelRow]:
-    """What each part would use, where its files are and why; an unavailable part says what would help.
+def row(part: str, choose: Callable[[], Choice[Embedder | Reranker | ServedLLM | None]]) -> ModelRow:
+    """What a part would use, where that is and why; one that is unavailable says what would help."""
+    from ragscience.models.minilm import find_minilm
 
-    The arguments make the choices, so that a problem of one part does not affect the other rows.
-    """
-    return [
-        _row("embedder", lambda: _embedder_row(embedder(), sources)),
-        _row("reranker", lambda: _reranker_row(reranker())),
-        _row("answer", lambda: _llm_row(llm())),
-    ]
-
-
-def _row(part: str, make: Callable[[], ModelRow]) -> ModelRow:
     try:
-        return make()
+        choice = choose()
+        if choice.model is None:
+            return ModelRow(part, None, "", choice.why, "", choice.warning)
+        named: Any = choice.model
+        where = choice.where
+        if part == "embedder":
+            name, digest = named.identity.model, named.identity.digest
+            where = where or str(find_minilm())
+        else:
+            name, digest = named.name, named.digest if part == "answer" else ""
     except (ModelProblem, LibraryUnavailable) as problem:
         return ModelRow(part, None, "", problem.message, "", problem.fix)
-
-
-def _embedder_row(choice: Choice[Embedder], sources: ModelSources) -> ModelRow:
-    identity = choice.model.identity
-    if identity.provider == "ollama":
-        where = sources.ollama.shown
-    elif identity.provider == "openai":
-        where = _server(sources).shown
-    elif identity.provider == "embedded":
-        from ragscience.models.minilm import find_minilm
-
-        where = str(find_minilm())
-    else:
-        from ragscience.models.cross_encoder import find_on_this_machine
-
-        where = str(find_on_this_machine(identity.model) or "")
-    return ModelRow("embedder", identity.model, where, choice.why, identity.digest, choice.warning)
-
-
-def _reranker_row(choice: Choice[Reranker | None]) -> ModelRow:
-    if choice.model is None:
-        return ModelRow("reranker", None, "", choice.why, "", choice.warning)
-    from ragscience.models.cross_encoder import find_on_this_machine
-
-    where = find_on_this_machine(choice.model.name)
-    return ModelRow("reranker", choice.model.name, str(where or ""), choice.why, "", choice.warning)
-
-
-def _llm_row(choice: Choice[ServedLLM | None]) -> ModelRow:
-    if choice.model is None:
-        return ModelRow("answer", None, "", choice.why, "", choice.warning)
-    return ModelRow("answer", choice.model.name, choice.model.where, choice.why, choice.model.digest, choice.warning)
+    return ModelRow(part, name, where, choice.why, digest, choice.warning)

@@ -1,27 +1,33 @@
-"""Downloads models on the user's request: the only code that downloads weights."""
+"""Model files on this machine, and their download on the user's request: the only code that downloads weights."""
 
 from __future__ import annotations
 
 import os
-import socket
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import ModelProblem
-from ragscience.models.cross_encoder import NEEDED_FILES, OPTIONAL_FILES, find_on_this_machine, hub_cache
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.reply_limits import UnusableReply
+from ragscience.models.model_http import one_line, said_by, status_of
+from ragscience.models.model_servers import Ollama
 
-__all__ = ["PullProgress", "pull_cross_encoder", "pull_ollama"]
+__all__ = [
+    "NEEDED_FILES",
+    "OPTIONAL_FILES",
+    "PullProgress",
+    "find_on_this_machine",
+    "hub_cache",
+    "pull_cross_encoder",
+    "pull_ollama",
+]
 
 HUB = "https://huggingface.co"
 REACH_SECONDS = 10.0
+NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")
+OPTIONAL_FILES = ("modules.json", "config_sentence_transformers.json")
+"""What sentence-transformers 5 and later writes besides: its layers, and the activation over their output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,39 @@ class PullProgress:
     done_bytes: int
     total_bytes: int | None
     """None if unknown."""
+
+
+def hub_cache() -> Path:
+    """The cache folder of huggingface_hub, found without importing it.
+
+    HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub: "Environment variables" in its documentation.
+    """
+    if named := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
+        return Path(named).expanduser()
+    home = os.environ.get("HF_HOME")
+    if not home:
+        home = str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
+    return Path(home).expanduser() / "hub"
+
+
+def find_on_this_machine(name_or_folder: str) -> Path | None:
+    """The folder with the model's files: that folder itself, or the hub's snapshot of that name; None if missing.
+
+    Raises ModelProblem for a path that does not exist.
+    """
+    folder = Path(name_or_folder).expanduser()
+    if folder.is_dir():
+        return folder
+    if name_or_folder.startswith(("/", ".", "~")):
+        raise ModelProblem(f"There is no model folder {folder}.", "Name a folder that exists, or a model of the hub.")
+    repository = hub_cache() / ("models--" + name_or_folder.replace("/", "--"))
+    try:
+        revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
+    snapshot = repository / "snapshots" / revision
+    has_weights = any(snapshot.glob("*.safetensors")) or (snapshot / "pytorch_model.bin").is_file()
+    return snapshot if (snapshot / "config.json").is_file() and has_weights else None
 
 
 def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
@@ -47,9 +86,13 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     endpoint = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
-    folder = hub_cache()
+    shown, folder, file = shown_address(endpoint), hub_cache(), ""
+    unreachable = ModelProblem(
+        f"{name} could not be fetched: {shown} cannot be reached.",
+        "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
+    )
     if find_on_this_machine(name) is None and not _reachable(endpoint):
-        raise _unreachable(name, endpoint)
+        raise unreachable
     try:
         for file in (*OPTIONAL_FILES, *NEEDED_FILES):  # the weights last: with them the model counts as there
             if file in NEEDED_FILES:
@@ -63,14 +106,12 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
             else:
                 folder = Path(path).parent
     except LocalEntryNotFoundError as error:
-        raise _unreachable(name, endpoint) from error
+        raise unreachable from error
     except EntryNotFoundError as error:
-        raise ModelProblem(
-            f"{name} has no {file} at {shown_address(endpoint)}.", "Choose another cross-encoder."
-        ) from error
+        raise ModelProblem(f"{name} has no {file} at {shown}.", "Choose another cross-encoder.") from error
     except HfHubHTTPError as error:
         raise ModelProblem(
-            f"{shown_address(endpoint)} refused {name}: {_first_line(error)}.", "Check the name in RAG_RERANKER."
+            f"{shown} refused {name}: {_first_line(error)}.", "Check the name in RAG_RERANKER."
         ) from error
     except HFValidationError as error:
         raise ModelProblem(f"{name!r} is not the name of a model on the hub.", "It looks like owner/model.") from error
@@ -82,29 +123,16 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
 
 
 def _reachable(endpoint: str) -> bool:
-    """False if nothing answers at all: huggingface_hub retries for 23 seconds before it says so.
+    """False if nothing answers at all: huggingface_hub retries for 23 seconds before it says so."""
+    import httpx
 
-    Any other failure (a status, a certificate that only its own store knows) is left to huggingface_hub.
-    """
-    if not endpoint.startswith(("http://", "https://")):
-        return True
-    request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310  # the scheme is checked above
     try:
-        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310  # for the same reason
-            return True
-    except urllib.error.HTTPError as answered:
-        answered.close()
+        httpx.head(endpoint, timeout=REACH_SECONDS)
+    except (httpx.ConnectError, httpx.TimeoutException) as error:
+        return "CERTIFICATE" in str(error)  # of which only its own store may know
+    except (httpx.HTTPError, httpx.InvalidURL):
         return True
-    except (OSError, HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        return not isinstance(reason, ConnectionRefusedError | socket.gaierror | TimeoutError)
-
-
-def _unreachable(name: str, endpoint: str) -> ModelProblem:
-    return ModelProblem(
-        f"{name} could not be fetched: {shown_address(endpoint)} cannot be reached.",
-        "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
-    )
+    return True
 
 
 def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[Any]:
@@ -114,8 +142,7 @@ def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[A
     class Reporting(tqdm):  # type: ignore[misc]  # for the same reason
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs.pop("name", None)
-            kwargs["disable"] = True
-            super().__init__(*args, **kwargs)
+            super().__init__(*args, **kwargs | {"disable": True})
             self.expected: int | None = kwargs.get("total")
             self.seen = int(kwargs.get("initial") or 0)
 
@@ -128,38 +155,31 @@ def _reporting(file: str, on_progress: Callable[[PullProgress], None]) -> type[A
 
 
 def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress], None]) -> None:
-    """Let Ollama download a model (POST /api/pull). Raises ModelProblem: not running, no such model, interrupted."""
+    """Let Ollama fetch a model, with its progress. Raises ModelProblem."""
+    import httpx
+    from ollama import Client
+
     if ollama.is_forbidden:
-        raise ModelProblem(f"Offline, and Ollama at {ollama.shown} is another machine.", "Leave out --offline.")
+        raise ModelProblem(f"{ollama.status.why}.", "Leave out --offline.")
+    options = ollama.client_options(ollama.timeout_seconds, None, 2**30)
     last = ""
     try:
-        for line in ollama.pulled(name):
-            if "error" in line:
-                raise ModelProblem(
-                    f"Ollama could not fetch {name}: {_first_line(line['error'])}.", "Check the name and the network."
-                )
-            last = str(line.get("status", ""))
-            on_progress(PullProgress(last, _bytes(line.get("completed")) or 0, _bytes(line.get("total"))))
-    except urllib.error.HTTPError as error:
-        message = _first_line(error.read(1000).decode(errors="replace"))
-        error.close()
-        raise ModelProblem(
-            f"Ollama could not fetch {name} (HTTP {error.code}): {message}.", "Check the name in the settings."
-        ) from None
-    except urllib.error.URLError:
-        raise ModelProblem(f"Ollama does not answer at {ollama.shown}.", "Start it with `ollama serve`.") from None
-    except UnusableReply as error:
-        raise ModelProblem(f"Ollama's progress with {name} could not be read: {error}.", "Update Ollama.") from None
-    except (OSError, HTTPException, ValueError):
+        for line in Client(host=ollama.url, **options).pull(name, stream=True):
+            last = str(line.status or "")
+            on_progress(PullProgress(last, line.completed or 0, line.total))
+    except ollama.reply_errors() as error:
+        code = status_of(error)
+        if isinstance(error, ConnectionError | httpx.ConnectError):
+            raise ollama.problem(error, name) from error
+        if code is not None:
+            http = f" (HTTP {code})" if code > 0 else ""
+            said = f"Ollama could not fetch {name}{http}: {one_line(said_by(error))}."
+            raise ModelProblem(said, "Check the name and the network.") from error
         last = "cut"
     if last != "success":
         raise ModelProblem(
             f"The download of {name} ended before it was complete.", "Run it again: it goes on where it stopped."
         )
-
-
-def _bytes(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _first_line(error: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -10,12 +11,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.core.records import EmbedderIdentity
-    from ragscience.models.minilm import TokenVectors
 
-__all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "Scale", "TokenEmbedder"]
+__all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "Scale", "TokenEmbedder", "TokenVectors"]
 
 Scale = Literal["log-odds", "probability", "other"]
 """Scores of a cross-encoder are log-odds (logits), or probabilities (through a sigmoid); "other": neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The output of one pass of the embedded model over a text of n word pieces."""
+
+    vector: NDArray[np.float32]
+    """Unit vector, shape (384,)."""
+    token_ids: NDArray[np.int32]
+    """Token ids, shape (n,), without special tokens."""
+    token_vectors: NDArray[np.float32]
+    """The last hidden state of each word piece, not normalised, shape (n, 384)."""
+    offsets: NDArray[np.int32]
+    """Where each word piece begins and ends in the text, in characters, shape (n, 2)."""
+    pieces: tuple[str, ...]
+    """The n word pieces; one that continues a word begins with "##"."""
 
 
 class Embedder(Protocol):
@@ -69,7 +85,7 @@ class Counter(Protocol):
 
 
 class Reply(Protocol):
-    """A streamed reply, such as models.ollama_llm.Reply."""
+    """A streamed reply, such as models.served_llm.Reply."""
 
     prompt_tokens: int | None
     answer_tokens: int | None
@@ -81,7 +97,7 @@ class Reply(Protocol):
 
 
 class ChatModel(Protocol):
-    """A chat model, such as models.ollama_llm.OllamaLLM."""
+    """A chat model, such as models.served_llm.ServedLLM."""
 
     num_predict: int
     """Longest answer, in tokens."""

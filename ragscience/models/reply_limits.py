@@ -1,4 +1,4 @@
-"""What a server's reply may cost: its length, the length and time of its lines, and a way out at any time."""
+"""Pieces that come from a server, read so that silence cannot hold up a cancellation, nor Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from typing import TypeVar
 
 from ragscience.core.errors import Cancelled
 
-__all__ = ["LONGEST_REPLY", "ReplyLimits", "Silence", "SilentReply", "UnusableReply", "cancellable", "when_over"]
+__all__ = ["Silence", "SilentReply", "UnusableReply", "cancellable", "when_over"]
 
-LONGEST_REPLY = 64 * 2**20
-"""Bytes of a whole reply; a batch of embeddings takes a tenth of that."""
 _POLL_SECONDS = 0.1
 """Interval of the check for cancellation while the model is silent."""
 
@@ -27,38 +25,6 @@ T = TypeVar("T")
 
 class UnusableReply(ValueError):
     """A reply that is longer, or slower, than any of use."""
-
-
-class ReplyLimits:
-    """Counts one reply as its bytes come.
-
-    A line must not be longer than `longest_line`, nor take longer than `seconds` from its first byte to its end; the
-    reply must not be longer than `longest`. All are bytes. Where the two are the same, the reply counts as one line.
-    """
-
-    def __init__(self, *, longest_line: int, seconds: float, longest: int = LONGEST_REPLY) -> None:
-        self._longest_line = longest_line
-        self._longest = longest
-        self._seconds = seconds
-        self._size = self._line = 0
-        self._begun = 0.0
-
-    def add(self, data: bytes) -> None:
-        """Count what came. Raises UnusableReply."""
-        first, *more = data.split(b"\n") if self._longest_line < self._longest else [data]
-        now = time.monotonic()
-        if not self._line:
-            self._begun = now
-        if now - self._begun > self._seconds:
-            raise UnusableReply(f"a line of it was not whole after {self._seconds:g} s")
-        self._size += len(data)
-        self._line += len(first)
-        if self._size > self._longest:
-            raise UnusableReply(f"it is longer than {self._longest:,} bytes")
-        if max(self._line, *map(len, more), 0) > self._longest_line:
-            raise UnusableReply(f"a line of it is longer than {self._longest_line:,} bytes")
-        if more:
-            self._line, self._begun = len(more[-1]), now
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +38,11 @@ class Silence:
 
 
 class SilentReply(UnusableReply):
-    """A reply that was silent for longer than it may be."""
+    """A reply that was silent for longer than it may be: `seconds`; `has_begun`: a piece had come before."""
 
     def __init__(self, seconds: float, *, has_begun: bool) -> None:
         self.seconds = seconds
-        """That it was waited for."""
         self.has_begun = has_begun
-        """Whether a piece had come before."""
         super().__init__(f"nothing came for {seconds:g} s")
 
 
@@ -121,8 +85,8 @@ def cancellable(
 ) -> Generator[T, None, None]:
     """The same pieces, read in another thread, which is left alone when they are no longer wanted.
 
-    So silence cannot hold up a cancellation, nor Ctrl-C. Raises Cancelled, also where this is itself read by a
-    `cancellable` that is over; raises SilentReply where the pieces are silent for longer than `silence`.
+    Raises Cancelled, also where this is itself read by a `cancellable` that is over; raises SilentReply where the
+    pieces are silent for longer than `silence`.
     """
     read: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
     outer, mine = _reading.get(), _Reading()

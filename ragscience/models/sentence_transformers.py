@@ -15,7 +15,7 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.wordpieces import sendable, split_windows
+from ragscience.models.windows import pooled, sendable, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,21 +68,18 @@ class SentenceTransformerEmbedder:
 
     def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
         """The mean of each text's unit window vectors, weighted by their characters, normalised."""
-        model = self._load()
+        model, dimension = self._load(), self.identity.dimension
         windows: list[str] = []
         owners: list[int] = []
         for number, text in enumerate(texts):
             pieces = self._windows(sendable(text))
             windows += pieces
             owners += [number] * len(pieces)
-        totals = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
-        if windows:
-            encode = model.encode_query if task == "query" else model.encode_document
-            vectors = encode(windows, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
-            weights = np.array([max(1, len(window)) for window in windows], dtype=np.float32)
-            np.add.at(totals, owners, vectors.astype(np.float32) * weights[:, None])
-        rows: NDArray[np.float32] = totals / np.linalg.norm(totals, axis=1, keepdims=True)
-        return rows
+        if not windows:
+            return np.empty((0, dimension), dtype=np.float32)
+        encode = model.encode_query if task == "query" else model.encode_document
+        vectors = encode(windows, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+        return pooled(len(texts), owners, windows, vectors, self._name)
 
     def _windows(self, text: str) -> list[str]:
         """The text split into pieces that fit the model's window."""
@@ -97,12 +94,7 @@ class SentenceTransformerEmbedder:
 
     def _load(self) -> Any:
         if self._model is None:
-            from sentence_transformers import SentenceTransformer
-
-            try:
-                self._model = SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
-            except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-                raise _unloadable(self._name, error) from error
+            self._model = _loaded("SentenceTransformer", self._folder, self._name)
             if not getattr(self._model.tokenizer, "is_fast", False):
                 self._model = None
                 raise ModelProblem(
@@ -118,18 +110,14 @@ class TorchCrossEncoder:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
-        self._name = name
+        self.name = name
+        """Its name in the answer's JSON."""
         self._model: Any = None
 
     @cached_property
     def digest(self) -> str:
         """The sha256 of the weights, as `folder_digest` gives it."""
         return folder_digest(self._folder)
-
-    @property
-    def name(self) -> str:
-        """Its name in the answer's JSON."""
-        return self._name
 
     @property
     def scale(self) -> Scale:
@@ -147,29 +135,30 @@ class TorchCrossEncoder:
             scores = np.asarray(model.predict(pairs, show_progress_bar=False), dtype=np.float32)
         except (RuntimeError, MemoryError) as error:  # torch raises RuntimeError when out of memory
             raise ModelProblem(
-                f"{self._name} failed on {len(passages)} passages: {type(error).__name__}.",
+                f"{self.name} failed on {len(passages)} passages: {type(error).__name__}.",
                 "Free memory, or leave it out with --no-rerank.",
             ) from error
         if scores.shape != (len(passages),):
             raise ModelProblem(
-                f"{self._name} gives {scores.shape[-1]} scores a passage instead of one.",
+                f"{self.name} gives {scores.shape[-1]} scores a passage instead of one.",
                 "Name a cross-encoder in RAG_RERANKER.",
             )
         return scores
 
     def _load(self) -> Any:
         if self._model is None:
-            from sentence_transformers import CrossEncoder
-
-            try:
-                self._model = CrossEncoder(str(self._folder), device="cpu", local_files_only=True)
-            except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-                raise _unloadable(self._name, error) from error
+            self._model = _loaded("CrossEncoder", self._folder, self.name)
         return self._model
 
 
-def _unloadable(name: str, error: BaseException) -> ModelProblem:
-    message = " ".join(str(error).split())[:200]
-    return ModelProblem(
-        f"sentence-transformers cannot load {name}: {message}.", "Name a folder with all of the model's files."
-    )
+def _loaded(kind: str, folder: Path, name: str) -> Any:
+    """The model in `folder` by that class of sentence-transformers."""
+    import sentence_transformers
+
+    try:
+        return getattr(sentence_transformers, kind)(str(folder), device="cpu", local_files_only=True)
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        message = " ".join(str(error).split())[:200]
+        raise ModelProblem(
+            f"sentence-transformers cannot load {name}: {message}.", "Name a folder with all of the model's files."
+        ) from error

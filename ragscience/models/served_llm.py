@@ -1,42 +1,54 @@
-"""What the chat models of every kind of server share: one reply at a time, never longer or slower than its limits."""
+"""Chat models on servers: one class over LangChain's ChatOllama and ChatOpenAI.
+
+LangChain's classes send the request and read the stream. This one bounds it: one reply at a time, never longer or
+slower than its limits, with the tokens that the server counted.
+"""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.json_server import JsonServer
+from ragscience.models.model_http import positive, retry_pause
+from ragscience.models.model_servers import ModelDetails, ModelServer, Ollama, check_installed
 from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 from ragscience.models.token_counting import TokenCounter, base_tokens
-from ragscience.models.wordpieces import sendable
+from ragscience.models.windows import sendable
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessageChunk
 
-__all__ = ["LONGEST_LINE", "ChatOptions", "Chunk", "Message", "Reply", "ServedLLM"]
+__all__ = ["LONGEST_TOKEN", "ChatOptions", "Message", "Reply", "ServedLLM"]
 
 Message = tuple[str, str]
 """Role ("system", "user" or "assistant") and text."""
 
+FIRST_TOKEN_SECONDS = 600.0
+"""How long a model may load and read the prompt: minutes for a long prompt on a small machine."""
 REMEMBERED_PROMPTS = 16
 """Prompts that went out and are kept until their counts are judged."""
-RETRY_AFTER_SECONDS = 1.0
-"""Seconds until a crashed server has restarted."""
 SMALLEST_SERVED = 512
 """Tokens: the smallest plausible window."""
-LONGEST_LINE = 2**20
-"""Bytes of a line of a streamed reply, which holds one token and what is said about it."""
+LONGEST_BYTES = 16 * 2**20
+"""Bytes of a streamed reply: 32,768 tokens take half a kilobyte each."""
 LONGEST_TOKEN = 16
 """Characters of a token, on average over a reply; of words it has four, of blanks and rules of dashes most."""
 CAP_SLACK = 1.25
 """How far a reply may exceed its cap by our own count, which is not exact, before the stream is cut."""
+NO_KEY = "none"
+"""What is sent as the key where there is none: OpenAI's client would send its own environment variable's."""
+_SAME_AS_STOP = frozenset({"eos", "eos_token", "end_turn", "stop_sequence"})
+"""Other servers' words for the end of a reply."""
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Fields in which servers send reasoning: llama.cpp, vLLM and DeepSeek; newer vLLM and OpenRouter; others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +60,7 @@ class ChatOptions:
     """Context window in tokens, for prompt and reply together."""
     num_predict: int
     """Maximum tokens of a reply."""
-    first_token_seconds: float = 600.0
-    """How long a reply's first token may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A piece of a streamed reply, and what the server tells with it."""
-
-    text: str = ""
-    thought: str = ""
-    """Reasoning that the server sends apart from the text."""
-    done_reason: str = ""
-    prompt_tokens: int | None = None
-    answer_tokens: int | None = None
-    """Of text and reasoning together."""
+    first_token_seconds: float = FIRST_TOKEN_SECONDS
 
 
 class Reply:
@@ -83,11 +81,10 @@ class Reply:
         self._messages = [(role, sendable(text)) for role, text in messages]
         self._max_tokens = max_tokens
         self._is_thinking = False
-        self.failure: ModelProblem | None = None
-        """Why the model cannot be called; iterating raises it."""
         self.prompt_tokens: int | None = None
         """Tokens counted by the server; None if it gave no count."""
         self.answer_tokens: int | None = None
+        """Of text and reasoning together."""
         self.done_reason = ""
         """ "stop", "length" at the token limit, or the server's own word; empty if the reply is not complete."""
 
@@ -110,195 +107,204 @@ class Reply:
                     self.done_reason, self.answer_tokens = "length", round(max(chunks, estimate))
                     return
 
-    def _marked(self, chunk: Chunk) -> str:
-        marked = ""
-        if chunk.thought:
-            marked = ("" if self._is_thinking else "<think>") + chunk.thought.replace("<", "‹")
+    def _marked(self, chunk: AIMessageChunk) -> str:
+        """The text of a chunk, with its reasoning in marks."""
+        text, marked = str(chunk.content), ""
+        if thought := str(chunk.additional_kwargs.get("reasoning_content") or ""):
+            marked = ("" if self._is_thinking else "<think>") + thought.replace("<", "‹")
             self._is_thinking = True
-        if chunk.text and self._is_thinking:
+        if text and self._is_thinking:
             marked += "</think>"
             self._is_thinking = False
-        return marked + chunk.text
+        return marked + text
 
-    def _note(self, chunk: Chunk) -> None:
-        self.prompt_tokens = chunk.prompt_tokens or self.prompt_tokens
-        self.answer_tokens = chunk.answer_tokens or self.answer_tokens
-        self.done_reason = chunk.done_reason or self.done_reason
+    def _note(self, chunk: AIMessageChunk) -> None:
+        usage: dict[str, Any] = dict(chunk.usage_metadata or {})
+        metadata = chunk.response_metadata
+        self.prompt_tokens = positive(usage.get("input_tokens")) or self.prompt_tokens
+        self.answer_tokens = positive(usage.get("output_tokens")) or self.answer_tokens
+        reason = str(metadata.get("done_reason") or metadata.get("finish_reason") or "")
+        reason = "stop" if reason in _SAME_AS_STOP or (metadata.get("done") and not reason) else reason
+        self.done_reason = reason or self.done_reason
 
-    def _in_time(self) -> Generator[Chunk, None, None]:
+    def _in_time(self) -> Generator[AIMessageChunk, None, None]:
         """The chunks, read in a thread of their own, with the limits of silence; the connection ends with this."""
         llm = self._llm
-        if self.failure is not None:
-            raise self.failure
-        with closing(cancellable(self._chunks(), _never, llm.silence)) as stream:
+        with closing(cancellable(self._chunks(), lambda: False, llm.silence)) as stream:
             try:
                 yield from stream
             except SilentReply as silent:
-                raise llm.problem(silent) from silent
+                raise llm.silence_problem(silent) from silent
 
-    def _chunks(self) -> Generator[Chunk, None, None]:
-        from langsmith.run_helpers import tracing_context
-
+    def _chunks(self) -> Generator[AIMessageChunk, None, None]:
         llm = self._llm
         llm.note_sent(self._messages)
         for attempt in (1, 2):
             begun = False
             try:
-                with (
-                    tracing_context(enabled=False),
-                    closing(llm.chunks(self._messages, self._max_tokens, self._schema)) as stream,
-                ):
+                with closing(llm.chunks(self._messages, self._max_tokens, schema=self._schema)) as stream:
                     for chunk in stream:
                         begun = True
                         yield chunk
-            except llm.reply_errors() as error:
-                pause = llm.retry_pause(error)
+            except llm.server.reply_errors() as error:
+                pause = retry_pause(error)
                 if begun or attempt == 2 or pause is None:
-                    raise llm.problem(error) from error
+                    raise llm.server.problem(error, llm.name) from error
                 llm.sleep(pause)
             else:
                 return
 
 
-class ServedLLM(ABC):
-    """A chat model on a server.
+class ServedLLM:
+    """A chat model of `server`; `details` are what the server said about it, so that no reply waits for that.
 
     `counter` estimates tokens for this model and learns from its replies during the object's lifetime.
     """
 
-    timeout_setting = ""
-    """The environment variable of the time limit between two pieces of a reply."""
-
     def __init__(
         self,
-        server: JsonServer,
+        server: ModelServer,
         name: str,
         *,
         options: ChatOptions,
         digest: str = "",
+        details: ModelDetails | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._server = server
-        self._name = name
-        self._served: int | None = None
-        self._asked_served = False
-        self.temperature = options.temperature
-        self.num_ctx = options.num_ctx
+        self.server = server
+        self.name = name
+        """With Ollama with its tag, "llama3.1:8b"."""
+        self.digest = digest
+        self.options = options
         self.num_predict = options.num_predict
         self.silence = Silence(first=options.first_token_seconds, between=server.timeout_seconds)
         """How long a reply may be silent."""
-        self.digest = digest
         self.sleep = sleep
         self.counter = TokenCounter()
+        self._known = details
+        self._served: int | None = None
+        self._asked_served = False
+        self._refuses_tools = False
         self._sent: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_PROMPTS)
         """Prompts that went out, each with the one that went out before it."""
         self._sending = Lock()
 
-    # What differs from one kind of server to the other
-
-    @abstractmethod
-    def load(self) -> None:
-        """Load the code, or the model, that a call needs. Raises ModelProblem."""
-
-    @abstractmethod
-    def chunks(
-        self, messages: Sequence[Message], max_tokens: int, schema: Mapping[str, Any] | None
-    ) -> Generator[Chunk, None, None]:
-        """The reply to one request, as it comes. Raises one of `reply_errors`."""
-
-    @abstractmethod
-    def tool_chunks(
-        self, messages: Sequence[Any], tools: Sequence[Mapping[str, Any]], max_tokens: int
-    ) -> Generator[AIMessageChunk, None, None]:
-        """The reply of a model that may call `tools`, whose calls are whole. Raises ModelProblem."""
+    @cached_property
+    def details(self) -> ModelDetails:
+        """What the server says about the model."""
+        try:
+            return self._known or self.server.show(self.name)
+        except ModelProblem:
+            return ModelDetails()
 
     @property
-    @abstractmethod
     def calls_tools(self) -> bool:
-        """Whether the model can call tools, as far as the server tells."""
+        """Whether the model can call tools, as far as the server says, and has not refused them before."""
+        return "tools" in self.details.capabilities and not self._refuses_tools
 
     @property
-    @abstractmethod
     def parameters(self) -> int | None:
-        """How many parameters the model has, None where the server does not tell. Raises ModelProblem."""
-
-    @abstractmethod
-    def reply_errors(self) -> tuple[type[Exception], ...]:
-        """What a request may end in."""
-
-    @abstractmethod
-    def problem(self, error: Exception) -> ModelProblem:
-        """One of `reply_errors` as a RagScience error: one line and a fix."""
-
-    @abstractmethod
-    def retry_pause(self, error: Exception) -> float | None:
-        """Seconds to wait for another attempt; None where none may succeed."""
-
-    @abstractmethod
-    def served_context(self) -> int | None:
-        """The window that the server gives the loaded model, in tokens; None if unknown."""
-
-    # What is the same
-
-    @property
-    def name(self) -> str:
-        """The model's name: with Ollama with its tag, "llama3.1:8b"."""
-        return self._name
-
-    @property
-    def url(self) -> str:
-        """The server's address."""
-        return self._server.url
-
-    @property
-    def where(self) -> str:
-        """The server's address as a message may show it."""
-        return self._server.shown
+        """How many parameters the model has; None where the server does not say."""
+        return self.details.parameters
 
     @property
     def window(self) -> int:
         """Context window in tokens: the setting's, or less if the server gives less."""
-        return min(self.num_ctx, self._served or self.num_ctx)
+        return min(self.options.num_ctx, self._served or self.options.num_ctx)
+
+    @cached_property
+    def chat_model(self) -> BaseChatModel:
+        """LangChain's model for this one."""
+        client = self.server.client_options(None, None, LONGEST_BYTES)
+        if not isinstance(self.server, Ollama):
+            return _openai_chat(self.server, self.name, self.options.temperature, client)
+        from langchain_ollama import ChatOllama
+
+        return ChatOllama(
+            model=self.name,
+            base_url=self.server.url,
+            temperature=self.options.temperature,
+            num_ctx=self.options.num_ctx,
+            num_predict=self.num_predict,
+            # Without it LangChain drops what the server sends apart; other models refuse it.
+            reasoning=True if self._known is not None and "thinking" in self._known.capabilities else None,
+            client_kwargs=client,
+        )
 
     def reply(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
         """A reply of at most `max_tokens`; the code is loaded here, the request is sent when it is iterated over.
 
         With a JSON `schema` the server constrains the output to it, as far as the model and the cap allow.
         """
-        reply = Reply(self, messages, max_tokens, schema)
+        _ = self.chat_model
+        return Reply(self, messages, max_tokens, schema)
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""
+        yield from self.reply([("user", prompt)], max_tokens=self.num_predict)
+
+    def chunks(
+        self,
+        messages: Sequence[Any],
+        max_tokens: int,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Generator[AIMessageChunk, None, None]:
+        """The reply to one request, as it comes. Raises one of the server's `reply_errors`."""
+        from langsmith.run_helpers import tracing_context
+
+        how: dict[str, Any] = {}
+        if isinstance(self.server, Ollama):
+            options = self.options
+            how["options"] = {"temperature": options.temperature, "num_ctx": options.num_ctx, "num_predict": max_tokens}
+            how |= {} if schema is None else {"format": dict(schema)}
+        else:
+            how["extra_body"] = {"max_tokens": max_tokens}
+            if schema is not None:
+                form = {"name": "reply", "strict": True, "schema": dict(schema)}
+                how["extra_body"]["response_format"] = {"type": "json_schema", "json_schema": form}
+        model: Any = self.chat_model.bind_tools([dict(tool) for tool in tools]) if tools else self.chat_model
+        with tracing_context(enabled=False), closing(model.stream(list(messages), **how)) as stream:
+            yield from stream
+
+    def tool_chunks(
+        self, messages: Sequence[Any], tools: Sequence[Mapping[str, Any]], max_tokens: int
+    ) -> Generator[AIMessageChunk, None, None]:
+        """The reply of a model that may call `tools`: its text, piece by piece, then its calls, put together.
+
+        Raises ModelProblem.
+        """
+        from langchain_core.messages import AIMessageChunk
+
+        whole: AIMessageChunk | None = None
         try:
-            self.load()
-        except ModelProblem as problem:
-            reply.failure = problem
-        return reply
+            for chunk in self.chunks(messages, max_tokens, tools=tools):
+                whole = chunk if whole is None else whole + chunk
+                yield AIMessageChunk(content=str(chunk.content))
+        except self.server.reply_errors() as error:
+            self._refuses_tools |= getattr(error, "status_code", 0) in (400, 422)
+            raise self.server.problem(error, self.name) from error
+        if whole is not None:
+            yield AIMessageChunk(content="", tool_calls=whole.tool_calls, usage_metadata=whole.usage_metadata)
 
     def note_sent(self, messages: Sequence[Message]) -> None:
         """Record that a request with these messages goes out now."""
         with self._sending:
             self._sent.append((_prompt(messages), self._sent[-1][0] if self._sent else ""))
 
-    def _sent_before(self, prompt: str) -> str:
-        """What went out directly before this prompt; empty if unknown."""
-        with self._sending:
-            return next((before for each, before in reversed(self._sent) if each == prompt), "")
-
-    def stream(self, prompt: str) -> Iterator[str]:
-        """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""
-        yield from self.reply([("user", prompt)], max_tokens=self.num_predict)
-
     def was_cut(self, messages: Sequence[Message], prompt_tokens: int | None, answer_tokens: int | None) -> bool:
         """Whether the server truncated the messages, or dropped their beginning while it answered.
 
-        Judged by the tokens that it counted, from which the counter learns.
-
-        The window actually served is requested once the model is loaded; if it is
-        smaller than the requested one, `window` shrinks for later calls.
+        Judged by the tokens that it counted, from which the counter learns. The window actually served is requested
+        once the model is loaded; if it is smaller than the requested one, `window` shrinks for later calls.
         """
         if not self._asked_served:
             self._asked_served = True
-            self._served = self.served_context()
+            self._served = self.server.served_context(self.name)
         prompt = _prompt(messages)
-        before = self._sent_before(prompt)
+        with self._sending:
+            before = next((before for each, before in reversed(self._sent) if each == prompt), "")
         if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window, before=before):
             # It may serve twice that: Ollama truncates to half.
             self._served = self._served or max(prompt_tokens or 0, SMALLEST_SERVED)
@@ -306,20 +312,47 @@ class ServedLLM(ABC):
         # At its end Ollama drops the older half of the window, which is the prompt, and continues.
         return (prompt_tokens or 0) + (answer_tokens or 0) > self.window
 
-    def _silence_problem(self, silent: SilentReply) -> ModelProblem:
+    def silence_problem(self, silent: SilentReply) -> ModelProblem:
+        """The problem of a reply that was silent for too long."""
         if not silent.has_begun:
             return ModelProblem(
                 f"The first token of {self.name} did not come within {silent.seconds:g} s.",
-                "Raise RAG_LLM_FIRST_TOKEN_S, or choose a smaller model.",
+                "Choose a smaller model, or ask for fewer passages with -k.",
             )
         return ModelProblem(
             f"{self.name} sent nothing for {silent.seconds:g} s.",
-            f"Raise {self.timeout_setting}, or choose a smaller model.",
+            "Raise RAG_LLM_TIMEOUT_SECONDS, or choose a smaller model.",
         )
 
 
-def _never() -> bool:
-    return False
+def _openai_chat(server: ModelServer, name: str, temperature: float, client: dict[str, Any]) -> BaseChatModel:
+    check_installed()
+    import httpx
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    class Chat(ChatOpenAI):
+        """With the reasoning of servers that send it apart, which LangChain leaves out."""
+
+        def _convert_chunk_to_generation_chunk(self, chunk: dict[str, Any], *rest: Any) -> Any:
+            made = super()._convert_chunk_to_generation_chunk(chunk, *rest)
+            if made is not None and chunk.get("choices"):
+                delta = chunk["choices"][0]["delta"]
+                thoughts = (delta[field] for field in _REASONING if isinstance(delta.get(field), str))
+                made.message.additional_kwargs["reasoning_content"] = next(thoughts, "")
+            return made
+
+    return Chat(
+        model=name,
+        base_url=server.url,
+        api_key=server.key if server.key.get_secret_value() else SecretStr(NO_KEY),
+        temperature=temperature,
+        max_retries=0,
+        timeout=client["timeout"],  # else OpenAI's client would set none
+        stream_usage=True,
+        use_responses_api=False,
+        http_client=httpx.Client(**client),
+    )
 
 
 def _prompt(messages: Sequence[Message]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource
 from ragscience.search.foreign_questions import readable
 from ragscience.search.fusion import min_max
 from ragscience.search.named_papers import SearchedPaper, named_papers, own_candidates, preferred
-from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, rerank_within_budget
+from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, rerank
 from ragscience.search.search_signals import log_odds, signals
 
 if TYPE_CHECKING:
@@ -71,8 +70,6 @@ class _Words:
         return shared > 0 and shared >= _SAME * (len(self._shingles) + len(other._shingles) - shared)
 
 
-RERANK_BATCH = 4
-"""Passages per batch of a cross-encoder between two checks of the time budget, if the profile sets no number."""
 NO_DENSE = "The embedder failed, so the question was searched by its words alone"
 NO_LATE = "Late interaction is left out, because its model failed"
 
@@ -86,8 +83,6 @@ class SearchModels:
     """For late interaction; None: off."""
     reranker: Reranker | None = None
     """Scores question and passage together."""
-    rerank_budget_ms: float | None = None
-    """Time budget of the reranker; None: no limit."""
     sources: Mapping[str, ScoreSource] = field(default_factory=dict)
     """Further searches, by the name under which a profile weighs them."""
     on_rerank: Callable[[int], None] | None = None
@@ -235,16 +230,11 @@ def _reranked(
     if models.on_rerank is not None:
         models.on_rerank(len(passages))
     reranker = InBatches(models.reranker, profile.rerank_batch) if profile.rerank_batch else models.reranker
-    batch = profile.rerank_batch or RERANK_BATCH
     try:
-        read = rerank_within_budget(
-            question, passages, reranker, budget_ms=models.rerank_budget_ms, batch_size=batch, clock=time.monotonic
-        )
+        read = rerank(question, passages, reranker)
     except ModelProblem as problem:
         log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
         return before
-    if not read.complete:
-        log.warnings.append(f"The reranker read {read.read} of {len(passages)} passages within its time.")
     scores = {key: score for key, score in zip(before.order, read.scores, strict=True) if score is not None}
     return _Ranking([before.order[number] for number in read.order], before.late, scores)
 

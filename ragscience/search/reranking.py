@@ -1,16 +1,12 @@
-"""Reranking within a time budget.
+"""Reranking: the order of the passages by what a reranker, or late interaction, makes of them.
 
-A cross-encoder takes about a tenth of a second per passage, more than the rest of a search together. So
-passages are scored in first-stage order, a batch at a time, until all are scored or the time is up.
-
-A passage that the reranker read without a score (NaN: an LLM with an unusable reply, damaged weights) keeps its
-first-stage rank, and those with a score share the other ranks among them: scores of two scales are
-never compared.
+A passage without a score (NaN: an LLM with an unusable reply, damaged weights) keeps its first-stage rank, and those
+with a score share the other ranks among them: scores of two scales are never compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Reranker, Scale, TokenEmbedder
 
-__all__ = ["MAX_LIVE_PASSAGES", "InBatches", "Reranked", "late_scores", "maxsim_scores", "rerank_within_budget"]
+__all__ = ["MAX_LIVE_PASSAGES", "InBatches", "Reranked", "late_scores", "maxsim_scores", "rerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +29,14 @@ class Reranked:
     """The reranker's scores of the passages, in the order in which they were given."""
 
     scores: tuple[float | None, ...]
-    """Higher is better; None for a passage that was not read, or got no score."""
-    read: int
-    """How many were read: the first `read` of them."""
-    complete: bool
-    """False if the time was up before all were read."""
+    """Higher is better; None for a passage that got no score."""
 
     @property
     def order(self) -> list[int]:
-        """Indices of the passages, best first; see the module's docstring for those without a score.
-
-        Unread ones follow in first-stage order.
-        """
+        """Indices of the passages, best first; see the module's docstring for those without a score."""
         scored = [number for number, score in enumerate(self.scores) if score is not None]
-        scored.sort(key=lambda number: -(self.scores[number] or 0.0))
-        best = iter(scored)
-        read = [number if self.scores[number] is None else next(best) for number in range(self.read)]
-        return read + list(range(self.read, len(self.scores)))
+        best = iter(sorted(scored, key=lambda number: -(self.scores[number] or 0.0)))
+        return [number if score is None else next(best) for number, score in enumerate(self.scores)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,45 +65,10 @@ class InBatches:
         return scores
 
 
-def rerank_within_budget(
-    question: str,
-    passages: Sequence[str],
-    reranker: Reranker,
-    *,
-    budget_ms: float | None,
-    batch_size: int,
-    clock: Callable[[], float],
-) -> Reranked:
-    """Score the passages, in first-stage order, as far as the time allows.
-
-    `budget_ms` None scores all, in one call. The first batch of
-    `batch_size` is always scored, another one only if at the pace of the last one it would finish in time.
-    `clock` gives monotonic seconds, such as time.monotonic. Raises ModelProblem where the reranker does.
-    """
-    if budget_ms is None or not passages:
-        return _reranked(_scores(reranker, question, passages), len(passages), complete=True)
-    started = before = clock()
-    scores: list[float] = []
-    pace = 0.0  # seconds per character, in the last batch
-    while len(scores) < len(passages):
-        batch = passages[len(scores) : len(scores) + batch_size]
-        characters = sum(map(len, batch)) + len(batch) * len(question)
-        if scores and (before - started + pace * characters) * 1000 > budget_ms:
-            return _reranked(scores, len(passages), complete=False)
-        scores += _scores(reranker, question, batch)
-        now = clock()
-        pace, before = (now - before) / max(characters, 1), now
-    return _reranked(scores, len(passages), complete=True)
-
-
-def _scores(reranker: Reranker, question: str, passages: Sequence[str]) -> list[float]:
-    scores: list[float] = reranker.score(question, passages).tolist()
-    return scores
-
-
-def _reranked(scores: Sequence[float], passages: int, *, complete: bool) -> Reranked:
-    scored = [None if np.isnan(score) else score for score in scores]
-    return Reranked((*scored, *[None] * (passages - len(scores))), len(scores), complete)
+def rerank(question: str, passages: Sequence[str], reranker: Reranker) -> Reranked:
+    """The reranker's scores of the passages. Raises ModelProblem where the reranker does."""
+    scores = reranker.score(question, passages).tolist() if passages else []
+    return Reranked(tuple(None if np.isnan(score) else score for score in scores))
 
 
 MAXSIM_WEIGHT, FUSED_WEIGHT = 0.5, 0.5

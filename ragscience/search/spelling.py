@@ -104,7 +104,7 @@ def _unknown(words: Sequence[str], library: Store) -> set[str]:
     absent = {word for word, passages in zip(words, _passages(words, library), strict=True) if not passages}
     if not absent:
         return absent
-    from ragscience.models.common_words import common_words
+    from ragscience.models.minilm import common_words
 
     return {word for word in absent if word.lower() not in common_words()}
 

@@ -111,7 +111,7 @@ class WordPresence:
 
     def is_common_word(self, word: str) -> bool:
         """Whether it is an ordinary English word, in lower case."""
-        from ragscience.models.common_words import common_words
+        from ragscience.models.minilm import common_words
 
         return word.lower() in common_words()
 

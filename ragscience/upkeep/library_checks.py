@@ -127,6 +127,6 @@ def indexes(library: Store) -> Iterator[Finding]:
     if not missing:
         yield Finding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
     elif size:
-        remedy = "Raise RAG_TOKEN_CACHE_MB and run `python ingest.py rebuild --tokens`."
+        remedy = "`python ingest.py rebuild --tokens` makes them, as far as 2 GiB hold them."
         message = f"{missing} passages have no token vectors, so questions take longer."
         yield Finding("indexes", "warning", message, remedy)

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from ragscience.core.counts import counted
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.models.model_choice import Choice
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.openai_api import OpenAIServer
+from ragscience.models.model_servers import Ollama, OpenAIServer
 from ragscience.upkeep.findings import Finding
 
 __all__ = ["models", "network", "torch_model"]
@@ -43,7 +42,7 @@ def models(
 
 def torch_model(name: str) -> Finding:
     """Whether the files of the embedder of sentence-transformers are there. Raises ModelProblem."""
-    from ragscience.models.cross_encoder import find_on_this_machine
+    from ragscience.models.model_download import find_on_this_machine
 
     folder = find_on_this_machine(name)
     if folder is None:

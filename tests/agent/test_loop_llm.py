@@ -7,9 +7,8 @@ import pytest
 
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.records import Turn
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 from tests.ollama_server import OllamaServer
 
@@ -50,13 +49,13 @@ def server():
 
 @pytest.fixture
 def llm(server):
-    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=30.0, offline=False)
-    llm = OllamaLLM(
+    ollama = Ollama(server.url, timeout_seconds=30.0, offline=False)
+    llm = ServedLLM(
         ollama, LLAMA, options=ChatOptions(temperature=0.0, num_ctx=8192, num_predict=256), sleep=lambda _: None
     )
     yield llm
-    if llm._chat_model is not None:
-        llm._chat_model._client._client.close()
+    if "chat_model" in llm.__dict__:
+        llm.chat_model._client._client.close()
 
 
 def calls(server):

@@ -8,9 +8,8 @@ from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
 from ragscience.agent.tools import Toolbox
 from ragscience.core.errors import Cancelled
 from ragscience.library.store import Home, Library
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.agent.small_library import make, searcher
 from tests.ollama_server import OllamaServer
 
@@ -34,8 +33,8 @@ def server():
 
 @contextmanager
 def llm_of(server, *, model="llama3.1:8b", num_ctx=8192):
-    ollama = Ollama(server.url, connect_seconds=5, timeout_seconds=20, offline=False)
-    llm = OllamaLLM(
+    ollama = Ollama(server.url, timeout_seconds=20, offline=False)
+    llm = ServedLLM(
         ollama,
         model,
         options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=256),
@@ -44,8 +43,8 @@ def llm_of(server, *, model="llama3.1:8b", num_ctx=8192):
     try:
         yield llm
     finally:
-        if llm._chat_model is not None:
-            llm._chat_model._client._client.close()
+        if "chat_model" in llm.__dict__:
+            llm.chat_model._client._client.close()
 
 
 def ask(server, toolbox, *, most_calls=4, seconds=60.0, chats=0, cancelled=None, **more):

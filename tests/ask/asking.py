@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
 from ragscience.ask.answers import answer
 from ragscience.ask.prompts import Prompts
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 
 QUESTION = "How long did training of the big models take?"
 SAID = "Training took 3.5 days for the big models (attention.pdf, p.7)."
@@ -17,10 +16,10 @@ MODELS = {"embedder": "words", "reranker": None, "llm": LLAMA}
 
 @contextmanager
 def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=4096, num_predict=512):
-    """The real OllamaLLM, closed at the end; `waited` lists the seconds that it would have slept."""
+    """The real ServedLLM, closed at the end; `waited` lists the seconds that it would have slept."""
     waited = []
-    ollama = Ollama(url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=False)
-    llm = OllamaLLM(
+    ollama = Ollama(url, timeout_seconds=timeout_seconds, offline=False)
+    llm = ServedLLM(
         ollama,
         LLAMA,
         options=ChatOptions(0.0, num_ctx, num_predict, first_token_seconds),
@@ -30,8 +29,8 @@ def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=409
     try:
         yield llm
     finally:
-        if llm._chat_model is not None:
-            llm._chat_model._client._client.close()
+        if "chat_model" in llm.__dict__:
+            llm.chat_model._client._client.close()
 
 
 def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):

@@ -8,7 +8,6 @@ import pytest
 
 from ragscience.cli import clipboard
 from ragscience.cli.chat_commands import COMMANDS
-from ragscience.engine.chat_models import chat_models
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
@@ -179,6 +178,6 @@ def test_without_a_server_there_are_no_models(library):
     from ragscience.engine import Engine
 
     with Engine.open(library) as engine:
-        names, why = chat_models(engine)
+        names, why = engine.shared.models.chat_models(engine.settings)
     assert names == []
     assert "Ollama" in why

@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -210,9 +211,10 @@ def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
     assert "bees.pdf is in the library, but its file is gone" in filled.ingest("doctor").out
 
 
-def test_doctor_says_when_token_vectors_did_not_fit(commands):
+def test_a_library_without_token_vectors_answers_and_gets_them(commands):
     fill(commands.home / "papers")
-    commands.ingest(RAG_TOKEN_CACHE_MB="0")
+    with mock.patch("ragscience.engine.model_pool.ModelPool.ingest_tokens", lambda *_: None):
+        commands.ingest()
     assert "token vectors" not in commands.ingest("doctor").out
     assert not list((commands.home / "vectorstore").glob("tokens/*"))
     answer = json.loads(commands.query("ask", "At which temperature does the glaze mature?", "--json").out)

@@ -40,7 +40,7 @@ def ingest_and_kill(home, dice):
     process = subprocess.Popen(
         [sys.executable, str(ROOT / "ingest.py")],
         stderr=subprocess.PIPE,
-        env={**os.environ, "RAG_HOME": str(home), "RAG_EMBEDDING_BATCH": "2"},
+        env={**os.environ, "RAG_HOME": str(home)},
         text=True,
     )
     with process:

@@ -98,7 +98,9 @@ def test_late_interaction_reranks_beside_any_embedder(filled):
 def test_a_library_without_token_vectors_says_what_makes_them(commands, server, monkeypatch):
     monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
     fill(commands.home / "papers")
-    assert commands.ingest(RAG_TOKEN_CACHE_MB="0").code == 0
+    with monkeypatch.context() as without:
+        without.setattr("ragscience.engine.model_pool.ModelPool.ingest_tokens", lambda *_: None)
+        assert commands.ingest().code == 0
     found = json.loads(commands.query("search", "fog", "--json").out)
     assert {hit["scores"]["rerank"] for hit in found["hits"]} == {None}
     assert any("`python ingest.py rebuild --tokens`" in warning for warning in found["warnings"])
@@ -128,11 +130,11 @@ def _token_file(home):
     ],
 )
 def test_where_the_embedder_fails_the_words_are_searched_and_that_is_said(filled, server, broken, said):
-    env = {"RAG_OLLAMA_TIMEOUT_SECONDS": "5"}
+    env = {"RAG_LLM_TIMEOUT_SECONDS": "5"}
     if broken is None:
         env["RAG_OLLAMA_URL"] = "http://127.0.0.1:9"
     elif not broken:
-        env["RAG_OLLAMA_TIMEOUT_SECONDS"] = "0.2"
+        env["RAG_LLM_TIMEOUT_SECONDS"] = "0.2"
         server.fault("/api/embed", times=None, until=threading.Event())
     else:
         server.fault("/api/embed", times=None, **broken)

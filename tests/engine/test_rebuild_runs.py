@@ -170,10 +170,11 @@ def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monke
         assert library.passages_without_tokens() == ([], [])
 
 
-def test_new_vectors_keep_to_the_size_of_the_token_cache(home):
+def test_new_vectors_keep_to_the_size_of_the_token_cache(home, monkeypatch):
+    monkeypatch.setattr("ragscience.engine.rebuild_runs.MOST_TOKEN_BYTES", 2**20)
     sql(home, "DELETE FROM tokens")
     with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
-        settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url, token_cache_mb=1)
+        settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url)
         with Library.open_for_writing(home) as library:
             library.compact_tokens()
             (chunk,) = library.chunks([int(library.vectors()[0][0])])

@@ -7,9 +7,8 @@ import pytest
 from ragscience.core.records import Answer, Found, Step
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_run import Meter
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.ollama_server import OllamaServer, chat_model
 
 ANSWER = Answer("a1", "?", "…", "llm", False, (), Found("?", "default", ()), {}, tokens={"prompt": 90, "answer": 10})
@@ -22,8 +21,8 @@ def server():
 
 
 def llm_of(server):
-    return OllamaLLM(
-        Ollama(server.url, connect_seconds=5, timeout_seconds=20, offline=False),
+    return ServedLLM(
+        Ollama(server.url, timeout_seconds=20, offline=False),
         "llama3.1:8b",
         options=ChatOptions(temperature=0, num_ctx=2048, num_predict=100),
     )

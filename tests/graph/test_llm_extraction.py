@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, Mention, Triple
 from ragscience.graph.llm_extraction import LONGEST_PASSAGE, MOST_ENTITIES, MOST_RELATIONS, ask_for
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.graph.passages import passage
 from tests.ollama_server import OllamaServer, chat_model
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
@@ -29,8 +28,8 @@ def server():
 
 
 def llm_at(url, name=MODEL):
-    ollama = Ollama(url, connect_seconds=1.0, timeout_seconds=5.0, offline=False)
-    return OllamaLLM(
+    ollama = Ollama(url, timeout_seconds=5.0, offline=False)
+    return ServedLLM(
         ollama, name, options=ChatOptions(temperature=0.0, num_ctx=8192, num_predict=1000), sleep=lambda _: None
     )
 

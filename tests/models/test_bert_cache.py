@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_cache import prepare
-from ragscience.models.bert_session import BertSession
+from ragscience.models.bert_session import BertSession, prepare
 from tests.models.conftest import make_bert
 
 ROW = [101, 2054, 2003, 3086, 102]
@@ -24,7 +23,7 @@ def states(folder, cache, warnings):
 
 def prepared(folder, cache, warnings=None, expected=None):
     notify = pytest.fail if warnings is None else warnings.append
-    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_warning=notify)
+    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_warning=notify, anew=False)
 
 
 def test_it_is_made_once_and_leaves_nothing_behind(small_bert, tmp_path):
@@ -35,7 +34,7 @@ def test_it_is_made_once_and_leaves_nothing_behind(small_bert, tmp_path):
     assert second == first
     again = (second.folder / "weights.bin").stat()
     assert (again.st_ino, again.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
-    assert sorted(path.name for path in (cache / "onnx").iterdir()) == sorted(["sources", first.folder.name])
+    assert [path.name for path in (cache / "onnx").iterdir()] == [first.folder.name]
 
 
 def test_opening_from_the_cache_imports_neither_onnx_nor_torch(small_bert, tmp_path):
@@ -127,16 +126,6 @@ def test_weights_that_are_not_the_expected_ones_are_refused(small_bert, tmp_path
     assert "pip install" in caught.value.fix
 
 
-def test_a_record_that_is_damaged_is_written_again(small_bert, tmp_path):
-    cache = tmp_path / "cache"
-    known = prepared(small_bert, cache)
-    (record,) = (cache / "onnx" / "sources").iterdir()
-    for broken in ("{", "[]", "{}"):
-        record.write_text(broken)
-        assert prepared(small_bert, cache) == known
-    assert json.loads(record.read_text())["sha256"] == known.sha256
-
-
 def test_a_cache_that_cannot_be_written_costs_a_warning_and_nothing_else(small_bert, tmp_path):
     blocked = tmp_path / "a-file"
     blocked.write_text("in the way")
@@ -155,8 +144,9 @@ def test_a_cache_that_cannot_be_written_costs_a_warning_and_nothing_else(small_b
 def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, tmp_path):
     cache = tmp_path / "cache"
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_cache import prepare\nsys.stdin.readline()\n"
-        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_warning': print}\n"
+        "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_session import prepare\n"
+        "sys.stdin.readline()\n"
+        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_warning': print, 'anew': False}\n"
         "print(prepare(Path(sys.argv[1]), **how).folder)"
     )
     command = [sys.executable, "-c", code, str(small_bert), str(cache)]
@@ -168,4 +158,4 @@ def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, t
     outputs = [process.communicate() for process in running]
     assert [process.returncode for process in running] == [0] * 4, outputs
     assert len({out for out, _ in outputs}) == 1
-    assert len(list((cache / "onnx").iterdir())) == 2
+    assert len(list((cache / "onnx").iterdir())) == 1

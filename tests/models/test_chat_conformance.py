@@ -1,4 +1,4 @@
-"""One suite for the clients of Ollama, of servers with OpenAI's API and of GGUF files, over a server that misbehaves.
+"""One suite for the chat models of Ollama and of servers with OpenAI's API, over a server that misbehaves.
 
 Each case ends by itself within the small limits of these clients, with one clear message: a failure of the reply, or a
 warning about it; or with a good answer where nothing is wrong.
@@ -8,18 +8,14 @@ import json
 import re
 import socket
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from ragscience.ask.generation import Generation
-from ragscience.models.gguf_server import GgufLLM, GgufServer
-from ragscience.models.ollama_api import ModelDetails, Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.openai_api import OpenAIServer as OpenAIClient
-from ragscience.models.openai_llm import OpenAILLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import ModelDetails, Ollama
+from ragscience.models.model_servers import OpenAIServer as OpenAIClient
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.structured_output import ask_structured
 from tests.openai_server import DONE, OpenAIServer, Raw, chunk, event, usage
 
@@ -40,9 +36,9 @@ class InOllama:
     path, kind = "/api/chat", "application/x-ndjson"
 
     def llm(self, url, waited, details=None, between=LONG_ENOUGH, **options):
-        server = Ollama(url.removesuffix("/v1"), connect_seconds=5, timeout_seconds=between, offline=False)
+        server = Ollama(url.removesuffix("/v1"), timeout_seconds=between, offline=False)
         options = ChatOptions(0.0, 4096, 64, **options)
-        return OllamaLLM(server, MODEL, options=options, details=details, sleep=waited.append)
+        return ServedLLM(server, MODEL, options=options, details=details, sleep=waited.append)
 
     def line(self, value):
         return json.dumps(value).encode() + b"\n"
@@ -73,11 +69,10 @@ class InOpenAI:
             url,
             setting="RAG_LLM_URL",
             key=SecretStr(KEY),
-            connect_seconds=5,
             timeout_seconds=between,
             offline=False,
         )
-        return OpenAILLM(server, MODEL, options=ChatOptions(0.0, 4096, 64, **options), sleep=waited.append)
+        return ServedLLM(server, MODEL, options=ChatOptions(0.0, 4096, 64, **options), sleep=waited.append)
 
     def line(self, value):
         return event(value)
@@ -97,29 +92,7 @@ class InOpenAI:
         return event(chunk(tool_calls=[call]))
 
 
-class WithoutProcess(GgufServer):
-    """The process of a GGUF file (tests/models/test_gguf_server.py), with the scripted server in its place."""
-
-    def __init__(self, url, between):
-        super().__init__(Path(f"{MODEL}.gguf"), context=4096, memory_mb=0, start_seconds=5, timeout_seconds=between)
-        self.url = url
-
-    def start(self):
-        pass
-
-
-class InGguf(InOpenAI):
-    """The same words, from the process that runs a GGUF file."""
-
-    name = "embedded"
-
-    def llm(self, url, waited, between=LONG_ENOUGH, **options):
-        llm = GgufLLM(WithoutProcess(url, between), options=ChatOptions(0.0, 4096, 64, **options))
-        llm.sleep = waited.append
-        return llm
-
-
-@pytest.fixture(params=[InOllama(), InOpenAI(), InGguf()], ids=lambda one: one.name)
+@pytest.fixture(params=[InOllama(), InOpenAI()], ids=lambda one: one.name)
 def says(request):
     return request.param
 
@@ -168,10 +141,9 @@ def ask(server, says):
 
 
 def close(llm):
-    if llm._chat_model is not None:
-        (
-            llm._chat_model._client._client if hasattr(llm._chat_model, "_client") else llm._chat_model.http_client
-        ).close()
+    if "chat_model" in llm.__dict__:
+        model = llm.chat_model
+        (model._client._client if hasattr(model, "_client") else model.http_client).close()
 
 
 def good(says, text="Fine.", **end):
@@ -230,14 +202,14 @@ def test_a_key_that_is_not_accepted_is_not_repeated(says, ask, status):
 def test_a_busy_server_is_asked_again_after_the_pause_it_wants(says, ask):
     busy = Raw(b'{"error": "busy"}', 429, {"retry-after": "7"}, kind="application/json")
     ended = ask(busy, good(says))
-    if says.api == "openai":
-        assert (ended.text, ended.messages, ended.waited) == ("Fine.", [], [7.0])
-    else:  # Ollama has no such answer
-        assert (len(ended.messages), ended.requests) == (1, 1)
+    # Ollama's client does not hand on the header.
+    assert (ended.text, ended.messages, ended.waited) == ("Fine.", [], [7.0 if says.api == "openai" else 1.0])
 
 
 @pytest.mark.parametrize("pause", ["3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", "1e9", "٣"])
 def test_a_busy_server_that_wants_too_long_a_pause_is_left(says, ask, pause):
+    if says.api == "ollama":
+        pytest.skip("its client does not hand on the header")
     headers = {"retry-after": pause.encode().decode("latin-1")}
     ended = ask(Raw(b'{"error": "busy"}', 429, headers, kind="application/json"))
     (message,) = ended.messages
@@ -259,8 +231,8 @@ def test_nobody_listens(says):
         generation = Generation(llm, None, 60.0)
         generation.run(PROMPT, 64)
     close(llm)
-    assert ("broke the connection" if says.name == "embedded" else "answer") in str(generation.failure)
-    assert (f"{MODEL}.gguf" if says.name == "embedded" else "127.0.0.1") in str(generation.failure)
+    assert "answer" in str(generation.failure)
+    assert "127.0.0.1" in str(generation.failure)
 
 
 def test_a_server_that_restarts_between_two_questions(says):
@@ -369,8 +341,8 @@ def test_endless_thoughts_are_cut_at_the_cap(says, ask):
 
 def test_a_huge_line(says, ask):
     ended = ask(Raw(says.piece("x" * 2_000_000) + says.end(), kind=says.kind))
-    (message,) = ended.messages
-    assert "longer than 1,048,576 bytes" in message
+    assert len(ended.messages) == 1
+    assert len(ended.text) < 64 * 50
 
 
 def test_a_line_without_end(says, ask):
@@ -559,7 +531,7 @@ def test_lm_studio_tells_its_window_once_the_model_is_loaded():
         server.raw(lm_studio(other, waiting), path="/api/v0/models")
         server.raw(lm_studio(other, waiting | {"loaded_context_length": 2048}), path="/api/v0/models")
         llm = InOpenAI().llm(server.url, [])
-        assert (llm.served_context(), llm.served_context()) == (None, 2048)
+        assert [llm.server.served_context(MODEL) for _ in range(2)] == [None, 2048]
 
 
 @pytest.mark.parametrize(
@@ -568,26 +540,21 @@ def test_lm_studio_tells_its_window_once_the_model_is_loaded():
 def test_another_servers_reply_tells_no_window(answer):
     with OpenAIServer(models=(MODEL,), context=None) as server:
         server.raw(answer, path="/api/v0/models")
-        assert InOpenAI().llm(server.url, []).served_context() is None
+        assert InOpenAI().llm(server.url, []).server.served_context(MODEL) is None
 
 
 # -- the size
 
-OLLAMA_SIZE = '{"details": {"parameter_size": "%s"}}'
+OLLAMA_SIZE = '{"model_info": {"general.parameter_count": %s}}'
 LLAMA_CPP_SIZE = '{"data": [{"id": "qwen", "meta": {"n_params": %s}}]}'
 
 
 @pytest.mark.parametrize(
     ("ollama", "llama_cpp", "parameters"),
     [
-        (OLLAMA_SIZE % "494.03M", LLAMA_CPP_SIZE % "494030000", 494_030_000),
-        (
-            '{"model_info": {"general.parameter_count": 8030261312}, "details": {"parameter_size": "8.0B"}}',
-            LLAMA_CPP_SIZE % "8030261312",
-            8_030_261_312,
-        ),
-        (OLLAMA_SIZE % "large", LLAMA_CPP_SIZE % '"large"', None),
-        (OLLAMA_SIZE % "1e999B", LLAMA_CPP_SIZE % "-1", None),
+        (OLLAMA_SIZE % "8030261312", LLAMA_CPP_SIZE % "8030261312", 8_030_261_312),
+        (OLLAMA_SIZE % '"large"', LLAMA_CPP_SIZE % '"large"', None),
+        (OLLAMA_SIZE % "-1", LLAMA_CPP_SIZE % "-1", None),
         ("{}", '{"data": [{"id": "qwen", "meta": null}]}', None),
         ("[", '{"data": [{"id": "qwen"}]}', None),
     ],
@@ -604,7 +571,7 @@ def test_how_many_parameters_the_model_has(says, server, ollama, llama_cpp, para
 
 
 def details(*capabilities):
-    return ModelDetails(None, None, capabilities, None)
+    return ModelDetails(capabilities=capabilities)
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
@@ -622,7 +589,7 @@ def test_ollama_is_asked_to_think_only_where_the_model_can(server):
     for capability, asked in (("thinking", True), ("tools", None)):
         server.raw(good(InOllama()), path="/api/chat")
         llm = InOllama().llm(server.url, [], details(capability))
-        assert "".join(llm.stream("What is attention?")) == "Fine."
+        assert "".join(llm.reply(PROMPT, max_tokens=64)) == "Fine."
         assert server.of("/api/chat")[-1].get("think") is asked
         close(llm)
     assert server.of("/api/show") == []

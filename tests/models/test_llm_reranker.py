@@ -11,12 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.llm_reranker import INSTRUCTIONS, LLMReranker
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.score_cache import ScoreCache
-from ragscience.models.served_llm import ChatOptions
-from ragscience.search.reranking import rerank_within_budget
+from ragscience.models.llm_reranker import INSTRUCTIONS, LLMReranker, ScoreCache
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
+from ragscience.search.reranking import rerank
 from tests.ollama_server import OllamaServer
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 
@@ -60,8 +58,8 @@ def make(server, warnings):
     made = []
 
     def make(*, num_ctx=8192, depth=10, seconds=30.0, cache=None, digest="d1", timeout_seconds=5.0):
-        ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=timeout_seconds, offline=True)
-        llm = OllamaLLM(
+        ollama = Ollama(server.url, timeout_seconds=timeout_seconds, offline=True)
+        llm = ServedLLM(
             ollama,
             MODEL,
             options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=100),
@@ -73,12 +71,12 @@ def make(server, warnings):
 
     yield make
     for llm in made:
-        if llm._chat_model is not None:
-            llm._chat_model._client._client.close()
+        if "chat_model" in llm.__dict__:
+            llm.chat_model._client._client.close()
 
 
 def order_of(reranker, passages):
-    return rerank_within_budget(QUESTION, passages, reranker, budget_ms=None, batch_size=4, clock=lambda: 0.0).order
+    return rerank(QUESTION, passages, reranker).order
 
 
 def chats(server):
@@ -255,7 +253,7 @@ def test_passages_are_data_that_cannot_leave_their_fence(server, make):
 
 
 def test_a_server_that_fails_raises_and_keeps_what_came_before(server, make, tmp_path):
-    cache = ScoreCache(tmp_path / "scores.sqlite", most=100, on_warning=pytest.fail)
+    cache = ScoreCache(tmp_path / "scores.sqlite")
     passages = [f"{text} " + "filler words of a paper " * 20 for text in TEN]
     server.fault("/api/chat", status=500, error="out of memory", after=1, times=None)
     with pytest.raises(ModelProblem, match="out of memory"):
@@ -292,8 +290,8 @@ def test_a_model_whose_time_is_over_is_not_asked(server, make, warnings):
 
 
 @pytest.fixture
-def cache(tmp_path, warnings):
-    return ScoreCache(tmp_path / "scores.sqlite", most=100, on_warning=warnings.append)
+def cache(tmp_path):
+    return ScoreCache(tmp_path / "scores.sqlite")
 
 
 def test_the_same_question_costs_no_second_call(server, make, cache):

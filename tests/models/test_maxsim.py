@@ -20,7 +20,7 @@ from ragscience.models.maxsim import (
     projected_tokens,
     question_tokens,
 )
-from ragscience.models.minilm import TokenVectors
+from ragscience.models.model_protocols import TokenVectors
 from ragscience.models.token_codes import CODE_BYTES, DIMENSION, cosines, encode
 
 PIECES = ("the", "transform", "##er", ",", "of", "28", ".", "4", "is", "##sue")

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
+from ragscience.models.bert_graph import load_tokenizer
 from ragscience.models.minilm import IDENTITY, WINDOW_TOKENS, MiniLM, find_minilm, pool_windows
-from ragscience.models.wordpieces import load_tokenizer, split_windows
+from ragscience.models.windows import split_windows
 
 TEXTS = [
     "What is attention?",

@@ -8,9 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.cross_encoder import find_on_this_machine
-from ragscience.models.model_download import pull_cross_encoder, pull_ollama
-from ragscience.models.ollama_api import Ollama
+from ragscience.models.model_download import find_on_this_machine, pull_cross_encoder, pull_ollama
+from ragscience.models.model_servers import Ollama
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer
 
@@ -130,13 +129,13 @@ def server():
 
 
 def client(url, offline=False):
-    return Ollama(url, connect_seconds=5, timeout_seconds=20, offline=offline)
+    return Ollama(url, timeout_seconds=20, offline=offline)
 
 
 def test_ollama_fetches_a_model_with_progress(server):
     steps = []
     pull_ollama(client(server.url), "nomic-embed-text", steps.append)
-    assert server.of("/api/pull") == [{"model": "nomic-embed-text", "stream": True}]
+    assert server.of("/api/pull") == [{"model": "nomic-embed-text", "stream": True, "insecure": False}]
     assert [step.done_bytes for step in steps if step.total_bytes == 1000] == [0, 500, 1000]
     assert client(server.url).status.find("nomic-embed-text")
 

@@ -1,16 +1,13 @@
 """Tokens of a model whose tokenizer is not here: estimated, learned, and a cut prompt told from a whole one."""
 
 import re
-import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import ModelProblem
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -32,10 +29,10 @@ def make():
     made = []
 
     def make(url, *, num_ctx=4096, num_predict=64, timeout_seconds=20.0):
-        ollama = Ollama(url, connect_seconds=5, timeout_seconds=timeout_seconds, offline=False)
+        ollama = Ollama(url, timeout_seconds=timeout_seconds, offline=False)
         waited = []
         made.append(
-            OllamaLLM(
+            ServedLLM(
                 ollama,
                 LLAMA,
                 options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=num_predict),
@@ -47,8 +44,8 @@ def make():
 
     yield make
     for llm in made:
-        if llm._chat_model is not None:
-            llm._chat_model._client._client.close()
+        if "chat_model" in llm.__dict__:
+            llm.chat_model._client._client.close()
 
 
 # -- counting
@@ -169,72 +166,6 @@ def test_roles_cap_and_counts_go_through(server, make):
     (body,) = server.of("/api/chat")
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert body["options"] == {"temperature": 0.0, "num_ctx": 4096, "num_predict": 64}
-
-
-@pytest.mark.parametrize(
-    "pieces", [["word "] * 4000, ["forty words come in each of these pieces " * 5] * 400, [""] * 4000]
-)
-def test_a_server_that_ignores_the_cap_is_left(server, make, pieces):
-    server.script(pieces=pieces)
-    said, reply, _ = read(make(server.url), max_tokens=64)
-    assert reply.done_reason == "length"
-    assert len(said.split()) < 64 * 6
-
-
-def test_a_reply_that_ends_at_the_cap_says_so(server, make):
-    server.script("A long story", done_reason="length")
-    assert read(make(server.url))[1].done_reason == "length"
-
-
-@pytest.mark.parametrize(
-    ("fault", "asked"),
-    [
-        ({"status": 503, "error": "busy"}, 2),
-        ({"cut_after": 0}, 2),
-        ({"status": 500, "error": "runner process has terminated"}, 2),
-        ({"status": 500, "error": "out of memory"}, 1),
-        ({"status": 404, "error": "no such model"}, 1),
-        ({"status": 400, "error": "prompt exceeds the context length"}, 1),
-    ],
-)
-def test_one_more_try_where_it_may_help(server, make, fault, asked):
-    server.script("Here again.")
-    server.fault("/api/chat", **fault, times=1)
-    llm = make(server.url)
-    if asked == 2:
-        assert read(llm)[0] == "Here again."
-    else:
-        with pytest.raises(ModelProblem):
-            read(llm)
-    assert len(server.of("/api/chat")) == asked
-    assert len(llm.waited) == asked - 1
-
-
-def test_no_third_try_and_none_once_it_speaks(server, make):
-    server.fault("/api/chat", status=503, error="busy", times=None)
-    with pytest.raises(ModelProblem, match="busy"):
-        read(make(server.url))
-    assert len(server.of("/api/chat")) == 2
-    server.clear_faults()
-    server.script("one two three four")
-    server.fault("/api/chat", cut_after=2)
-    with pytest.raises(ModelProblem, match="broke"):
-        read(make(server.url))
-    assert len(server.of("/api/chat")) == 3
-
-
-def test_a_silence_is_not_tried_again(server, make):
-    server.fault("/api/chat", until=threading.Event(), cut_after=1, times=None)
-    with pytest.raises(ModelProblem, match=r"nothing for 0\.2 s"):
-        read(make(server.url, timeout_seconds=0.2))
-    assert len(server.of("/api/chat")) == 1
-
-
-def test_a_prompt_that_the_server_refuses_for_its_length_is_one_clear_line(server, make):
-    server.fault("/api/chat", status=400, error="the input length exceeds the context length")
-    with pytest.raises(ModelProblem, match="too long for llama") as caught:
-        read(make(server.url))
-    assert "RAG_NUM_CTX" in caught.value.fix
 
 
 # -- the window

@@ -5,7 +5,7 @@ import pytest
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.query_embedder import QueryEmbedder
+from ragscience.models.served_embedder import QueryEmbedder
 
 IDENTITY = EmbedderIdentity("ollama", "nomic-embed-text:latest", "ab12", 2)
 
@@ -43,7 +43,7 @@ def server():
 
 @pytest.fixture
 def embedder(server):
-    return QueryEmbedder(IDENTITY, server.open, pause_seconds=60.0, clock=lambda: server.now)
+    return QueryEmbedder(IDENTITY, server.open, clock=lambda: server.now)
 
 
 def test_it_is_opened_with_the_first_text_and_once(embedder, server):

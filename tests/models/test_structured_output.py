@@ -1,4 +1,5 @@
 import json
+from functools import cached_property
 from types import SimpleNamespace
 
 import pytest
@@ -8,9 +9,8 @@ from hypothesis import strategies as st
 from ragscience.ask.generation import Generation
 from ragscience.core.errors import ModelProblem
 from ragscience.models.llm_reranker import LLMReranker
-from ragscience.models.ollama_api import Ollama
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.structured_output import ask_structured, json_values
 from tests.ollama_server import OllamaServer
 
@@ -31,8 +31,8 @@ def server():
 
 
 def asked(server, *, seconds=30.0, max_tokens=200):
-    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
-    llm = OllamaLLM(
+    ollama = Ollama(server.url, timeout_seconds=5.0, offline=True)
+    llm = ServedLLM(
         ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100), sleep=lambda _: None
     )
     return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=max_tokens, seconds=seconds)
@@ -47,23 +47,22 @@ def test_schema_goes_out_as_the_format_and_the_value_comes_back(server):
     assert server.of("/api/chat")[0]["options"]["num_predict"] == 200
 
 
-class SlowToLoad(OllamaLLM):
+class SlowToLoad(ServedLLM):
     """A model whose libraries take 100 seconds to import, by a clock that nothing else winds."""
 
     now = 0.0
 
-    @property
+    @cached_property
     def chat_model(self):
-        if self._chat_model is None:
-            self.now += 100
-        return super().chat_model
+        self.now += 100
+        return ServedLLM.chat_model.func(self)
 
 
 @pytest.fixture
 def slow_to_load(server, monkeypatch):
-    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
+    ollama = Ollama(server.url, timeout_seconds=5.0, offline=True)
     llm = SlowToLoad(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
-    for module in ("models.structured_output", "answering.generation"):
+    for module in ("models.structured_output", "ask.generation"):
         monkeypatch.setattr(f"ragscience.{module}.time", SimpleNamespace(monotonic=lambda: llm.now))
     return llm
 
@@ -91,8 +90,8 @@ def test_a_reranking_models_time_begins_with_its_call(server, slow_to_load):
 
 
 def test_plain_reply_sends_no_format(server):
-    ollama = Ollama(server.url, connect_seconds=5.0, timeout_seconds=5.0, offline=True)
-    llm = OllamaLLM(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
+    ollama = Ollama(server.url, timeout_seconds=5.0, offline=True)
+    llm = ServedLLM(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
     assert "".join(llm.reply(MESSAGES, max_tokens=10))
     assert not server.of("/api/chat")[0].get("format")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ragscience.models.common_words import common_words
+from ragscience.models.minilm import common_words
 from tests.pdf_factory import make_pdf
 
 NAMES = ("amber", "basalt", "cobalt", "dune", "ember", "fjord", "glacier", "harbour")

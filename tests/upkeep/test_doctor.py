@@ -18,7 +18,7 @@ from ragscience.core.errors import LibraryDamaged, ModelProblem, RagScienceError
 from ragscience.library.row_checksums import seal
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
-from ragscience.models.ollama_api import Ollama
+from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions
 from ragscience.upkeep.doctor import Given, examine
 from ragscience.upkeep.findings import Finding, few, guarded, worst
@@ -382,7 +382,7 @@ def test_what_keeps_it_from_looking_is_a_finding():
 
 
 def ollama_at(url, *, offline=False):
-    return Ollama(url, connect_seconds=1, timeout_seconds=5, offline=offline)
+    return Ollama(url, timeout_seconds=5, offline=offline)
 
 
 def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
@@ -393,12 +393,15 @@ def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
         "embedder": lambda: choose_embedder(
             embedder,
             "nomic-embed-text",
-            sources=ModelSources(ollama=ollama, batch_size=8, cache_folder=cache_folder, on_warning=pytest.fail),
+            sources=ModelSources(ollama, cache_folder, pytest.fail),
             required=None,
         ),
         "reranker": no_reranker,
         "answer": lambda: choose_llm(
-            answerer, "llama3.1:8b", ollama=ollama, options=ChatOptions(temperature=0, num_ctx=4096, num_predict=100)
+            answerer,
+            "llama3.1:8b",
+            options=ChatOptions(temperature=0, num_ctx=4096, num_predict=100),
+            sources=ModelSources(ollama, cache_folder, pytest.fail),
         ),
     }
 

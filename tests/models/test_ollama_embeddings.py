@@ -1,4 +1,4 @@
-"""Embeddings and answers through the real clients, against a real server."""
+"""Ollama's state and embeddings, through the real clients, against a real server."""
 
 import socket
 import subprocess
@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.ollama_api import Ollama, is_loopback, status
-from ragscience.models.ollama_embedder import OllamaEmbedder
-from ragscience.models.ollama_llm import OllamaLLM
-from ragscience.models.served_llm import ChatOptions
-from ragscience.models.text_windows import byte_windows
+from ragscience.models import served_embedder
+from ragscience.models.model_http import is_loopback
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_embedder import ServedEmbedder
+from ragscience.models.windows import byte_windows
 from tests.ollama_server import OllamaServer, chat_model, embedding_model, hashed_embedding
 
 NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"
@@ -33,15 +33,16 @@ def server():
 
 
 def client(url, *, timeout_seconds=20.0, offline=False):
-    return Ollama(url, connect_seconds=5, timeout_seconds=timeout_seconds, offline=offline)
+    return Ollama(url, timeout_seconds=timeout_seconds, offline=offline)
 
 
-def embedder(server, name=NOMIC, batch_size=3, **how):
-    return OllamaEmbedder(client(server.url, **how), name, "ab12", batch_size=batch_size)
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    monkeypatch.setattr(served_embedder, "BATCH", 3)
 
 
-def llm(url, **how):
-    return OllamaLLM(client(url, **how), LLAMA, options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=99))
+def embedder(server, name=NOMIC, **how):
+    return ServedEmbedder(client(server.url, **how), name, digest="ab12", sleep=lambda _: None)
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def closed_url():
 
 
 def test_status_tells_the_version_and_the_models_with_their_digests(server):
-    found = status(server.url, 5)
+    found = client(server.url).status
     assert (found.running, found.version, found.why) == (True, "0.13.5", "")
     assert found.models[NOMIC] == "ab12"
     assert (found.find("nomic-embed-text"), found.find(LLAMA), found.find("llama3.1")) == (NOMIC, LLAMA, None)
@@ -68,7 +69,7 @@ def test_the_status_is_asked_once(server):
 
 
 def test_a_refused_connection_is_not_running(closed_url):
-    found = status(closed_url, 5)
+    found = client(closed_url).status
     assert not found.running
     assert closed_url in found.why
 
@@ -79,14 +80,15 @@ def test_a_refused_connection_is_not_running(closed_url):
 )
 def test_what_is_not_ollama_is_not_running(server, fault):
     server.fault("/api/tags", **fault)
-    found = status(server.url, 5)
+    found = client(server.url).status
     assert not found.running
     assert found.why
 
 
-def test_an_unanswered_call_ends_with_the_timeout(server):
+def test_an_unanswered_call_ends_with_the_timeout(server, monkeypatch):
+    monkeypatch.setattr(Ollama, "connect_seconds", 0.05)
     server.fault("/api/version", until=threading.Event())
-    assert not status(server.url, 0.05).running
+    assert not client(server.url).status.running
 
 
 def test_show_tells_the_context_and_the_dimension(server):
@@ -99,7 +101,7 @@ def test_show_tells_the_context_and_the_dimension(server):
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [({"malformed": True}, "no usable answer"), ({"status": 500}, "HTTP 500"), ({"cut_after": 0}, "does not answer")],
+    [({"malformed": True}, "could not be read"), ({"status": 500}, "HTTP 500"), ({"cut_after": 0}, "broke")],
 )
 def test_show_tells_what_went_wrong(server, fault, said):
     server.fault("/api/show", **fault)
@@ -112,9 +114,8 @@ def test_requests_to_this_machine_pass_by_the_proxy(server, monkeypatch, closed_
         monkeypatch.setenv(name, closed_url)
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    assert status(server.url, 5).running
+    assert client(server.url).status.running
     assert embedder(server).embed_query("x").shape == (16,)
-    assert "".join(llm(server.url).stream("hi"))
 
 
 def test_offline_refuses_another_machine_without_asking_it():
@@ -133,11 +134,6 @@ def test_require_says_what_is_missing(server, closed_url):
     with pytest.raises(ModelProblem, match="does not answer") as caught:
         client(closed_url).require(LLAMA)
     assert "ollama serve" in caught.value.fix
-
-
-def test_an_address_that_is_none_is_told():
-    with pytest.raises(ModelProblem, match="not an address"):
-        client("ftp://127.0.0.1").show(NOMIC)
 
 
 @pytest.mark.parametrize(
@@ -204,9 +200,9 @@ def test_no_texts_ask_nothing_and_an_empty_one_is_sent_as_a_blank(server):
 @pytest.mark.parametrize("fault", [{"cut_after": 0}, {"status": 500, "error": "runner process has terminated"}])
 def test_a_batch_that_fails_is_sent_again_and_only_that_one(server, fault):
     server.fault("/api/embed", after=1, times=2, **fault)
-    rows = embedder(server, batch_size=2).embed_documents(["a", "b", "c", "d", "e", "f"])
+    rows = embedder(server).embed_documents(list("abcdefghi"))
     sent = [body["input"][0][-1] for body in server.of("/api/embed")]
-    assert sent == ["a", "c", "c", "c", "e"]
+    assert sent == ["a", "d", "d", "d", "g"]
     np.testing.assert_allclose(rows[3], hashed_embedding("search_document: d", 16), atol=1e-5)
 
 
@@ -215,12 +211,12 @@ def test_a_batch_that_fails_is_sent_again_and_only_that_one(server, fault):
     [
         ({"status": 404, "error": "model not found"}, "no model nomic", "ollama pull nomic"),
         ({"status": 500, "error": "model requires more system memory (5 GiB)"}, "fit in memory", "smaller"),
-        ({"status": 500, "error": "what\never\n"}, "what ever", "ollama ps"),
-        ({"status": 400, "error": "bad"}, "failed with nomic", "ollama ps"),
+        ({"status": 500, "error": "what\never\n"}, "what ever", "again"),
+        ({"status": 400, "error": "bad"}, "failed with nomic", "again"),
         ({"malformed": True}, "could not be read", "again"),
         ({"cut_after": 0}, "broke", "again"),
         ({"dimension": 15}, r"dimension \[15\].*16 was expected", "rebuild --embeddings"),
-        ({"until": threading.Event()}, "nothing for 0.5 s", "RAG_OLLAMA_TIMEOUT_SECONDS"),
+        ({"until": threading.Event()}, "nothing for 0.5 s", "RAG_LLM_TIMEOUT_SECONDS"),
     ],
 )
 def test_each_failure_is_one_clear_line(server, fault, said, fix):
@@ -268,60 +264,8 @@ def test_windows_keep_to_the_bytes_and_lose_nothing(text, most_bytes):
     assert covered == len(text)
 
 
-# -- answers
-
-
-def test_a_reply_is_streamed_piece_by_piece_with_every_option_sent(server):
-    server.script(pieces=["Atten", "tion", " is a sum."], prompt_eval_count=12)
-    assert list(llm(server.url).stream("What is \ud800 it?")) == ["Atten", "tion", " is a sum."]
-    (body,) = server.of("/api/chat")
-    assert body["messages"] == [{"role": "user", "content": "What is \ufffd it?"}]
-    assert {key: body["options"][key] for key in ("temperature", "num_ctx", "num_predict")} == {
-        "temperature": 0.0,
-        "num_ctx": 4096,
-        "num_predict": 99,
-    }
-
-
-def test_the_chat_model_is_langchains_own(server):
-    from langchain_ollama import ChatOllama
-
-    model = llm(server.url)
-    assert isinstance(model.chat_model, ChatOllama)
-    assert model.chat_model is model.chat_model
-    assert model.name == model.chat_model.model == LLAMA
-    server.script("Forty-two.", prompt_eval_count=77, eval_count=3)
-    reply = model.chat_model.invoke("?")
-    assert (reply.content, reply.usage_metadata["input_tokens"]) == ("Forty-two.", 77)
-
-
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        ({"status": 404, "error": "model not found"}, "no model llama"),
-        ({"status": 500, "error": "CUDA error: out of memory"}, "fit in memory"),
-        ({"error": "runner crashed", "cut_after": 2}, "runner crashed"),
-        ({"cut_after": 2}, "broke"),
-        ({"malformed": True}, "could not be read"),
-        ({"until": threading.Event(), "cut_after": 1}, "nothing for 0.5 s"),
-    ],
-)
-def test_a_reply_that_fails_keeps_what_came_and_says_why(server, fault, said):
-    server.script(pieces=["one ", "two ", "three"])
-    server.fault("/api/chat", **fault)
-    came = []
-    with pytest.raises(ModelProblem, match=said):
-        came.extend(llm(server.url, timeout_seconds=0.5).stream("hi"))
-    assert came == ["one ", "two "][: fault.get("cut_after", 0)]
-
-
-def test_no_server_no_reply(closed_url):
-    with pytest.raises(ModelProblem, match="does not answer"):
-        list(llm(closed_url).stream("hi"))
-
-
 def test_importing_it_loads_no_client():
     heavy = ("langchain_ollama", "langchain_core", "ollama", "httpx", "tokenizers", "onnxruntime")
-    code = f"import sys, ragscience.models.ollama_embedder\nprint([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, ragscience.models.served_embedder\nprint([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

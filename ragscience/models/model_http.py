@@ -1,0 +1,188 @@
+"""The HTTP client of the model servers, and what its failures say: limits, no redirects, no proxy to this machine.
+
+The clients of LangChain's packages get it too. httpx is imported with the first request.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from math import inf
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from ragscience.models.reply_limits import UnusableReply, when_over
+
+__all__ = [
+    "MALFORMED",
+    "MEMORY",
+    "cause_of",
+    "client_options",
+    "is_loopback",
+    "json_errors",
+    "one_line",
+    "positive",
+    "retry_pause",
+    "said_by",
+    "status_of",
+]
+
+MALFORMED = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
+"""What JSON of another shape than the server's ends in, within its client or here."""
+RETRY_SECONDS = 1.0
+"""Until a crashed server has started again."""
+LONGEST_PAUSE = 30.0
+"""Seconds: a server that asks for a longer pause is not asked again."""
+MEMORY = ("out of memory", "not enough memory", "failed to allocate", "insufficient memory", "system memory")
+"""Words of a refusal for want of memory."""
+_OUR_HEADERS = frozenset(
+    {"host", "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type"}
+)
+"""What a request carries; OpenAI's client would add the machine's system and the organisation of its environment."""
+
+
+def client_options(
+    url: str, *, connect_seconds: float, read_seconds: float | None, longest: int, seconds: float | None = None
+) -> dict[str, Any]:
+    """Arguments for httpx.Client.
+
+    The server may be silent for `read_seconds`, and a reply take `seconds`; None: no limit here. A reply of more than
+    `longest` bytes ends with UnusableReply, as does one that is compressed, whose bytes would say nothing of its
+    length. A connection is closed as soon as nobody wants the reply (`reply_limits.when_over`).
+    """
+    import httpx
+
+    class LimitedStream(httpx.SyncByteStream):
+        def __init__(self, stream: httpx.SyncByteStream) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            size, begun = 0, time.monotonic()
+            for data in self._stream:
+                size += len(data)
+                if size > longest:
+                    raise UnusableReply(f"it is longer than {longest:,} bytes")
+                if seconds is not None and time.monotonic() - begun > seconds:
+                    raise UnusableReply(f"it was not whole after {seconds:g} s")
+                yield data
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def limit(response: httpx.Response) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise UnusableReply("it is compressed")
+        response.stream = LimitedStream(cast("httpx.SyncByteStream", response.stream))
+
+    def prepare(request: httpx.Request) -> None:
+        request.extensions["trace"] = _watch_connection
+        for header in set(request.headers) - _OUR_HEADERS:
+            del request.headers[header]
+
+    local = is_loopback(url)
+    options: dict[str, Any] = {
+        "timeout": httpx.Timeout(read_seconds, connect=connect_seconds),
+        "limits": httpx.Limits(max_keepalive_connections=0),
+        "follow_redirects": False,
+        "headers": {"accept-encoding": "identity"},
+        "event_hooks": {"request": [prepare], "response": [limit]},
+        "trust_env": not local,
+    }
+    if local and url.startswith("http://"):
+        # Reading the certificates takes longer than a question; a context without any trusts no server.
+        options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return options
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the URL's host is this machine, judged without DNS."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def one_line(message: object) -> str:
+    """Somebody else's text as part of a message of ours: one line of printable characters, of bounded length."""
+    plain = "".join(character if character.isprintable() else " " for character in str(message)[:2000])
+    return " ".join(plain.split())[:300].rstrip(".")
+
+
+def positive(value: Any) -> int | None:
+    """The value where it is a whole number above 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _watch_connection(name: str, details: Mapping[str, Any]) -> None:
+    """What httpx reports of a request: the connection that it has made ends once nobody wants the reply."""
+    if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        when_over(partial(_end, details["return_value"].get_extra_info("socket")))
+
+
+def _end(connection: socket.socket) -> None:
+    with suppress(OSError):  # it has ended already
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def json_errors() -> tuple[type[Exception], ...]:
+    """What a small request may end in."""
+    import httpx
+
+    return httpx.HTTPError, httpx.InvalidURL, OSError, *MALFORMED
+
+
+def cause_of(error: Exception) -> BaseException:
+    """The error of httpx's connection that one of LangChain's clients has wrapped; else the error."""
+    import httpx
+
+    at: BaseException | None = error
+    while at is not None and not isinstance(at, httpx.TransportError):
+        at = at.__cause__
+    return at or error
+
+
+def status_of(error: Any) -> int | None:
+    """The HTTP status of a refusal; 0 or less for an error within a stream; None for another failure."""
+    if getattr(error, "response", None) is not None:
+        return int(error.response.status_code)
+    is_clients = type(error).__module__.partition(".")[0] in ("ollama", "openai")
+    return int(getattr(error, "status_code", 0)) if is_clients and cause_of(error) is error else None
+
+
+def said_by(error: Any) -> str:
+    """The server's own words: of the body where it has a form that we know."""
+    told = getattr(error, "body", None) or getattr(error, "error", None) or str(error)
+    if getattr(error, "response", None) is not None:
+        told = ""
+        with suppress(*MALFORMED):
+            told = error.response.json()
+    for _ in range(2):
+        if isinstance(told, dict):
+            told = told.get("message") or told.get("error") or told.get("detail") or ""
+    return told if isinstance(told, str) else ""
+
+
+def retry_pause(error: Exception) -> float | None:
+    """Seconds to wait for another attempt: after a cut connection, a crash or a busy server; None: no attempt."""
+    import httpx
+
+    code = status_of(error)
+    if code is None:
+        cut = isinstance(cause_of(error), httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError)
+        return RETRY_SECONDS if cut else None
+    if code == 429:
+        response = getattr(error, "response", None)
+        header = response.headers.get("retry-after", "") if response is not None else ""
+        asked = int(header[:9]) if header.isascii() and header.isdecimal() else inf if header else 0
+        return max(asked, RETRY_SECONDS) if asked <= LONGEST_PAUSE else None
+    is_memory = any(words in said_by(error).casefold() for words in MEMORY)
+    return RETRY_SECONDS if code >= 500 and not is_memory else None

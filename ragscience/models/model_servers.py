@@ -1,0 +1,411 @@
+"""Servers of models: Ollama, and any server with OpenAI's API (llama.cpp, LM Studio, vLLM).
+
+Whether they answer and with which models, what a model is like, and their failures as messages. Chat is in
+served_llm.py, embeddings are in served_embedder.py. The shapes of Ollama are those of https://docs.ollama.com/api; the
+others are of OpenAI's API reference, of llama.cpp's server (`/props`), of vLLM (`max_model_len` in `/v1/models`) and of
+LM Studio (`loaded_context_length` in `/api/v0/models`).
+"""
+
+from __future__ import annotations
+
+import socket
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from ragscience.core.addresses import shown_address
+from ragscience.core.errors import ModelProblem
+from ragscience.models.model_http import (
+    MALFORMED,
+    MEMORY,
+    cause_of,
+    client_options,
+    is_loopback,
+    json_errors,
+    one_line,
+    positive,
+    said_by,
+    status_of,
+)
+
+__all__ = ["ModelDetails", "ModelServer", "Ollama", "OpenAIServer", "ServerStatus", "check_installed"]
+
+_LONGEST_ANSWER = 16 * 2**20
+"""Bytes of the answer to a small request: a list of ten thousand models."""
+_MOST_NAMED = 5
+"""Models that a message names."""
+_KEY_FIX = "Set RAG_LLM_KEY, or name a file that holds the key in RAG_LLM_KEY_FILE."
+_AGAIN = "Try again; the server's own log may say more."
+_REFUSALS = (
+    (
+        ("too large", "batch size"),
+        "A passage is too long for",
+        "Start llama.cpp's server with a larger --ubatch-size, or lower RAG_CHUNK_SIZE.",
+    ),
+    (
+        ("exceed", "context size", "context length", "context window", "too long"),
+        "The prompt is too long for",
+        "Set RAG_NUM_CTX to what the server gives, or ask for fewer passages with -k.",
+    ),
+)
+"""Words of a refusal, and what they mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """Whether a model server answers, and its models."""
+
+    running: bool
+    version: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Full name ("llama3.1:8b") to digest, in hexadecimal; empty where the server gives none."""
+    why: str = ""
+    """Why it is not running: a sentence without its full stop."""
+
+    def find(self, name: str) -> str | None:
+        """The full name of a model that is there; a name without a tag means its tag `latest`."""
+        return next((known for known in (name, f"{name}:latest") if known in self.models), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDetails:
+    """What a server says about a model; None where it says nothing."""
+
+    context_length: int | None = None
+    """In tokens."""
+    dimension: int | None = None
+    """Of its embeddings (of its hidden state, for a chat model)."""
+    capabilities: tuple[str, ...] = ()
+    """Among them "tools" and "thinking"."""
+    parameters: int | None = None
+
+
+class ModelServer(ABC):
+    """A model server; `offline` rejects one that is not on this machine, `key` goes to this server alone.
+
+    Requests to this machine never use a proxy, whatever the environment sets.
+    """
+
+    called = "the server"
+    """What messages call it."""
+    connect_seconds = 5.0
+    """Time limit for a connection, and for a small request."""
+    unanswered = start = _other = ""
+    _may_be_only = True
+    """Whether its only model may be taken under another name."""
+
+    def __init__(
+        self, url: str, *, setting: str, timeout_seconds: float, offline: bool, key: SecretStr | None = None
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.shown = shown_address(self.url)
+        """The address as a message may show it."""
+        self.setting = setting
+        """The environment variable of its address."""
+        self.timeout_seconds = timeout_seconds
+        """Time limit for each further piece of a reply, and for an embedding."""
+        self.offline = offline
+        self.key = key or SecretStr("")
+
+    # What differs
+
+    @abstractmethod
+    def _list(self) -> tuple[str, Mapping[str, str]]:
+        """The version, and the models with their digests. Raises one of `json_errors`."""
+
+    @abstractmethod
+    def show(self, name: str) -> ModelDetails:
+        """What the server says about a model that it has. Raises ModelProblem."""
+
+    @abstractmethod
+    def served_context(self, name: str) -> int | None:
+        """The window that the server gives the loaded model, in tokens; None where it does not say."""
+
+    @abstractmethod
+    def without(self, name: str) -> ModelProblem:
+        """The problem that it has no such model."""
+
+    @abstractmethod
+    def reply_errors(self) -> tuple[type[Exception], ...]:
+        """What a call of LangChain's client may end in."""
+
+    # What is the same
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Whether it is another machine, and only this one may be spoken to."""
+        return self.offline and not is_loopback(self.url)
+
+    @cached_property
+    def status(self) -> ServerStatus:
+        """The status, requested once. Never raises: without an answer it is not running."""
+        if self.is_forbidden:
+            return ServerStatus(False, why=f"offline, and {self.called} at {self.shown} is another machine")
+        try:
+            if is_loopback(self.url):  # importing httpx takes longer than finding that nobody listens
+                parts = urlsplit(self.url)
+                port = parts.port or (443 if parts.scheme == "https" else 80)
+                socket.create_connection((parts.hostname or "", port), self.connect_seconds).close()
+        except (OSError, ValueError):
+            return ServerStatus(False, why=self.unanswered)
+        try:
+            return ServerStatus(True, *self._list())
+        except json_errors() as error:
+            return ServerStatus(False, why=self._why(error))
+
+    def _why(self, error: Exception) -> str:
+        code, said = status_of(error), self._said(error)
+        if code in (401, 403):
+            wants = "refuses the key" if self.key.get_secret_value() else "wants a key"
+            return f"the server at {self.shown} {wants} (HTTP {code})"
+        if code == 503:
+            return f"the server at {self.shown} is not ready yet (HTTP 503{': ' + said if said else ''})"
+        if code is None and not isinstance(error, MALFORMED):
+            return self.unanswered
+        return f"what answers at {self.shown} {self._other}{f' (HTTP {code})' if code else ''}"
+
+    @property
+    def remedy(self) -> str:
+        """What helps where it is not running."""
+        if self.is_forbidden:
+            return f"Leave out --offline, or set {self.setting}."
+        return _KEY_FIX if " key (" in self.status.why else self.start
+
+    def require(self, name: str, *, is_set: bool = True) -> str:
+        """The full name of a model that it has; its only one, where nobody has set a name and it is not Ollama.
+
+        Raises ModelProblem: offline, not running, or without that model.
+        """
+        if not self.status.running:
+            raise ModelProblem(f"{_capital(self.status.why)}.", self.remedy)
+        models = tuple(self.status.models)
+        only = models[0] if len(models) == 1 and not is_set and self._may_be_only else None
+        full = self.status.find(name) or only
+        if full is None:
+            raise self.without(name)
+        return full
+
+    def json(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The object that the server answers with; `path` starts at its address, or is a whole URL.
+
+        Raises one of `json_errors`.
+        """
+        import httpx
+
+        seconds = self.connect_seconds if body is None else self.timeout_seconds
+        key = self.key.get_secret_value()
+        with httpx.Client(**self.client_options(seconds, seconds, _LONGEST_ANSWER)) as client:
+            response = client.request(
+                "GET" if body is None else "POST",
+                path if "://" in path else self.url + path,
+                json=body,
+                headers={"authorization": f"Bearer {key}"} if key else {},
+            )
+            response.raise_for_status()
+            value = response.json()
+        if not isinstance(value, dict):
+            raise ValueError("not a JSON object")
+        return value
+
+    def client_options(self, read_seconds: float | None, seconds: float | None, longest: int) -> dict[str, Any]:
+        """As `model_http.client_options`."""
+        return client_options(
+            self.url,
+            connect_seconds=self.connect_seconds,
+            read_seconds=read_seconds,
+            seconds=seconds,
+            longest=longest,
+        )
+
+    # Failures
+
+    def problem(self, error: Exception, name: str) -> ModelProblem:
+        """One of `reply_errors` or `json_errors` as one line and a fix, without the key."""
+        import httpx
+        from pydantic import ValidationError
+
+        cause, called = cause_of(error), _capital(self.called)
+        if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
+            return ModelProblem(f"{_capital(self.unanswered)}.", self.start)
+        if isinstance(cause, httpx.TimeoutException):
+            fix = "Raise RAG_LLM_TIMEOUT_SECONDS, or choose a smaller model."
+            return ModelProblem(f"{name} sent nothing for {self.timeout_seconds:g} s.", fix)
+        if isinstance(cause, httpx.TransportError):
+            broke = f"The connection to {self.called} at {self.shown} broke ({type(cause).__name__})."
+            return ModelProblem(broke, "Try again.")
+        code, said = status_of(error), self._said(error)
+        if code is not None:
+            return self._refused(code, said, name)
+        if isinstance(error, ValidationError) or (isinstance(error, MALFORMED) and not isinstance(error, ValueError)):
+            return ModelProblem(f"What {name} replied is not of the form of {called}'s replies.", _AGAIN)
+        return ModelProblem(f"{name}'s reply could not be read: {said or type(error).__name__}.", _AGAIN)
+
+    def _refused(self, code: int, said: str, name: str) -> ModelProblem:
+        told, folded = (f": {said}" if said else ""), said.casefold()
+        server = f"{_capital(self.called)} at {self.shown}"
+        if code in (401, 403):
+            key = "does not accept the key" if self.key.get_secret_value() else "wants a key"
+            return ModelProblem(f"{server} {key} (HTTP {code}).", _KEY_FIX)
+        if code == 404:
+            return self.without(name)
+        if any(words in folded for words in MEMORY):
+            fix = "Choose a smaller model, or lower RAG_NUM_CTX."
+            return ModelProblem(f"{name} does not fit in memory{told}.", fix)
+        for words, meaning, fix in _REFUSALS:
+            if any(each in folded for each in words):
+                return ModelProblem(f"{meaning} {name}{told}.", fix)
+        if code == 429:
+            return ModelProblem(f"{server} is busy (HTTP 429{told}).", "Try again in a moment.")
+        if 300 <= code < 400:
+            fix = f"Set {self.setting} to the address itself."
+            return ModelProblem(f"{server} redirects (HTTP {code}), which is not followed.", fix)
+        http = f" (HTTP {code}{told})" if code > 0 else told
+        return ModelProblem(f"{server} failed with {name}{http}.", _AGAIN)
+
+    def _said(self, error: Exception) -> str:
+        """The server's own words in one line, without the key."""
+        key, text = self.key.get_secret_value(), said_by(error)
+        return one_line(text.replace(key, "…") if key else text)
+
+
+class Ollama(ModelServer):
+    """An Ollama server: `url` as http://127.0.0.1:11434."""
+
+    called, start, _other = "Ollama", "Start it with `ollama serve`.", "is not Ollama"
+    _may_be_only = False
+    connect_seconds = 1.0
+    """It is asked before each answer, and is not running on many machines."""
+
+    def __init__(self, url: str, *, timeout_seconds: float, offline: bool) -> None:
+        super().__init__(url, setting="RAG_OLLAMA_URL", timeout_seconds=timeout_seconds, offline=offline)
+        self.unanswered = f"Ollama does not answer at {self.shown}"
+
+    def without(self, name: str) -> ModelProblem:
+        """The problem that it has no such model."""
+        return ModelProblem(f"Ollama has no model {name}.", f"Fetch it with `ollama pull {name}`.")
+
+    def reply_errors(self) -> tuple[type[Exception], ...]:
+        """What a call of its own client may end in."""
+        import ollama
+
+        return (ollama.ResponseError, *json_errors())
+
+    def _list(self) -> tuple[str, Mapping[str, str]]:
+        version = str(self.json("/api/version").get("version", ""))
+        listed = self.json("/api/tags").get("models") or []
+        return version, {str(model["name"]): str(model.get("digest", "")) for model in listed}
+
+    def show(self, name: str) -> ModelDetails:
+        """The answer of /api/show. Raises ModelProblem."""
+        try:
+            answer = self.json("/api/show", {"model": name})
+            info = answer.get("model_info") or {}
+            architecture = info.get("general.architecture", "")
+            context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
+            capabilities = tuple(str(each) for each in answer.get("capabilities") or ())
+            parameters = positive(info.get("general.parameter_count"))
+        except json_errors() as error:
+            raise self.problem(error, name) from None
+        return ModelDetails(positive(context), positive(dimension), capabilities, parameters)
+
+    def served_context(self, name: str) -> int | None:
+        """The window of a loaded model (/api/ps), in tokens; None if unknown."""
+        with suppress(*json_errors()):
+            loaded = self.json("/api/ps").get("models") or []
+            return next((positive(each.get("context_length")) for each in loaded if each.get("name") == name), None)
+        return None
+
+
+class OpenAIServer(ModelServer):
+    """A server with OpenAI's API: `url` is its base, such as http://127.0.0.1:8080/v1."""
+
+    _other = "does not speak OpenAI's API"
+
+    def __init__(
+        self, url: str, *, setting: str, timeout_seconds: float, offline: bool, key: SecretStr | None = None
+    ) -> None:
+        super().__init__(url, setting=setting, timeout_seconds=timeout_seconds, offline=offline, key=key)
+        self.unanswered = f"no server answers at {self.shown}"
+        self.start = f"Start it, or correct {setting}: it usually ends in /v1."
+
+    def without(self, name: str) -> ModelProblem:
+        """The problem that it has no such model, with those that it has."""
+        models = sorted(self.status.models)
+        more = f" and {len(models) - _MOST_NAMED} more" if len(models) > _MOST_NAMED else ""
+        has = f"it has {', '.join(models[:_MOST_NAMED])}{more}" if models else "it lists none"
+        variable = "RAG_EMBEDDING_MODEL" if "EMBED" in self.setting else "RAG_LLM"
+        return ModelProblem(
+            f"The server at {self.shown} has no model {name}: {has}.", f"Name one that it has in {variable}."
+        )
+
+    def reply_errors(self) -> tuple[type[Exception], ...]:
+        """What a call of OpenAI's client may end in."""
+        import openai
+
+        return (openai.OpenAIError, *json_errors())
+
+    @cached_property
+    def _entries(self) -> Mapping[str, Any]:
+        """The entries of /models by name."""
+        return {str(entry["id"]): entry for entry in self.json("/models")["data"]}
+
+    def _list(self) -> tuple[str, Mapping[str, str]]:
+        return "", dict.fromkeys(self._entries, "")
+
+    def show(self, name: str) -> ModelDetails:
+        """What it says about a model, which is little with most servers."""
+        meta = self._entry(name).get("meta")
+        parameters = positive(meta.get("n_params")) if isinstance(meta, dict) else None
+        calls_tools = True
+        with suppress(*json_errors()):
+            calls_tools = self._props["chat_template_caps"]["supports_tools"] is not False
+        return ModelDetails(self.served_context(name), None, ("tools",) if calls_tools else (), parameters)
+
+    def served_context(self, name: str) -> int | None:
+        """The window that the server gives the model, in tokens; None where it does not say."""
+        longest = positive(self._entry(name).get("max_model_len"))
+        if longest:
+            return longest
+        with suppress(*json_errors()):
+            return positive(self._props["default_generation_settings"].get("n_ctx"))
+        with suppress(*json_errors()):  # LM Studio says it of a loaded model
+            entries = self.json(self._beside("/api/v0/models"))["data"]
+            return next((positive(each.get("loaded_context_length")) for each in entries if each["id"] == name), None)
+        return None
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        entry = self._entries.get(name) if self.status.running else None
+        return entry if isinstance(entry, dict) else {}
+
+    @cached_property
+    def _props(self) -> dict[str, Any]:
+        """llama.cpp's /props, which is beside /v1."""
+        return self.json(self._beside("/props"))
+
+    def _beside(self, path: str) -> str:
+        """The address of what the server has outside OpenAI's API."""
+        return self.url.removesuffix("/v1") + path
+
+
+def check_installed() -> None:
+    """Raise ModelProblem where the package that speaks with a server with OpenAI's API is not installed."""
+    from importlib.util import find_spec
+
+    # LangChain warns of each field of a reply that is of another type than OpenAI's own.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
+    if find_spec("langchain_openai") is None:
+        raise ModelProblem(
+            "A server with OpenAI's API needs the package langchain-openai, which is not installed.",
+            "Run `python -m pip install -r requirements-llm-server.txt`.",
+        )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
