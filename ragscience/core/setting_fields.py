@@ -284,43 +284,6 @@ class Settings(BaseSettings):
     separators: tuple[str, ...] = setting(
         ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
     )
-    embedding_batch: int = setting(64, NOTHING, "Chunks that are embedded in one call.", ge=1, le=1024)
-    token_cache_mb: int = setting(
-        2048,
-        NOTHING,
-        "Disk space for token vectors, in MiB (about 5 KiB a passage); when it is full, a search computes those of a "
-        "few candidates. 0: store none.",
-        ge=0,
-        le=1_048_576,
-    )
-    llm_rerank_seconds: float = setting(
-        120.0,
-        ANSWER,
-        "Time limit for an LLM to score the passages of one search; passages not scored by then keep their order.",
-        gt=0,
-        le=3600,
-    )
-    llm_memory_mb: int = setting(
-        0,
-        NOTHING,
-        "Memory limit of the process that runs a GGUF file, in MiB; 0: one and a half times the file, and 4 GiB.",
-        ge=0,
-        le=1_048_576,
-    )
-    llm_connect_seconds: float = setting(
-        5.0, NOTHING, "Seconds to wait for a connection to these servers, and for their lists of models.", gt=0, le=60
-    )
-    ollama_connect_seconds: float = setting(1.0, NOTHING, "Seconds to wait for a connection to Ollama.", gt=0, le=60)
-    llm_first_token_s: float = setting(
-        600.0,
-        NOTHING,
-        "Time limit for the first token of a language model, which first reads the whole prompt.",
-        gt=0,
-        le=86400,
-    )
-    ollama_timeout_seconds: float = setting(
-        120.0, NOTHING, "Time limit for each further piece of Ollama's reply, and for an embedding.", gt=0, le=3600
-    )
     serve_answers: int = setting(
         8, NOTHING, "Questions that `query.py serve` answers at once; others wait for their turn.", ge=1, le=1000
     )
