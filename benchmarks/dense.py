@@ -48,18 +48,18 @@ def _at(size: int, rounds: int) -> tuple[dict[str, list[float]], float]:
 
     queries = next(replace(large_library(QUERIES), seed=ASKED_SEED).batches()).vectors
     with Library.open(Home(large_home(size, tokens=0))) as library:
-        ids, vectors = library.vectors()
+        ids, vectors = library.vectors.of()
         flat = faiss.IndexFlatIP(vectors.shape[1])
         flat.add(vectors)
         del vectors
         _, best = flat.search(queries, TOP)
         recall = recall_at(
-            TOP, [ids[row] for row in best], [library.search_dense(query, TOP, None)[0] for query in queries]
+            TOP, [ids[row] for row in best], [library.dense.search(query, TOP, None)[0] for query in queries]
         )
 
         def ours() -> None:
             for query in queries:
-                library.search_dense(query, TOP, None)
+                library.dense.search(query, TOP, None)
 
         def theirs() -> None:
             for query in queries:

@@ -120,7 +120,7 @@ def graph_home() -> Path:
     if not done.exists():
         started = time.perf_counter()
         with Library.open_for_writing(Home(home)) as library:
-            for number in range(library.paper_count, PAPERS):
+            for number in range(library.about.papers, PAPERS):
                 _add_paper(library, number)
             _put_rows(library)
         done.write_text(f"{time.perf_counter() - started:.1f}", encoding="utf-8")

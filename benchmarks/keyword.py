@@ -32,7 +32,7 @@ def run(options: Options) -> Report:
         row_of = {chunk_id: row for row, chunk_id in enumerate(ids)}
         worst = 0.0
         for text in asked:
-            found, scores = library.search_keywords(text, TOP, None)
+            found, scores = library.keywords.search(text, TOP, None)
             true = reference.get_scores(tokenize(text))
             worst = max(worst, float(np.abs(true[[row_of[each] for each in found.tolist()]] - scores).max()))
             worst = max(worst, float(np.sort(true)[-TOP] - scores[-1]))
@@ -44,7 +44,7 @@ def run(options: Options) -> Report:
 
         def ours() -> None:
             for text in asked:
-                library.search_keywords(text, TOP, None)
+                library.keywords.search(text, TOP, None)
 
         runs = by_turns({BASELINE: clock(theirs), OURS: clock(ours)}, options.rounds)
     each = {name: [1000 * seconds / QUESTIONS for seconds in values] for name, values in runs.items()}
@@ -84,6 +84,6 @@ def _openings(rounds: int) -> list[float]:
 
     def opened() -> None:
         with Library.open(home) as library:
-            library.search_keywords(asked, TOP, None)
+            library.keywords.search(asked, TOP, None)
 
     return by_turns({"open": clock(opened)}, rounds)["open"]

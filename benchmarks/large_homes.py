@@ -18,14 +18,14 @@ from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
+from ragscience.library.element_rows import pack_sketch
+from ragscience.library.row_checksums import mark_papers, row_checksum, seal, seal_meta, sum_papers
 
 from benchmarks.corpora import cache_folder, dev_questions, judged_set
 from benchmarks.large_library import PER_PAPER, Batch, LargeLibrary
 from benchmarks.libraries import judged_home, papers_home
 from ragscience.core.records import EmbedderIdentity
 from ragscience.engine.open_store import open_at
-from ragscience.library.element_rows import pack_sketch
-from ragscience.library.row_checksums import mark_papers, row_checksum, seal, seal_meta, sum_papers
 from ragscience.library.store import Home, Library, text_hash
 from ragscience.models.token_codes import CODE_BYTES
 from ragscience.search.names import PaperNames
@@ -63,9 +63,9 @@ class MadeBy:
     def of(cls, home: Path) -> MadeBy:
         """What the library in a home says."""
         with Library.open(Home(home)) as library:
-            if library.embedder is None or library.chunker is None:
+            if library.about.embedder is None or library.about.chunker is None:
                 raise RuntimeError(f"the library in {home} is empty")
-            return cls(library.embedder, library.chunker)
+            return cls(library.about.embedder, library.about.chunker)
 
 
 def large_library(passages: int) -> LargeLibrary:
@@ -76,7 +76,7 @@ def large_library(passages: int) -> LargeLibrary:
     vectors = []
     for home in homes:
         with Library.open(Home(home)) as library:
-            vectors.append(library.vectors()[1])
+            vectors.append(library.vectors.of()[1])
             texts += [text for _, batch in library.texts(4096) for text in batch]
     return LargeLibrary(passages, texts, np.vstack(vectors))
 
@@ -207,6 +207,7 @@ def _rows(batch: Batch, tokens: int) -> _Rows:
 def write_embedded(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int = 0) -> None:
     """Make the library in an empty home, without its indexes; the first `tokens` passages get token vectors."""
     from ragscience.library.content_checks import mark_unkept
+
     from ragscience.library.token_vectors import Tokens
 
     with Library.open_for_writing(home) as library:

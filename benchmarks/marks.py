@@ -158,7 +158,7 @@ def _kinds(library: Library, chunk: StoredChunk, start: int, end: int, two_colum
 
 def _breaks_a_word(library: Library, chunk: StoredChunk, page: int, start: int, end: int) -> bool:
     """Whether a line ends inside a word of `Document.text[start:end]`."""
-    for line in library.page(chunk.paper_id, page).lines:
+    for line in library.contents(chunk.paper_id).page(page).lines:
         if start < line.end < end:
             before, after = chunk.text[line.end - chunk.start - 1 :][:1], chunk.text[line.end - chunk.start :][:1]
             if before.isalpha() and after.isalpha():
@@ -168,7 +168,7 @@ def _breaks_a_word(library: Library, chunk: StoredChunk, page: int, start: int, 
 
 def _has_columns(library: Library, paper_id: int, page: int) -> bool:
     """Whether a page has lines side by side: fifteen that end where fifteen others begin, or before."""
-    boxes = [line.box for line in library.page(paper_id, page).lines]
+    boxes = [line.box for line in library.contents(paper_id).page(page).lines]
     if not boxes:
         return False
     middle = (min(box[0] for box in boxes) + max(box[2] for box in boxes)) / 2

@@ -95,10 +95,10 @@ def _searches(home: Path, store: Path) -> Iterator[tuple[str, Search]]:
         def places(ids: NDArray[np.int64]) -> list[Place]:
             return [Place(chunk.file, chunk.page_start, chunk.page_end) for chunk in library.chunks(ids.tolist())]
 
-        yield "BM25 alone", lambda question: places(library.search_keywords(question, DEPTH, None)[0])
+        yield "BM25 alone", lambda question: places(library.keywords.search(question, DEPTH, None)[0])
         yield (
             "dense alone",
-            lambda question: places(library.search_dense(one.embedder.embed_query(question), DEPTH, None)[0]),
+            lambda question: places(library.dense.search(one.embedder.embed_query(question), DEPTH, None)[0]),
         )
     for name, settings in WAYS.items():
         with ExitStack() as stack:

@@ -22,7 +22,7 @@ def contents_hash(library: Store) -> str:
     """
     digest = hashlib.sha256()
     with library.snapshot():
-        digest.update(to_json([library.embedder, library.chunker]).encode())
+        digest.update(to_json([library.about.embedder, library.about.chunker]).encode())
         for paper in sorted(library.papers(), key=lambda paper: paper.md5):
             digest.update(bytes.fromhex(paper_hash(library, paper)))
     return digest.hexdigest()
@@ -39,10 +39,10 @@ def paper_hash(library: Store, paper: Paper) -> str:
     for name in ("paper_id", "path", "file", "added_at", "modified_ns"):
         fields.pop(name, None)
     add(Path(paper.path).name, fields)
-    for page in library.pages(paper.paper_id):
-        whole = library.page(paper.paper_id, page.number)
-        add(whole, library.page_text(paper.paper_id, page.number))
-    add(*library.elements(paper.paper_id))
+    for page in library.contents(paper.paper_id).pages:
+        whole = library.contents(paper.paper_id).page(page.number)
+        add(whole, library.contents(paper.paper_id).text(page.number))
+    add(*library.contents(paper.paper_id).elements)
     chunks = library.paper_chunks(paper.paper_id)
     ids = [chunk.chunk_id for chunk in chunks]
     for chunk in chunks:
@@ -50,9 +50,9 @@ def paper_hash(library: Store, paper: Paper) -> str:
         for name in ("chunk_id", "paper_id", "file", "path"):
             passage.pop(name, None)
         add(passage)
-    _, vectors = library.vectors(ids)
+    _, vectors = library.vectors.of(ids)
     digest.update(vectors.astype("<f4", copy=False).tobytes())
-    tokens = library.token_vectors(ids)
+    tokens = library.tokens.of(ids)
     for ordinal, chunk_id in enumerate(ids):
         if chunk_id in tokens:
             add(ordinal, tokens[chunk_id].shape[0])

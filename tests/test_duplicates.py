@@ -68,9 +68,9 @@ def test_older_papers_leave_and_the_newest_stays(library):
     other = put(library, "other", words(2))
     assert [paper.file for paper in keep_newest(library)] == ["v1.pdf", "v2.pdf"]
     assert [paper.file for paper in library.papers()] == ["other.pdf", "v3.pdf"]
-    generation = library.generation
+    generation = library.about.version
     assert keep_newest(library) == []
-    assert library.generation == generation
+    assert library.about.version == generation
     assert other in library.papers()
 
 
@@ -95,7 +95,7 @@ def test_one_stays_where_each_is_older_than_another(library):
     put(library, "c", text, Metadata(year=2000), modified_ns=3)  # older than a by year
     assert len(duplicates(library)) == 3
     assert len(keep_newest(library)) == 2
-    assert library.paper_count == 1
+    assert library.about.papers == 1
 
 
 def test_for_one_paper_only_those_are_read_that_may_be_the_same(library, monkeypatch):

@@ -20,7 +20,7 @@ def real(three_papers):
     """The passages of three papers, their vectors, and what made them."""
     with Library.open(Home(three_papers)) as library:
         texts = [text for _, batch in library.texts(4096) for text in batch]
-        return texts, library.vectors()[1], MadeBy.of(three_papers)
+        return texts, library.vectors.of()[1], MadeBy.of(three_papers)
 
 
 def of_size(real, passages, seed=0):
@@ -85,10 +85,10 @@ def test_a_large_library_is_whole_and_each_step_of_the_measuring_runs(made, real
     with open_at(Home(home), scale.library_uri(home, store), writing=True) as library:
         library.refresh_indexes()
         assert library.verify() == []
-        assert (library.chunk_count, library.paper_count) == (PASSAGES, 28)
-        assert library.passages_not_kept() == PASSAGES // 2
+        assert (library.about.chunks, library.about.papers) == (PASSAGES, 28)
+        assert library.tokens.not_kept() == PASSAGES // 2
         (last,) = library.chunks([PASSAGES])
-        assert last.text in library.page_text(28, last.page_start)
+        assert last.text in library.contents(28).text(last.page_start)
         assert last.text == list(of_size(real, PASSAGES).batches())[-1].texts[-1]
     asked = [" ".join(text.split()[:6]) for text in real[0][:3]]
     figures = scale.read(home, store, asked, count=4)

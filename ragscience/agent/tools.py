@@ -144,7 +144,7 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     Raises NothingFound, naming the paper's headings, if no section matches.
     """
     chunks = library.paper_chunks(paper.paper_id)
-    elements = library.elements(paper.paper_id)
+    elements = library.contents(paper.paper_id).elements
     spans = [(element.start, element.end) for element in elements if _fits(element.section, section, element)]
     found = [chunk for chunk in chunks if any(chunk.start < end and start < chunk.end for start, end in spans)]
     if not elements:
@@ -371,7 +371,7 @@ class Toolbox:
         which = self.paper(paper)
         if not 1 <= page <= which.pages:
             raise NothingFound(f"{which.file} has no page {page}.", f"Its pages are 1 to {which.pages}.")
-        text = self._library.page_text(which.paper_id, page)
+        text = self._library.contents(which.paper_id).text(page)
         if not text.strip():
             return ToolResult(f"Page {page} of {sanitize(which.file)} has no text.")
         chunks = self._library.paper_chunks(which.paper_id)

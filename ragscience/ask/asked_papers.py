@@ -130,10 +130,10 @@ def listed(items: Sequence[str], joint: str = "and") -> str:
 
 def printed_at(library: Store, paper: Paper, words: Iterable[str]) -> tuple[Citation, ...]:
     """The line of the paper's first page that has the first of the words that it has at all; empty without any."""
-    page = next((page for page in library.pages(paper.paper_id) if page.number == 1), None)
+    page = next((page for page in library.contents(paper.paper_id).pages if page.number == 1), None)
     if page is None:
         return ()
-    text = library.page_text(paper.paper_id, 1)
+    text = library.contents(paper.paper_id).text(1)
     for word in words:
         at = text.find(word) if word else -1
         if at < 0:
@@ -142,7 +142,7 @@ def printed_at(library: Store, paper: Paper, words: Iterable[str]) -> tuple[Cita
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         span = page.start + start, page.start + end
-        boxes = library.boxes(paper.paper_id, 1, *span)
+        boxes = library.contents(paper.paper_id).boxes(1, *span)
         return (Citation(paper.file, 1, " ".join(text[start:end].split()), True, paper.path, *span, boxes),)
     return ()
 

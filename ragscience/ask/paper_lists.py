@@ -49,7 +49,7 @@ def _blocks(found: Sequence[Paper], asked: Asked, context: RouteContext, lacks: 
     elif asked.conditions == Conditions():
         passages = f", in {counted(sum(paper.chunks for paper in found), 'passage')}"
         pages = f" with {counted(sum(paper.pages for paper in found), 'page')}"
-        is_part = len(context.papers) < context.library.paper_count
+        is_part = len(context.papers) < context.library.about.papers
         where = "The filters leave" if is_part else "The library has"
         intro = f"{where} {counted(len(found), 'paper')}{pages}{passages}."
         if asked.counts:

@@ -106,10 +106,10 @@ class PaperText:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All elements in the order of the text; those of a damaged page are left out."""
-        starts = {page.number: page.start for page in self._library.pages(self.paper.paper_id)}
+        starts = {page.number: page.start for page in self._library.contents(self.paper.paper_id).pages}
         texts: dict[int, str] = {}
         parts: list[Part] = []
-        for index, one in enumerate(self._library.elements(self.paper.paper_id)):
+        for index, one in enumerate(self._library.contents(self.paper.paper_id).elements):
             if one.page not in texts:
                 texts[one.page] = self._page_text(one.page)
             first = starts.get(one.page, 0)
@@ -120,7 +120,7 @@ class PaperText:
 
     def _page_text(self, number: int) -> str:
         try:
-            return self._library.page_text(self.paper.paper_id, number)
+            return self._library.contents(self.paper.paper_id).text(number)
         except (LibraryDamaged, NothingFound):
             return ""
 

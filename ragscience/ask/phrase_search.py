@@ -137,12 +137,9 @@ def _candidates(phrase: Phrase, papers: Iterable[int], context: RouteContext) ->
     ids = library.select(replace(context.filters, kinds=kinds, paper_ids=tuple(papers)))
     if ids is None or not _terms(phrase.text):
         return [], True
-    times = np.zeros(ids.size, np.int64)
-    for spelling in _spellings(phrase):
-        counts = library.term_counts(_terms(spelling), ids, ids).counts
-        times += np.where((counts > 0).all(axis=0), counts.min(axis=0), 0)
-    best = np.argsort(-times, kind="stable")[: np.count_nonzero(times)]
-    return library.chunks(ids[best[:MOST_PASSAGES]].tolist()), best.size <= MOST_PASSAGES
+    having = [library.keywords.having(_terms(spelling), ids) for spelling in _spellings(phrase)]
+    found = np.unique(np.concatenate(having))
+    return library.chunks(found[:MOST_PASSAGES].tolist()), found.size <= MOST_PASSAGES
 
 
 def _spellings(phrase: Phrase) -> list[str]:

@@ -35,7 +35,7 @@ class Chat:
     def run(self) -> int:
         """Read and answer until the end of input; an exit code."""
         state, read = self._state, self._reader()
-        papers = state.engine.library.paper_count
+        papers = state.engine.library.about.papers
         first = f"{counted(papers, 'paper')}. Type a question, or /help."
         state.screen.warn_all([*state.dialogue.warnings, first, state.dialogue.summary])
         if state.is_watched:

@@ -84,7 +84,7 @@ def status_line(state: ChatState, model: str, width: int) -> str:
     """How many papers, the filter, the model, the profile and the conversation's name, in at most `width` columns."""
     request = state.request
     parts = [
-        counted(state.engine.library.paper_count, "paper"),
+        counted(state.engine.library.about.papers, "paper"),
         described(request.filters),
         "quotes" if model == NO_LLM else one_line(model),
         "agent" if request.agent else "",

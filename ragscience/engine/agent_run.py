@@ -41,7 +41,7 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
 
     answer = answer_by_agent(
         context,
-        checkpoints=run.shared.home.agent if run.settings.history and library.chunk_count else None,
+        checkpoints=run.shared.home.agent if run.settings.history and library.about.chunks else None,
         run_id=_run_id(run, request),
         on_resume=resumed,
     )
@@ -79,7 +79,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         papers=papers,
         search=search,
         passages=library.chunks,
-        use_tools=_tools(run, filters, papers, profile) if library.chunk_count else None,
+        use_tools=_tools(run, filters, papers, profile) if library.about.chunks else None,
         limits=Limits(
             settings.agent_iterations, settings.agent_seconds, **({"passages": request.top_k} if request.top_k else {})
         ),
@@ -141,8 +141,8 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
         run.question,
         [[turn.question, turn.answer] for turn in request.history],
         asdict(request.filters),
-        library.generation,
-        asdict(library.embedder) if library.embedder else None,
+        library.about.version,
+        asdict(library.about.embedder) if library.about.embedder else None,
         deciding_values(run.settings),
         QuestionProfiles(run.settings, request.top_k).wanted_for_answer,
         [llm.name, llm.digest] if llm else None,

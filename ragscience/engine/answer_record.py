@@ -29,13 +29,13 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
     with library.snapshot():
         earlier = library.chunks([number for turn in request.history for number in turn.passages])
         papers = _papers(library, [*(hit.chunk for hit in answer.found.hits), *earlier])
-        embedder = library.embedder
+        embedder = library.about.embedder
         depends_on = {
             "settings": deciding_values(run.settings),
             "library": {
-                "id": library.library_id,
-                "generation": library.generation,
-                "chunker": library.chunker,
+                "id": library.about.library_id,
+                "generation": library.about.version,
+                "chunker": library.about.chunker,
                 "embedder": embedder and asdict(embedder),
             },
             "models": _models(run, answer, embedder.digest if embedder else ""),
@@ -67,7 +67,7 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
 def _papers(library: Store, chunks: Iterable[StoredChunk]) -> dict[int, Paper]:
     """The papers of the passages by id, but for those that have changed since they were read."""
     chunks = list(chunks)
-    found = (library.paper_by_path(path) for path in {chunk.path for chunk in chunks})
+    found = (library.paper(path=path) for path in {chunk.path for chunk in chunks})
     ids = {chunk.paper_id for chunk in chunks}
     return {paper.paper_id: paper for paper in found if paper is not None and paper.paper_id in ids}
 

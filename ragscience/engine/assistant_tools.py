@@ -111,7 +111,7 @@ class AssistantTools:
         )
         found = self._engine.search(SearchRequest(query, filters, top_k=8), cancel=cancel)
         library = self._engine.library
-        papers_of = {path: library.paper_by_path(path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
+        papers_of = {path: library.paper(path=path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
         # A paper may have left the library since the search.
         there = [(hit.chunk, paper) for hit in found.hits if (paper := papers_of[hit.chunk.path]) is not None]
         if not there:
@@ -160,7 +160,7 @@ class AssistantTools:
             pages = [(number, page) for number, one in papers.items() for page in range(1, one.pages + 1)]
         else:
             pages = self._pages_like(quote, cancel)
-        held = [(number, page) for number, page in pages if find_quote(quote, library.page_text(number, page))]
+        held = [(number, page) for number, page in pages if find_quote(quote, library.contents(number).text(page))]
         places = [{"file": papers[number].file, "page": page} for number, page in held[:_QUOTES_SHOWN]]
         where = "every page of it was read" if paper else "the pages that are most like it were read"
         return _as_json({"found": bool(places), "places": places, "how": where})

@@ -79,7 +79,7 @@ def _access(home: Home) -> Iterator[Finding]:
 def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
     try:
         with open_store(home, settings) as library:
-            return library.embedder
+            return library.about.embedder
     except RagScienceError:
         return None  # a separate finding
 

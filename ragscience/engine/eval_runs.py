@@ -224,8 +224,8 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
     drafted = sum(outcome.question.draft for outcome in outcomes)
     return {
         "mode": request.mode.name,
-        "papers": str(library.paper_count),
-        "passages": str(library.chunk_count),
+        "papers": str(library.about.papers),
+        "passages": str(library.about.chunks),
         "profile": asked.profile.name,
         "embedder": used.get("embedder") or "none",
         "reranker": used.get("reranker") or "none",
@@ -260,11 +260,11 @@ def draft_questions(
 
 
 def _source(library: Store, paper: Paper) -> Source:
-    starts = {page.number: page.start for page in library.pages(paper.paper_id)}
-    texts = {number: library.page_text(paper.paper_id, number) for number in starts}
+    starts = {page.number: page.start for page in library.contents(paper.paper_id).pages}
+    texts = {number: library.contents(paper.paper_id).text(number) for number in starts}
     parts = tuple(
         Part(each.kind, each.page, texts[each.page][each.start - starts[each.page] : each.end - starts[each.page]])
-        for each in library.elements(paper.paper_id)
+        for each in library.contents(paper.paper_id).elements
         if each.page in starts
     )
     return Source(paper.file, title_of(paper), texts, parts)

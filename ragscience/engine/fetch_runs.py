@@ -26,7 +26,7 @@ from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_files import refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
-from ragscience.library.store import Store
+from ragscience.library.store import Store, known_files
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
 from ragscience.sources.fetch_arguments import Wanted, identify, shown
@@ -226,7 +226,7 @@ def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
 
 def _loose_files(home: Home, library: Store) -> dict[str, Path]:
     """The PDFs in papers/, by MD5, that the library has not read; known by size and time, a file is not opened."""
-    known = {path: (size, modified) for path, (size, modified, _, _) in library.known_files().items()}
+    known = {path: (size, modified) for path, (size, modified, _, _) in known_files(library).items()}
     loose: dict[str, Path] = {}
     for path in find_pdfs([home.papers]).pdfs if home.papers.is_dir() else ():
         try:
@@ -235,4 +235,4 @@ def _loose_files(home: Home, library: Store) -> dict[str, Path]:
                 loose[file_state(path).md5] = path
         except (OSError, FileProblem):
             continue  # the ingest reports it
-    return {md5: path for md5, path in loose.items() if library.paper_by_md5(md5) is None}
+    return {md5: path for md5, path in loose.items() if library.paper(md5=md5) is None}

@@ -278,7 +278,7 @@ class LibraryGraph:
         """Changes with the papers and with the graph."""
         library = self._shared.library
         with library.snapshot():
-            return f"{library.library_id}-{library.generation}-{library.graph.state()}"
+            return f"{library.about.library_id}-{library.about.version}-{library.graph.state()}"
 
     def summary(self) -> GraphSummary:
         """The graph in counts; without one they are 0."""

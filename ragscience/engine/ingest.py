@@ -37,7 +37,7 @@ class Ingest:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
         from ragscience.engine.ingest_runs import IngestRun
 
-        with open_store(self._shared.home, self._shared.settings, writing=True, on_event=on_event) as library:
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             run = IngestRun(library, self._shared.settings, self._shared.models, on_event or _unheard, cancel=cancel)
             run.workers = workers
             yield run
@@ -106,7 +106,7 @@ class Ingest:
         lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, told) if whole else None
         if lost is not None:
             self._shared.close_library()
-        with open_store(self._shared.home, self._shared.settings, writing=True, on_event=told) as library:
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             run = RebuildRun(library, self._shared.settings, self._shared.models, told, cancel=cancel)
             run.workers = workers
             return run.rebuild(only, papers) if lost is None else run.add(lost)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Chunk, Document, Paper
 from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
+from ragscience.library import left_out
 from ragscience.library.duplicates import Duplicate, duplicates_of
 from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
 from ragscience.models.maxsim import embed_batch
@@ -126,7 +127,7 @@ class Pipeline:
             self._progress.cut(state.path, len(chunks))
         ready = None if isinstance(read, Document) else read
         vectors, tokens = self._embed(state.path, [chunk.searched for chunk in chunks], ready)
-        replaced = library.paper_by_path(str(state.path))
+        replaced = library.paper(path=str(state.path))
         new = NewPaper(
             path=str(state.path),
             md5=state.md5,
@@ -138,7 +139,9 @@ class Pipeline:
             tokens=tokens,
             replaces=[replaced.paper_id] if replaced else [],
         )
+        older = left_out.versions_aside(library, new)
         paper = library.add_paper(new)
+        left_out.inherit_aside(library, older, paper)
         (self.updated if replaced else self.added).append(paper)
         self._on_event(PaperStored(paper, replaced is not None, self._seconds()))
 
@@ -150,7 +153,7 @@ class Pipeline:
 
         library, ingestion = self._library, self._ingestion
         hashes = [text_hash(text) for text in texts]
-        known = library.vectors_by_hash(hashes)
+        known = library.vectors.by_hash(hashes)
         vectors = np.empty((len(texts), ingestion.embedder.identity.dimension), np.float32)
         missing: list[int] = []
         for row, key in enumerate(hashes):
@@ -160,7 +163,7 @@ class Pipeline:
                 missing.append(row)
         self.reused += len(texts) - len(missing)
         self._tell_of_vectors(path, len(texts) - len(missing), 0.0)
-        room = ingestion.max_token_bytes - library.token_bytes() if ingestion.tokens_from is not None else 0
+        room = ingestion.max_token_bytes - library.tokens.size_bytes() if ingestion.tokens_from is not None else 0
         tokens: dict[bytes, NDArray[np.uint8]] = {}
         for first in range(0, len(missing), ingestion.batch):
             rows, began = missing[first : first + ingestion.batch], time.monotonic()

@@ -34,6 +34,7 @@ from ragscience.library.ingestion import (
     make_plan,
     vanished,
 )
+from ragscience.library.store import known_files, require_identity
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class IngestRun:
     def remove_gone(self, gone: Sequence[Paper], plan: Plan) -> None:
         """Remove papers whose files are gone; not while a new file cannot be read, which may be one of theirs."""
         if gone and plan.failures:
-            known = self.library.known_files()
+            known = known_files(self.library)
             unread = [failure.path.name for failure in plan.failures if str(failure.path) not in known]
             if unread:
                 papers = counted(len(gone), "paper whose file is gone stays", "papers whose files are gone stay")
@@ -172,9 +173,9 @@ class IngestRun:
             return self._result(plan, None)
         self._require_same_reader()
         self._on_event(Preparing("opening the models"))
-        embedder = self._models.embedder(self._settings, self.library.embedder, self._warn, packed=True)
-        if self.library.chunk_count:
-            self.library.require_identity(embedder.identity, self._chunker())
+        embedder = self._models.embedder(self._settings, self.library.about.embedder, self._warn, packed=True)
+        if self.library.about.chunks:
+            require_identity(self.library, embedder.identity, self._chunker())
         else:
             self.library.set_identity(embedder.identity, self._chunker())
         return self._result(plan, self._run(plan, embedder))
@@ -243,7 +244,7 @@ class IngestRun:
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""
         for paper, state in plan.renames:
-            now = self.library.paper_by_path(str(state.path))
+            now = self.library.paper(path=str(state.path))
             self._on_event(PaperRenamed(paper, state.path, now.file if now else str(state.path)))
         self._skips.note_copies(plan.copies)
         for failure in plan.failures:
@@ -261,8 +262,8 @@ class IngestRun:
             duplicates=tuple(pairs),
             embedded=pipeline.embedded if pipeline else 0,
             reused=pipeline.reused if pipeline else 0,
-            papers=self.library.paper_count,
-            passages=self.library.chunk_count,
+            papers=self.library.about.papers,
+            passages=self.library.about.chunks,
         )
 
     def _require_layout_model(self) -> None:
@@ -276,10 +277,10 @@ class IngestRun:
         """Raise LibraryUnavailable where the papers were read in another way, ModelProblem without the model."""
         from ragscience.reading import reader_identity
 
-        read_by = (self.library.chunker or "").partition(";")[0]
+        read_by = (self.library.about.chunker or "").partition(";")[0]
         theirs = next((way for way in _LAYOUTS if reader_identity(way) == read_by), None)
         ours = self._settings.layout
-        if self.library.chunk_count and theirs is not None and theirs != ours:
+        if self.library.about.chunks and theirs is not None and theirs != ours:
             rebuild = f"RAG_LAYOUT={ours} python ingest.py rebuild"
             raise LibraryUnavailable(
                 f"The library's papers were read with the layout model {_LAYOUTS[theirs]}, not {_LAYOUTS[ours]}.",

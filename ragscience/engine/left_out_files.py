@@ -17,11 +17,13 @@ from ragscience.engine.ingest_events import (
     RemovalForgotten,
 )
 from ragscience.engine.paper_lookup import find_papers, papers_matching
+from ragscience.library import left_out
 from ragscience.library.duplicates import Duplicate, duplicates, keep_newest
 from ragscience.library.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
 from ragscience.library.paper_patterns import fits_file
-from ragscience.library.row_records import short_names
+from ragscience.library.paper_rows import short_names
 from ragscience.library.skipped_files import SkippedFile, SkippedFiles
+from ragscience.library.store import known_files
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
@@ -52,7 +54,7 @@ class Skips:
 
         `read_by` says how files are read now: one that failed is read again where that has changed.
         """
-        suppressed, removed = self._library.aside(), self._library.removed()
+        suppressed, removed = left_out.aside(self._library), left_out.removed(self._library)
         kept: list[FileState] = []
         for state in plan.to_read:
             newer, again = suppressed.get(state.md5), f"`python ingest.py add {shlex.quote(str(state.path))}`"
@@ -69,7 +71,7 @@ class Skips:
                 self.still_unreadable += 1
             else:
                 kept.append(state)
-        self._library.forget_removed({state.md5 for state in kept} & removed.keys())
+        left_out.forget_removed(self._library, {state.md5 for state in kept} & removed.keys())
         return replace(plan, to_read=tuple(kept), failures=self._new(plan.failures, named))
 
     def note_copies(self, copies: Iterable[tuple[FileState, str]]) -> None:
@@ -93,7 +95,7 @@ class Skips:
 
     def save(self) -> None:
         """Keep what was noted, for the runs to come."""
-        self._files.save(self._library.known_files())
+        self._files.save(known_files(self._library))
 
     def _leave_out(self, state: FileState, reason: str, why: str, again: str, event: PaperSuppressed) -> None:
         self.still_left_out += 1
@@ -126,7 +128,7 @@ def _unreadable(path: Path, problem: FileProblem, md5: str = "", read_by: str = 
 
 def skipped_files(library: Store, where: LocalFiles = LOCAL) -> list[SkippedFile]:
     """The files that the last runs skipped, as far as they are still there and not in the library, by path."""
-    return SkippedFiles(library.home, where.exists).present(library.known_files())
+    return SkippedFiles(library.home, where.exists).present(known_files(library))
 
 
 def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:
@@ -136,7 +138,7 @@ def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, fo
     """
     papers: list[Paper] = []
     forgotten: set[str] = set()
-    before = library.removed() if forget else {}
+    before = left_out.removed(library) if forget else {}
     for name in names:
         known = {md5 for md5, path in before.items() if fits_file(name, path, md5)}
         papers += papers_matching(library, name) if known else find_papers(library, [name])
@@ -144,10 +146,10 @@ def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, fo
     if forget:
         for md5 in sorted(forgotten, key=before.__getitem__):
             on_event(RemovalForgotten(before[md5]))
-        library.forget_removed(forgotten | {paper.md5 for paper in papers})
+        left_out.forget_removed(library, forgotten | {paper.md5 for paper in papers})
     else:
         # Before, so that a run that is killed in between leaves nothing that the next ingest would undo.
-        library.note_removed(papers)
+        left_out.note_removed(library, papers)
     library.remove_papers([paper.paper_id for paper in papers])
     library.refresh_indexes()
     for paper in papers:
@@ -165,7 +167,7 @@ def remove_older(library: Store, on_event: OnEvent) -> tuple[Duplicate, ...]:
     def suppress(going: Set[str]) -> dict[str, Duplicate]:
         staying = [pair for pair in pairs if pair.older in going and pair.newer not in going]
         newer = {pair.older: pair for pair in staying}
-        library.set_aside({papers[older].md5: papers[pair.newer] for older, pair in newer.items()})
+        left_out.set_aside(library, {papers[older].md5: papers[pair.newer] for older, pair in newer.items()})
         return newer
 
     # Before, so that a run that is killed in between leaves nothing that the next ingest would undo; and after,

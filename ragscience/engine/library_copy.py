@@ -55,7 +55,7 @@ def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> Cop
         old = stack.enter_context(open_at(home, source))
         stack.enter_context(old.snapshot())
         papers = sorted(old.papers(), key=lambda paper: paper.paper_id)
-        if not papers or old.embedder is None:
+        if not papers or old.about.embedder is None:
             raise NothingFound(f"The library at {source} has no papers.", "Name another library with --from.")
         new = stack.enter_context(open_at(home, target, writing=True, is_copy=True))
         there = {paper.md5 for paper in new.papers()}
@@ -63,7 +63,7 @@ def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> Cop
         if others:
             text = f"The library at {target} holds {counted(len(others), 'paper')} that the one at {source} does not."
             raise UsageError(text, "Copy to an empty place.")
-        new.set_identity(old.embedder, old.chunker or "")
+        new.set_identity(old.about.embedder, old.about.chunker or "")
         for one in old.sources.all():
             if new.sources.of(one.md5) is None:
                 new.sources.put(one.md5, one.metadata)
@@ -76,26 +76,26 @@ def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> Cop
         _copy_rest(old, new)
         new.refresh_indexes()
         questions = _compared(old, new, papers, on_event)
-        return CopyResult(len(papers), old.chunk_count, len(wanted), questions)
+        return CopyResult(len(papers), old.about.chunks, len(wanted), questions)
 
 
 def _new_paper(library: Store, paper: Paper) -> NewPaper:
     """What adds the same paper to another library."""
-    pages, texts = [*zip(*library.whole_pages(paper.paper_id), strict=True)] or ((), ())
+    contents = library.contents(paper.paper_id)
+    pages, texts = contents.pages, contents.texts
     chunks = library.paper_chunks(paper.paper_id)
     ids = [chunk.chunk_id for chunk in chunks]
-    vectors = library.vectors(ids)[1]
+    vectors = library.vectors.of(ids)[1]
     if len(pages) != paper.pages or not len(chunks) == len(vectors) == paper.chunks:
         raise RagScienceError(f"{paper.file} is damaged and cannot be copied.", "`python ingest.py doctor` says more.")
-    tokens = library.token_vectors(ids)
+    tokens = library.tokens.of(ids)
     text = _whole_text(pages, texts)
-    elements = library.elements(paper.paper_id)
     return NewPaper(
         path=paper.path,
         md5=paper.md5,
         size_bytes=paper.size_bytes,
         modified_ns=paper.modified_ns,
-        document=Document(text, pages, paper.title, paper.warnings, elements, paper.metadata),
+        document=Document(text, pages, paper.title, paper.warnings, contents.elements, paper.metadata),
         chunks=[Chunk(**{one.name: getattr(chunk, one.name) for one in fields(Chunk)}) for chunk in chunks],
         vectors=vectors,
         tokens={text_hash(chunk.searched): tokens[chunk.chunk_id] for chunk in chunks if chunk.chunk_id in tokens},
@@ -114,12 +114,8 @@ def _whole_text(pages: Sequence[Page], texts: Sequence[str]) -> str:
 
 def _copy_rest(old: Store, new: Store) -> None:
     """Copy what belongs to no single paper: files that are left out, and the graph's rows."""
-    aside, removed = old.aside(), old.removed()
-    if new.aside() != aside and aside:
-        new.set_aside(aside)
-    if new.removed() != removed and removed:
-        gone = Paper(0, "", "", "", 0, 0, 0, 0, "", "")
-        new.note_removed([replace(gone, md5=md5, path=path) for md5, path in removed.items()])
+    for kind in ("aside", "removed"):
+        new.note(kind, old.noted(kind))
     apart = old.graph.apart() - new.graph.apart()
     if apart:
         new.graph.set_apart(apart)
@@ -145,8 +141,8 @@ def _graph(library: Store) -> list[tuple[str, str, str]]:
 def _compared(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) -> int:
     """Compare counts, contents and searches; how many questions were asked. Raises RagScienceError for a difference."""
     fix = "Remove what is there and copy again; the source is unchanged."
-    counts = (new.paper_count, new.chunk_count)
-    if counts != (len(papers), old.chunk_count):
+    counts = (new.about.papers, new.about.chunks)
+    if counts != (len(papers), old.about.chunks):
         raise RagScienceError(f"The copy holds {counts[0]} papers with {counts[1]} passages, which is wrong.", fix)
     copies = {paper.md5: paper for paper in new.papers()}
     for number, paper in enumerate(papers):
@@ -159,9 +155,8 @@ def _compared(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) ->
     names = old.graph.stable_ids(), new.graph.stable_ids()
     for text, vector in _questions(old):
         on_event(Preparing("comparing searches", asked, _QUESTIONS))
-        for one, other in zip(_found(old, text, vector), _found(new, text, vector), strict=True):
-            if not _same(one, other, names):
-                raise RagScienceError(f"A search for “{text}” does not find the same in the copy.", fix)
+        if not _same(_found(old, vector), _found(new, vector), names):
+            raise RagScienceError(f"A search for “{text}” does not find the same in the copy.", fix)
         asked += 1
     return asked
 
@@ -170,11 +165,10 @@ def _digest(library: Store, paper: Paper) -> str:
     """A SHA-256 of all that a library says of a paper, but for its ids."""
     ours = hashlib.sha256(repr(replace(paper, paper_id=0)).encode("utf-8", "surrogatepass"))
     chunks = library.paper_chunks(paper.paper_id)
-    ids, vectors = library.vectors([chunk.chunk_id for chunk in chunks])
-    tokens = library.token_vectors(ids.tolist())
-    ours.update(repr(library.whole_pages(paper.paper_id)).encode("utf-8", "surrogatepass"))
+    ids, vectors = library.vectors.of([chunk.chunk_id for chunk in chunks])
+    tokens = library.tokens.of(ids.tolist())
+    ours.update(repr(library.contents(paper.paper_id)).encode("utf-8", "surrogatepass"))
     ours.update(repr([replace(chunk, chunk_id=0, paper_id=0) for chunk in chunks]).encode("utf-8", "surrogatepass"))
-    ours.update(repr(library.elements(paper.paper_id)).encode())
     ours.update(vectors.tobytes())
     for chunk in chunks:
         ours.update(tokens[chunk.chunk_id].tobytes() if chunk.chunk_id in tokens else b"none")
@@ -186,16 +180,16 @@ _WORD = re.compile(r"\w{2,40}+")
 
 def _questions(library: Store) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Words from up to 200 passages that lie evenly in the library, each with the passage's vector."""
-    ids = library.vectors()[0]
+    ids = library.vectors.of()[0]
     step = max(1, len(ids) // _QUESTIONS)
     for chunk in library.chunks(ids[::step][:_QUESTIONS].tolist()):
         words = _WORD.findall(chunk.text)[5:15]
-        yield " ".join(words), library.vectors([chunk.chunk_id])[1][0]
+        yield " ".join(words), library.vectors.of([chunk.chunk_id])[1][0]
 
 
-def _found(library: Store, text: str, vector: NDArray[np.float32]) -> list[tuple[Any, Any]]:
+def _found(library: Store, vector: NDArray[np.float32]) -> tuple[Any, Any]:
     allowed = library.select(Filters())
-    return [library.search_dense(vector, _TOP, allowed), library.search_keywords(text, _TOP, allowed)]
+    return library.dense.search(vector, _TOP, allowed)
 
 
 def _same(one: tuple[Any, Any], other: tuple[Any, Any], names: tuple[dict[int, str], dict[int, str]]) -> bool:

@@ -233,7 +233,7 @@ class Engine:
         return self._embedder().embed_documents(texts)
 
     def _embedder(self) -> Embedder:
-        required = self.library.embedder
+        required = self.library.about.embedder
         return self.models.query_embedder(self.settings, required, lambda text: self.shared.publish(Warned(text)))
 
     def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:

@@ -13,7 +13,7 @@ from ragscience.core.records import Answer, Citation
 from ragscience.engine.kept_reader import KeptReader
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
-from ragscience.library.row_records import short_names
+from ragscience.library.paper_rows import short_names
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]

@@ -164,12 +164,12 @@ class ModelPool:
             return None
         if isinstance(embedder, TokenEmbedder):
             return embedder
-        is_wanted = settings.rerank == "late-interaction" or library.token_bytes()
+        is_wanted = settings.rerank == "late-interaction" or library.tokens.size_bytes()
         return self._minilm(settings, warn) if is_wanted else None
 
     def matcher(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> Matcher | None:
         """What matches a question with the words of passages, for quotes; None where no token vectors are stored."""
-        tokens_from = self.query_tokens(settings, embedder, library, warn) if library.token_bytes() else None
+        tokens_from = self.query_tokens(settings, embedder, library, warn) if library.tokens.size_bytes() else None
         return None if tokens_from is None else partial(token_matches, library=library, tokens_from=tokens_from)
 
     def _minilm(self, settings: Settings, warn: Warn, *, packed: bool = False) -> TokenEmbedder:
@@ -276,9 +276,9 @@ class ModelPool:
 
     def rows(self, settings: Settings, library: Store, warn: Warn) -> Sequence[ModelRow]:
         """What each part would use for the library, where its files are and why."""
-        late = bool(library.token_bytes() or not library.chunk_count)
+        late = bool(library.tokens.size_bytes() or not library.about.chunks)
         return [
-            row("embedder", lambda: self.embedder_choice(settings, library.embedder, warn)),
+            row("embedder", lambda: self.embedder_choice(settings, library.about.embedder, warn)),
             row("reranker", lambda: self.reranker_choice(settings, warn, late=late)),
             row("answer", lambda: self.llm_choice(settings)),
         ]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragscience.engine.ingest_events import Preparing
 from ragscience.library.store import Home, Library, Store
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
-    from ragscience.engine.events import OnEvent
 
 __all__ = ["EMBEDDED", "open_at", "open_store"]
 
@@ -17,14 +15,12 @@ EMBEDDED = "vectorstore"
 """What names the library in the home's own folder; all else is a URI."""
 
 
-def open_store(home: Home, settings: Settings, *, writing: bool = False, on_event: OnEvent | None = None) -> Store:
+def open_store(home: Home, settings: Settings, *, writing: bool = False) -> Store:
     """The library that the setting `library` names. Raises as `open_at`."""
-    return open_at(home, settings.library, writing=writing, on_event=on_event)
+    return open_at(home, settings.library, writing=writing)
 
 
-def open_at(
-    home: Home, uri: str, *, writing: bool = False, is_copy: bool = False, on_event: OnEvent | None = None
-) -> Store:
+def open_at(home: Home, uri: str, *, writing: bool = False, is_copy: bool = False) -> Store:
     """The library at a URI, or the home's own for "vectorstore"; the home keeps all that is a person's.
 
     One that `is_copy` of the home's library does not write the home's ledger.
@@ -33,14 +29,7 @@ def open_at(
     package is missing, RagScienceError where the place cannot be read.
     """
     if uri == EMBEDDED:
-        if not writing:
-            return Library.open(home)
+        return Library.open_for_writing(home) if writing else Library.open(home)
+    from ragscience.library.lance_store import open_lance
 
-        def packed(done: int, total: int) -> None:
-            if on_event is not None:
-                on_event(Preparing("packing token vectors", done, total))
-
-        return Library.open_for_writing(home, on_packed=packed)
-    from ragscience.library.lance_store import LanceLibrary
-
-    return LanceLibrary.open(home, uri, writing=writing, keeps_ledger=not is_copy)
+    return open_lance(home, uri, writing=writing, keeps_ledger=not is_copy)

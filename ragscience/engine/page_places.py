@@ -53,7 +53,7 @@ def passage_parts(library: Store, chunk: StoredChunk) -> list[PagePart]:
     found = []
     for page, start, end in page_parts(chunk, 0, len(chunk.text)):
         span = chunk.start + start, chunk.start + end
-        found.append(PagePart(page, *span, chunk.text[start:end], library.boxes(chunk.paper_id, page, *span)))
+        found.append(PagePart(page, *span, chunk.text[start:end], library.contents(chunk.paper_id).boxes(page, *span)))
     return found
 
 
@@ -64,7 +64,9 @@ def word_places(library: Store, paper: Paper, words: str, number: int | None) ->
     and what a viewer has between two columns or pages may be left out. Raises NothingFound where they are not found.
     """
     with library.snapshot():
-        near = [page for page in library.pages(paper.paper_id) if number is None or abs(page.number - number) <= 1]
+        near = [
+            page for page in library.contents(paper.paper_id).pages if number is None or abs(page.number - number) <= 1
+        ]
         texts = {page.number: _Letters.of(library, paper.paper_id, page) for page in near}
         wanted = _Letters.read(words, 0)
         places = [
@@ -84,8 +86,10 @@ def _parts(library: Store, paper: Paper, pages: Sequence[Page], span: tuple[int,
     for page in pages:
         start, end = max(span[0], page.start), min(span[1], page.end)
         if start < end:
-            text = library.page_text(paper.paper_id, page.number)[start - page.start : end - page.start]
-            yield PagePart(page.number, start, end, text, library.boxes(paper.paper_id, page.number, start, end))
+            text = library.contents(paper.paper_id).text(page.number)[start - page.start : end - page.start]
+            yield PagePart(
+                page.number, start, end, text, library.contents(paper.paper_id).boxes(page.number, start, end)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class _Letters:
     def of(cls, library: Store, paper_id: int, page: Page) -> _Letters:
         """Those of a page; none of a damaged one."""
         try:
-            return cls.read(library.page_text(paper_id, page.number), page.start)
+            return cls.read(library.contents(paper_id).text(page.number), page.start)
         except LibraryDamaged:
             return _NOTHING
 

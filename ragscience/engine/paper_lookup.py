@@ -75,7 +75,7 @@ def check_filters(library: Store, filters: Filters) -> None:
 
     Nothing is checked of an empty library.
     """
-    if filters == Filters() or not library.chunk_count:
+    if filters == Filters() or not library.about.chunks:
         return
     if filters.sections:
         _check_sections(library.section_names(), filters.sections)

@@ -52,7 +52,7 @@ class PaperOutline:
 def paper_outline(library: Store, name: str) -> PaperOutline:
     """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
     paper = find_paper(library, name)
-    elements, pages = library.elements(paper.paper_id), library.pages(paper.paper_id)
+    elements, pages = library.contents(paper.paper_id).elements, library.contents(paper.paper_id).pages
     text_of = _texts(library, paper.paper_id, pages)
     headings: list[OutlineEntry] = []
     tables: list[OutlineEntry] = []
@@ -80,7 +80,7 @@ def _texts(library: Store, paper_id: int, pages: Sequence[Page]) -> Callable[[El
 
     def text_of(element: Element) -> str:
         if element.page not in known:
-            known[element.page] = library.page_text(paper_id, element.page)
+            known[element.page] = library.contents(paper_id).text(element.page)
         start = starts[element.page]
         return known[element.page][element.start - start : element.end - start]
 

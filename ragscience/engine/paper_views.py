@@ -35,9 +35,9 @@ def paper_page(library: Store, paper: str, number: int) -> PaperPage:
     found = find_paper(library, paper)
     if number > found.pages:
         raise NothingFound(f"{found.file} has {counted(found.pages, 'page')}, not {number}.", "Ask for one of them.")
-    page = library.page(found.paper_id, number)
-    on_page = tuple(element for element in library.elements(found.paper_id) if element.page == number)
-    return PaperPage(found, page, library.page_text(found.paper_id, number), on_page)
+    page = library.contents(found.paper_id).page(number)
+    on_page = tuple(element for element in library.contents(found.paper_id).elements if element.page == number)
+    return PaperPage(found, page, library.contents(found.paper_id).text(number), on_page)
 
 
 @dataclass(frozen=True, slots=True)

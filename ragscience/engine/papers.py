@@ -100,7 +100,7 @@ class Papers:
 
     def opened(self, path: Path) -> AbstractContextManager[Path]:
         """The file at a paper's path, or what stands for it on this machine."""
-        paper = self._shared.library.paper_by_path(str(path))
+        paper = self._shared.library.paper(path=str(path))
         return self._shared.files.opened(path, paper.md5) if paper else nullcontext(path)
 
     def write_marked_pages(self, answers: Sequence[Answer], target: Path, *, on_event: OnEvent | None = None) -> int:

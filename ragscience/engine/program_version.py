@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from ragscience.core.program import __version__
-from ragscience.library.library_schema import SCHEMA_VERSION
+from ragscience.library.database import SCHEMA_VERSION
 
 __all__ = ["version_line"]
 

@@ -68,7 +68,7 @@ class QuestionRun:
         self.warnings: list[str] = []
         self._on_event = on_event
         self._cancel = cancel
-        if not self.library.chunk_count:
+        if not self.library.about.chunks:
             self.warn("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
 
     def warn(self, text: str) -> None:
@@ -80,7 +80,7 @@ class QuestionRun:
     def all_warnings(self) -> list[str]:
         """The warnings so far, with those that the models in use have given since they were loaded."""
         if "embedder" in self.__dict__:
-            self.shared.models.query_embedder(self.settings, self.library.embedder, self.warn)
+            self.shared.models.query_embedder(self.settings, self.library.about.embedder, self.warn)
         if self.__dict__.get("reranker") is not None and self.llm_reranker is None:
             self.shared.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
         for text in self.library.damage():
@@ -139,7 +139,7 @@ class QuestionRun:
     @cached_property
     def spelled(self) -> str:
         """The question with words that no passage has corrected to the library's own, each with a warning."""
-        if not self.library.chunk_count:
+        if not self.library.about.chunks:
             return self.question
         from ragscience.search.spelling import corrected
 
@@ -170,7 +170,7 @@ class QuestionRun:
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the library was made with; its calls raise ModelProblem where it is not there."""
-        return self.shared.models.query_embedder(self.settings, self.library.embedder, self.warn)
+        return self.shared.models.query_embedder(self.settings, self.library.about.embedder, self.warn)
 
     @cached_property
     def tokens_from(self) -> TokenEmbedder | None:
@@ -203,15 +203,15 @@ class QuestionRun:
     @property
     def scorer(self) -> Reranker | None:
         """The cross-encoder for the citation check, if there is one."""
-        return self.reranker if self.library.chunk_count and not self.llm_reranker else None
+        return self.reranker if self.library.about.chunks and not self.llm_reranker else None
 
     @property
     def models_used(self) -> dict[str, str | None]:
         """As `Answer.models`."""
-        embedder = self.library.embedder
+        embedder = self.library.about.embedder
         return {
             "embedder": embedder.model if embedder else None,
-            "reranker": self.reranker_name if self.library.chunk_count else None,
+            "reranker": self.reranker_name if self.library.about.chunks else None,
             "llm": self.llm.name if self.llm else None,
         }
 
@@ -264,7 +264,7 @@ class QuestionRun:
             answer_seconds=settings.answer_seconds,
             extractive_sentences=EXTRACTIVE_SENTENCES,
             answerable_threshold=ANSWERABLE,
-            presence=WordPresence(self.library, self.tokens_from) if self.library.chunk_count else None,
+            presence=WordPresence(self.library, self.tokens_from) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
             cancelled=self._may_cancel,
         )
@@ -286,7 +286,7 @@ class QuestionRun:
         search = GraphSearch(
             graph,
             embedder=self.embedder,
-            passages=self.library.chunk_count,
+            passages=self.library.about.chunks,
             types=settings.graph_entity_types,
             warning=self.warn,
         )
@@ -297,7 +297,7 @@ class QuestionRun:
 
     def embed_ahead(self, questions: Sequence[str]) -> None:
         """Read the texts of several searches in one pass of the embedded model, which keeps them for each search."""
-        if self.tokens_from is None or not self.library.chunk_count:
+        if self.tokens_from is None or not self.library.about.chunks:
             return
         names = PaperNames.of(self.library)
         texts = [text for question in questions for text in (question, *named_texts(question, names))]
@@ -311,7 +311,7 @@ class QuestionRun:
         self.stop_if_cancelled()
         profile = profile or self.profile
         self._publish(Searched(question))
-        if not self.library.chunk_count:
+        if not self.library.about.chunks:
             return Found(question, profile.name, ())
         graph, kept_to = self.graph, filters
         if graph is not None and self.request.graph_filter:

@@ -28,7 +28,7 @@ def placed(answer: Answer, library: Store) -> Answer:
 
     def place(citation: Citation) -> Citation:
         path = citation.path or paths.get(citation.file, "")
-        if path and path not in papers and (paper := library.paper_by_path(path)):
+        if path and path not in papers and (paper := library.paper(path=path)):
             papers[path] = paper.paper_id, paper.md5
         if path in papers and citation not in known:
             paper_id, md5 = papers[path]
@@ -57,12 +57,12 @@ def placed_citation(citation: Citation, paper_id: int, library: Store) -> Citati
     try:
         spans = [(citation.start, citation.end)]
         if not citation.end:
-            page = library.page(paper_id, citation.page)
-            found = find_quote(citation.quote, library.page_text(paper_id, citation.page))
+            page = library.contents(paper_id).page(citation.page)
+            found = find_quote(citation.quote, library.contents(paper_id).text(citation.page))
             spans = [(page.start + start, page.start + end) for start, end in found]
         if len(spans) == 1:
             citation = replace(citation, start=spans[0][0], end=spans[0][1])
-        boxes = (library.boxes(paper_id, citation.page, *span) for span in spans)
+        boxes = (library.contents(paper_id).boxes(citation.page, *span) for span in spans)
         return replace(citation, boxes=tuple(box for each in boxes for box in each))
     except (NothingFound, LibraryDamaged):
         return citation

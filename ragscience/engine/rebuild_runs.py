@@ -13,9 +13,9 @@ from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, Passag
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import EMBEDDED
 from ragscience.engine.paper_lookup import find_papers
-from ragscience.library.damaged_database import damage_of, put_aside
+from ragscience.library.database_repair import damage_of, put_aside
 from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
-from ragscience.library.store import Home, text_hash
+from ragscience.library.store import Home, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES, embed_batch
 
 if TYPE_CHECKING:
@@ -62,22 +62,22 @@ class RebuildRun(IngestRun):
     def _read_named(self, names: Sequence[str]) -> IngestResult:
         library = self.library
         self._require_same_reader()
-        embedder = self._models.embedder(self._settings, library.embedder, self._warn, packed=True)
-        library.require_identity(embedder.identity, self._chunker())
+        embedder = self._models.embedder(self._settings, library.about.embedder, self._warn, packed=True)
+        require_identity(library, embedder.identity, self._chunker())
         plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
     def _read_again(self) -> IngestResult:
         self._require_layout_model()
         library, embedder = self.library, self._models.embedder(self._settings, None, self._warn, packed=True)
-        if library.embedder is not None and library.embedder != embedder.identity:
+        if library.about.embedder is not None and library.about.embedder != embedder.identity:
             self._replace_vectors(embedder)
         # A paper follows its bytes first: two files may have changed places.
         apply_renames(library, make_plan(library, [Path(paper.path) for paper in library.papers()], where=self._files))
         plan = self._plan(library.papers())
         pipeline = self._run(plan, embedder)
         read = len(pipeline.added) + len(pipeline.updated)
-        if not plan.failures and read == len(plan.to_read) == library.paper_count:
+        if not plan.failures and read == len(plan.to_read) == library.about.papers:
             library.set_identity(embedder.identity, self._chunker())
         self._rebuild_indexes()
         return self._result(plan, pipeline)
@@ -95,7 +95,7 @@ class RebuildRun(IngestRun):
             except FileProblem as problem:
                 failures.append(Failure(Path(paper.path), problem))
                 continue
-            other = self.library.paper_by_md5(state.md5) if state.md5 != paper.md5 else None
+            other = self.library.paper(md5=state.md5) if state.md5 != paper.md5 else None
             if other is not None:
                 text = f"{paper.file} is kept as it was: its file has the bytes of {other.file} now"
                 self._on_event(Warned(f"{text} (`python ingest.py sync` follows files)"))
@@ -104,15 +104,15 @@ class RebuildRun(IngestRun):
         return Plan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:
-        self.library.compact_tokens()
+        self.library.tokens.compact()
         self.library.rebuild_indexes()
-        self._on_event(IndexesRebuilt(self.library.chunk_count))
+        self._on_event(IndexesRebuilt(self.library.about.chunks))
 
     def _replace_vectors(self, embedder: Embedder) -> None:
         library = self.library
-        total = library.chunk_count
+        total = library.about.chunks
         source = self._models.ingest_tokens(self._settings, embedder, self._warn)
-        self._room = self._token_limit - (0 if source is embedder else library.token_bytes())
+        self._room = self._token_limit - (0 if source is embedder else library.tokens.size_bytes())
 
         def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]]:
             done = 0
@@ -121,30 +121,30 @@ class RebuildRun(IngestRun):
                     vectors, tokens = embed_batch(embedder, source, texts)
                     yield ids, vectors, self._fitting(texts, tokens)
                 else:  # token vectors are of one model, whatever the embedder: those that are kept stay
-                    kept = library.token_vectors(ids)
+                    kept = library.tokens.of(ids)
                     lacking = [text for chunk_id, text in zip(ids, texts, strict=True) if chunk_id not in kept]
                     tokens = embed_batch(source, source, lacking)[1] if lacking else []
                     yield ids, embedder.embed_documents(texts), self._fitting(lacking, tokens)
                 done += len(ids)
                 self._on_event(PassagesEmbedded(done, total))
 
-        library.replace_vectors(embedder.identity, batches())
+        library.vectors.replace(embedder.identity, batches())
 
     def _make_tokens(self) -> None:
         """Make the token vectors that are lost, damaged or were not kept, up to the size limit."""
         library, settings = self.library, self._settings
-        embedder = self._models.embedder(settings, library.embedder, self._warn, packed=True)
+        embedder = self._models.embedder(settings, library.about.embedder, self._warn, packed=True)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
             raise UsageError("The embedded model is not installed.", "Run `python -m pip install -r requirements.txt`.")
-        lost, unkept = library.passages_without_tokens()
-        library.compact_tokens()
+        lost, unkept = library.tokens.missing()
+        library.tokens.compact()
         wanted, done = [*lost, *unkept], 0
-        self._room = self._token_limit - library.token_bytes()
+        self._room = self._token_limit - library.tokens.size_bytes()
         for first in range(0, len(wanted), EMBEDDING_BATCH):
             chunks = library.chunks(wanted[first : first + EMBEDDING_BATCH])
             texts = [chunk.searched for chunk in chunks]
-            library.put_tokens(self._fitting(texts, embed_batch(source, source, texts)[1]))
+            library.tokens.put(self._fitting(texts, embed_batch(source, source, texts)[1]))
             done += len(chunks)
             self._on_event(PassagesEmbedded(done, len(wanted)))
 
@@ -168,15 +168,10 @@ def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> list[Path] 
     A database of the home is renamed, and stays beside the new one; tables in LanceDB are replaced. Raises LibraryBusy
     while another process writes.
     """
-    if uri == EMBEDDED:
-        damage = damage_of(home)
-        kept = put_aside(home) if damage else None
-        left = kept.name if kept else ""
-    else:
-        from ragscience.library.lance_repair import begin_anew_if_damaged
-
-        damage, left = begin_anew_if_damaged(home, uri) or (None, "")
+    damage = damage_of(home) if uri == EMBEDDED else None
     if damage is None:
         return None
+    kept = put_aside(home)
+    left = kept.name if kept else ""
     on_event(Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {left}.' if left else ''}"))
     return [home.papers, *(path for path in damage.files if path.exists() and home.papers not in path.parents)]

@@ -111,9 +111,9 @@ def _papers_gone(before: Record, library: Store) -> list[Difference]:
     """The papers of the record that the library does not have, or has in other bytes."""
     found = {}
     for item in before["passages"]:
-        if item["md5"] in found or not item["md5"] or library.paper_by_md5(item["md5"]) is not None:
+        if item["md5"] in found or not item["md5"] or library.paper(md5=item["md5"]) is not None:
             continue
-        is_other = library.paper_by_path(item["path"]) is not None
+        is_other = library.paper(path=item["path"]) is not None
         message = "has changed: other bytes are at" if is_other else "is no longer in the library; it was"
         kind = "paper changed" if is_other else "paper gone"
         found[item["md5"]] = Difference(kind, f"{item['file']} {message} {item['path']}.")
@@ -148,6 +148,6 @@ def _request(before: Record, library: Store) -> tuple[AskRequest, list[Differenc
 
 def chunk_at(place: Record, library: Store) -> StoredChunk | None:
     """The passage at that place of a record, as the library has it today."""
-    paper = library.paper_by_md5(place["md5"]) if place["md5"] else None
+    paper = library.paper(md5=place["md5"]) if place["md5"] else None
     chunks = library.paper_chunks(paper.paper_id) if paper is not None else []
     return next((chunk for chunk in chunks if (chunk.start, chunk.end) == (place["start"], place["end"])), None)

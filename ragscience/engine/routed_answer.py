@@ -21,7 +21,7 @@ __all__ = ["routed_answer"]
 
 def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | None:
     """The answer, or what a language model is to answer from; None for a question that no route takes."""
-    if request.plain or not run.library.chunk_count:
+    if request.plain or not run.library.about.chunks:
         return None
     began, started, timings = time.time(), time.perf_counter(), Timings()
 

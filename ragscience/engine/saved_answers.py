@@ -127,7 +127,7 @@ class SavedAnswers:
         """The text of a passage of an audit record. Raises NothingFound where the library no longer has it."""
         from ragscience.engine.replay import chunk_at
 
-        if not place["md5"] or self._shared.library.paper_by_md5(place["md5"]) is None:
+        if not place["md5"] or self._shared.library.paper(md5=place["md5"]) is None:
             raise NothingFound("This paper is no longer in the library.", "Add it again.")
         chunk = chunk_at(place, self._shared.library)
         if chunk is None:

@@ -151,8 +151,8 @@ def surroundings(answer: Answer, number: int, library: Store) -> Surroundings:
     paper = _paper_of(source, library)
     if paper is None:
         raise NothingFound(f"{plain(source.file)} is no longer in the library.", "`python ingest.py list` shows it.")
-    text = library.page_text(paper.paper_id, source.page)
-    quotes = _quotes(source, text, library.page(paper.paper_id, source.page).start)
+    text = library.contents(paper.paper_id).text(source.page)
+    quotes = _quotes(source, text, library.contents(paper.paper_id).page(source.page).start)
     return Surroundings(source, text, quotes, _windows(quotes, text))
 
 
@@ -182,7 +182,7 @@ def placed_sources(answer: Answer, library: Store) -> list[PlacedSource]:
     found = []
     for source in sources_of(answer):
         md5 = next((quote.md5 for quote in source.citations if quote.md5), "")
-        paper = library.paper_by_md5(md5) if md5 else _paper_of(source, library)
+        paper = library.paper(md5=md5) if md5 else _paper_of(source, library)
         if paper is None:
             found.append(PlacedSource(source.number, "", source.file, "", source.page, source.citations))
         else:
@@ -197,7 +197,7 @@ def _paper_of(source: Source, library: Store) -> Paper | None:
     if not source.path:
         return None
     alike = [paper for paper in library.papers() if paper.file == source.file]
-    return library.paper_by_path(source.path) or (alike[0] if alike and not Path(source.path).exists() else None)
+    return library.paper(path=source.path) or (alike[0] if alike and not Path(source.path).exists() else None)
 
 
 def _quotes(source: Source, text: str, page_start: int) -> tuple[Span, ...]:

@@ -154,7 +154,7 @@ class WatchRun:
         return 0.0
 
     def _write(self, work: Work) -> None:
-        with open_store(self.home, self.settings, writing=True, on_event=self._publish) as library:
+        with open_store(self.home, self.settings, writing=True) as library:
             if work.read and self.readers is None:
                 self.readers = open_readers(self.settings, ocr_language(self.settings, self._publish))
             run = IngestRun(
@@ -163,7 +163,7 @@ class WatchRun:
             plan = make_plan(library, work.read, where=self._files)
             self._files.save()
             moved = {paper.paper_id for paper, _ in plan.moved}
-            found = [library.paper_by_path(str(path)) for path in work.gone if self._is_gone(path)]
+            found = [library.paper(path=str(path)) for path in work.gone if self._is_gone(path)]
             gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]
             require_some_left(self.home, self.settings, library.papers(), gone)
             run.remove_gone(gone, plan)

@@ -51,7 +51,7 @@ def open_workers(where: int | str, options: TaskOptions, library: Store, plan: P
     states = {state.path: state for state in plan.to_read}
 
     def job_of(path: Path) -> PaperJob:
-        state, before = states[path], library.paper_by_path(str(path))
+        state, before = states[path], library.paper(path=str(path))
         known = library.paper_chunks(before.paper_id) if before else []
         hashes = frozenset(text_hash(chunk.searched) for chunk in known)
         return PaperJob(path, state.md5, state.size_bytes, library.sources.of(state.md5), hashes)

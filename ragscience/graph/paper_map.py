@@ -61,7 +61,7 @@ def paper_map(library: Store) -> PaperMap:
     """The papers of a library with their means, from one generation."""
     with library.snapshot():
         papers = library.papers()
-        ids, vectors = library.vectors()
+        ids, vectors = library.vectors.of()
         owner_of = papers_of_passages(library)
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
     owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))

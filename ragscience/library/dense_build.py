@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ragscience.library.dense_files import Base, VectorSource, faiss_package, write_base
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes, factory
-from ragscience.library.row_records import State
+from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import marked
 
 __all__ = ["RERANKED", "grow_index", "write_index"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ragscience.library.atomic_files import Signature, put_in_place, read_checked_json, write_checked_json
 from ragscience.library.index_config import DenseIndexInfo
-from ragscience.library.row_records import State
+from ragscience.library.sealed_rows import State
 
 __all__ = ["Base", "Bits", "VectorSource", "describe", "faiss_package", "is_whole", "write_base"]
 
@@ -23,7 +23,7 @@ VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.in
 Bits = NDArray[np.uint8]
 """A bitmap of ids from 0, little-endian: those that a search may find."""
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class Base:
@@ -138,8 +138,7 @@ def write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], inf
     finally:
         temporary.unlink(missing_ok=True)
     sidecar = {
-        "made_from": _made_from(state),
-        "generation": state.generation,
+        "made_from": _made_from(state) | {"version": state.version},
         "index": asdict(info),
         "signature": asdict(Signature.of(path)),
         "ids": _runs(ids),
@@ -158,7 +157,8 @@ def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.
     try:
         sidecar = read_checked_json(_sidecar(path))
         info, signature = DenseIndexInfo(**sidecar["index"]), Signature(**sidecar["signature"])
-        if sidecar["made_from"] != _made_from(state) or sidecar["generation"] > state.generation:
+        made_from = dict(sidecar["made_from"])
+        if made_from.pop("version") > state.version or made_from != _made_from(state):
             return None
         if not signature.fits(path):
             return None
@@ -168,7 +168,7 @@ def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.
 
 
 def _made_from(state: State) -> dict[str, object]:
-    """What must match for the index to be used; its generation may be older, because its ids are compared."""
+    """What must match for the index to be used; its version may be older, because its ids are compared."""
     return {
         "format": _FORMAT,
         "library": state.library_id,

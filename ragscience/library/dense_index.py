@@ -17,7 +17,7 @@ from ragscience.core.errors import RagScienceError
 from ragscience.library.dense_build import RERANKED, grow_index, write_index
 from ragscience.library.dense_files import Base, Bits, VectorSource
 from ragscience.library.index_config import DenseSizes
-from ragscience.library.row_records import State
+from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import best_first, marked, nothing, shared
 
 __all__ = ["DenseIndex", "exact_scores"]
@@ -31,7 +31,7 @@ _OF_MEMORY = 0.8
 
 
 class DenseIndex:
-    """The dense index at one generation of the library; immutable, `at` gives another."""
+    """The dense index at one version of the library; immutable, `at` gives another."""
 
     def __init__(self, state: State, base: Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
         self.state = state

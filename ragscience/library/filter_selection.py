@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.errors import NothingFound
 from ragscience.core.records import Filters, Paper
-from ragscience.library import row_records as rows
-from ragscience.library.library_damage import REBUILD_INDEXES, paper_sums, read_meta
 from ragscience.library.paper_patterns import did_you_mean, fold, match_papers
-from ragscience.library.row_checksums import FILTER_MARK, REFERENCE_MARK
+from ragscience.library.paper_rows import Outline
+from ragscience.library.sealed_rows import opened
+from ragscience.library.snapshots import Snapshot, Snapshots
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EVERY_KIND", "Selecting", "papers_allowed", "plain_name", "section_names", "verify_database_indexes"]
+__all__ = ["EVERY_KIND", "Selecting", "papers_allowed", "plain_name"]
 
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references included."""
@@ -36,121 +34,93 @@ _FILTERS_KEPT = 4
 
 
 class Selecting:
-    """The filters of one library; caches the latest selections until the library changes."""
+    """The filters of one library; keeps the latest selections until the library changes."""
 
-    def __init__(self) -> None:
-        self._usual: tuple[rows.State, NDArray[np.int64] | None] | None = None
-        self._verified: rows.State | None = None
-        self._chosen: dict[tuple[rows.State, Filters], NDArray[np.int64] | None] = {}
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+        self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
 
-    def select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
-        """The chunk ids that `filters` allows, ascending, int64; None if it allows all.
+    def select(self, filters: Filters) -> NDArray[np.int64] | None:
+        """The ids of the passages that `filters` allows, ascending, int64; None if it allows all. Do not change them.
 
-        `state` is that of the current transaction; the array is read-only. Raises NothingFound for a paper
-        pattern, an author or a span of years that fits no paper, LibraryDamaged where an index of the database is not
-        what the papers say.
+        Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
         """
-        key = (state, filters)
-        kept = dict(self._chosen)
-        chosen = kept.pop(key) if key in kept else self._select(db, state, filters)
-        self._chosen = dict([*kept.items(), (key, chosen)][-_FILTERS_KEPT:])  # each search asks for some several times
-        return chosen
+        with self._snapshots.now() as at:
+            if at is None:
+                if filters.papers:
+                    raise NothingFound(f"No paper matches {filters.papers[0]!r}.", "The library has no papers yet.")
+                return None
+            key = (at.state.version, filters)
+            kept = dict(self._chosen)
+            chosen = kept.pop(key) if key in kept else _select(at, filters)
+            self._chosen = dict([*kept.items(), (key, chosen)][-_FILTERS_KEPT:])  # a search asks for some several times
+            return chosen
 
-    def _select(self, db: sqlite3.Connection, state: rows.State, filters: Filters) -> NDArray[np.int64] | None:
-        kinds = {fold(kind) for kind in filters.kinds}
-        paper_ids = _paper_ids(db, filters)
-        if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
-            if self._verified != state:
-                _verify(db, *_BY_FILTER)
-                self._verified = state
-            return _by_passage(db, filters, paper_ids, kinds)
-        if kinds:
-            return None if paper_ids is None else rows.chunk_ids(db, paper_ids)
-        if paper_ids is not None:
-            return _without_references(db, rows.chunk_ids(db, paper_ids))
-        last = self._usual
-        if last is None or last[0] != state:
-            ids = rows.chunk_ids(db)
-            usual = _without_references(db, ids)
-            last = self._usual = state, None if usual.size == ids.size else usual
-        return last[1]
+    def section_names(self) -> list[str]:
+        """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""
+        with self._snapshots.now() as at:
+            if at is None:
+                return []
+            return list(
+                dict.fromkeys(name for _, outline in _outlines(at, at.listing.rows) for name in outline.section)
+            )
 
 
-def _without_references(db: sqlite3.Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of `ids` (ascending) that are not reference lists: these are few, and an index of the table has them."""
+def _select(at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
+    kinds = {fold(kind) for kind in filters.kinds}
+    paper_ids = _paper_ids(at, filters)
+    if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
+        return _by_passage(at, filters, at.listing.rows.keys() if paper_ids is None else paper_ids, kinds)
+    if kinds:
+        return None if paper_ids is None else at.listing.chunk_ids_of(paper_ids)
+    return at.listing.without_references if paper_ids is None else at.listing.without_references_of(paper_ids)
+
+
+def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> NDArray[np.int64]:
+    """The filters that need a look at each passage: pages, kinds (folded), sections; within the papers."""
     import numpy as np
 
-    from ragscience.library.top_scores import marked
+    first, last = filters.pages or (0, 0)
+    parts = [fold(part) for part in filters.sections]
+    fits: dict[str, bool] = {}
 
-    _verify(db, *_OF_REFERENCES)
-    found = db.execute("SELECT chunk_id FROM chunks WHERE kind = 'reference' ORDER BY chunk_id")
-    references = np.fromiter((chunk_id for (chunk_id,) in found), np.int64)
-    return ids[~marked(ids, references)] if references.size else ids
+    def is_in(section: str) -> bool:
+        if section not in fits:
+            fits[section] = any(part in fold(section) for part in parts)
+        return fits[section]
 
-
-def verify_database_indexes(db: sqlite3.Connection) -> None:
-    """Raise LibraryDamaged unless the indexes that filters use hold what the papers say of their passages."""
-    _verify(db, *_BY_FILTER)
-    _verify(db, *_OF_REFERENCES)
-
-
-_BY_FILTER = (FILTER_MARK, "chunks_by_filter", 4)
-_OF_REFERENCES = (REFERENCE_MARK, "chunks_of_references", 3, "WHERE kind = 'reference'")
-
-
-def _verify(db: sqlite3.Connection, mark: str, index: str, place: int, where: str = "") -> None:
-    """Raise LibraryDamaged unless an index of the database holds what the papers say of their passages."""
-    query = f"SELECT COALESCE({mark}, 0) FROM chunks INDEXED BY {index} {where}"  # noqa: S608  # constants of ours
-    if db.execute(query).fetchone()[0] != paper_sums(read_meta(db))[place]:
-        raise LibraryDamaged(f"An index of the library's database is damaged ({index}).", REBUILD_INDEXES)
+    found = []
+    for first_chunk, outline in _outlines(at, paper_ids):
+        rows = zip(outline.page_start, outline.page_end, outline.kind, outline.section, strict=True)
+        found += [
+            first_chunk + number
+            for number, (start, end, kind, section) in enumerate(rows)
+            if (not filters.pages or (start <= last and end >= first))
+            and (kind != "reference" if not kinds else EVERY_KIND in kinds or fold(kind) in kinds)
+            and (not parts or is_in(section))
+        ]
+    return np.array(found, np.int64)
 
 
-def _by_passage(
-    db: sqlite3.Connection, filters: Filters, paper_ids: set[int] | None, kinds: set[str]
-) -> NDArray[np.int64]:
-    """The filters that need a look at each passage: pages, kinds (folded), sections; within papers if any are given."""
-    import numpy as np
-
-    conditions: list[str] = []
-    values: list[object] = []
-    if paper_ids is not None:
-        conditions.append("paper_id IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(sorted(paper_ids)))
-    if filters.pages:
-        first, last = filters.pages
-        conditions.append("page_start <= ? AND page_end >= ?")
-        values += [last, first]
-    if not kinds:
-        conditions.append("kind <> 'reference'")
-    elif EVERY_KIND not in kinds:
-        conditions.append("kind IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps([kind for kind in _distinct(db, "kind") if fold(kind) in kinds]))
-    if filters.sections:
-        conditions.append("section IN (SELECT value FROM json_each(?))")
-        parts = [fold(part) for part in filters.sections]
-        names = section_names(db)
-        values.append(json.dumps([name for name in names if any(part in fold(name) for part in parts)]))
-    query = f"SELECT chunk_id FROM chunks WHERE {' AND '.join(conditions)}"  # noqa: S608  # values are bound
-    found = np.fromiter((chunk_id for (chunk_id,) in db.execute(query, values)), np.int64)
-    found.sort()
-    return found
+def _outlines(at: Snapshot, paper_ids: Collection[int]) -> Iterator[tuple[int, Outline]]:
+    """(first passage, outline) of each of the papers, in the order of their passages; damaged ones are noted."""
+    query = "SELECT row FROM parts WHERE part = 'outline' AND paper_id = ?"
+    for row in at.listing.rows.values():
+        if row.paper_id in paper_ids:
+            kept = at.db.execute(query, (row.paper_id,)).fetchone()
+            content = opened(("outline", row.paper_id), kept[0]) if kept else None
+            if content is None:
+                at.damage.note("paper", row.paper_id)
+            else:
+                yield row.first_chunk, Outline.unpack(content)
 
 
-def section_names(db: sqlite3.Connection) -> list[str]:
-    """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""
-    return _distinct(db, "section")
-
-
-def _distinct(db: sqlite3.Connection, column: str) -> list[str]:
-    return [str(value) for (value,) in db.execute(f"SELECT DISTINCT {column} FROM chunks")]  # noqa: S608  # ours
-
-
-def _paper_ids(db: sqlite3.Connection, filters: Filters) -> set[int] | None:
-    """As `papers_allowed`, of the papers of the current transaction."""
+def _paper_ids(at: Snapshot, filters: Filters) -> set[int] | None:
+    """As `papers_allowed`, of the papers of the snapshot."""
     if not (filters.papers or filters.paper_ids or filters.years or filters.authors):
         return None
     by_ids_alone = not (filters.papers or filters.years or filters.authors)
-    return papers_allowed(() if by_ids_alone else rows.papers(db), filters)
+    return papers_allowed(() if by_ids_alone else at.listing.papers(at.db, None, at.damage), filters)
 
 
 def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None:

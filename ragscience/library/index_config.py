@@ -34,8 +34,6 @@ class DenseIndexInfo:
 class DenseSizes:
     """The sizes at which the dense index changes its form; tests use small ones."""
 
-    straight: int = 4_000
-    """Up to this many passages a question is compared with the database's vectors: faster than loading FAISS."""
     exact_values: int = 76_800_000
     """Up to this many floats (200,000 vectors of 384) search is exact: 22 ms warm on one core, 300 MB."""
     recall: float = 0.98

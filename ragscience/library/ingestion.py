@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Paper
+from ragscience.library.store import known_files
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -222,7 +223,7 @@ def make_plan(
     unchanged: list[FileState] = []
     copies: list[tuple[FileState, str]] = []
     failed = list(failures)
-    owners = {path: md5 for path, (_, _, md5, _) in library.known_files().items()}
+    owners = {path: md5 for path, (_, _, md5, _) in known_files(library).items()}
     paths = {md5: path for path, md5 in owners.items()}
     for number, path in enumerate(files):
         on_compared(number)

@@ -34,7 +34,7 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
     from langchain_core.documents import Document
 
     library = Library.open(home)
-    made_by = library.embedder
+    made_by = library.about.embedder
     dimension = len(embeddings.embed_query("dimension"))
     if made_by is None or made_by.dimension != dimension:
         library.close()
@@ -86,7 +86,7 @@ class _LibraryIndex:
     @property
     def ntotal(self) -> int:
         """Number of vectors."""
-        return self._library.chunk_count
+        return self._library.about.chunks
 
     def search(self, queries: NDArray[np.float32], k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """(inner products, chunk ids), shape (len(queries), k); -1 where there are fewer, as in FAISS."""
@@ -96,14 +96,14 @@ class _LibraryIndex:
         ids = np.full((len(queries), k), -1, np.int64)
         allowed = self._library.select(Filters())
         for row, query in enumerate(queries):
-            found, inner = self._library.search_dense(query, k, allowed)
+            found, inner = self._library.dense.search(query, k, allowed)
             ids[row, : found.size] = found
             scores[row, : found.size] = inner
         return scores, ids
 
     def reconstruct(self, chunk_id: int) -> NDArray[np.float32]:
         """The vector of a passage, shape (d,)."""
-        vector: NDArray[np.float32] = self._library.vectors([chunk_id])[1][0]
+        vector: NDArray[np.float32] = self._library.vectors.of([chunk_id])[1][0]
         return vector
 
 
@@ -121,7 +121,7 @@ class _ChunkIds(Mapping[int, str]):
             yield from ids
 
     def __len__(self) -> int:
-        return self._library.chunk_count
+        return self._library.about.chunks
 
 
 def _fields(chunk: StoredChunk) -> dict[str, Any]:

@@ -2,72 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from ragscience.core.records import Paper
-from ragscience.library import library_writes as writing
-from ragscience.library import row_records as rows
-from ragscience.library.library_damage import read_meta
-from ragscience.library.transactions import Transactions
+from ragscience.library.library_writes import NewPaper
+from ragscience.library.similarity import near_duplicates
+from ragscience.library.store_protocol import Store
 
-__all__ = ["LeftOut", "newer_versions"]
+__all__ = ["aside", "forget_removed", "inherit_aside", "note_removed", "removed", "set_aside", "versions_aside"]
 
-_REMOVED = "removed"
-"""The row of `meta` with the path of each removed paper, by MD5, as JSON."""
+_ASIDE, _REMOVED = "aside", "removed"
 
 
-class LeftOut:
-    """The files that a library's ingest leaves out unless they are named."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        self._reading = transactions.reading
-        self._writing = transactions.writing
-
-    # Older versions
-
-    def set_aside(self, newer: Mapping[str, Paper]) -> None:
-        """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
-        with self._writing() as db:
-            writing.set_aside(db, {md5: paper.md5 for md5, paper in newer.items()})
-
-    def aside(self) -> dict[str, Paper]:
-        """By MD5, the suppressed files: for each the newer version, which is in the library.
-
-        If that one is itself suppressed, the version that replaced it. A file that was added again is not
-        suppressed.
-        """
-        with self._reading() as db:
-            noted = rows.set_aside(db) if db else {}
-            papers = {paper.md5: paper for paper in rows.papers(db)} if db and noted else {}
-        return newer_versions(noted, papers)
-
-    # Removed papers
-
-    def note_removed(self, papers: Collection[Paper]) -> None:
-        """Remember that these papers were removed: their files are left out once the library lacks them."""
-        with self._writing() as db:
-            _write(db, {**_noted(db), **{paper.md5: paper.path for paper in papers}})
-
-    def removed(self) -> dict[str, str]:
-        """The path that each removed paper had, by the MD5 of its file; without those that were added again."""
-        with self._reading() as db:
-            noted = _noted(db) if db else {}
-            query = "SELECT 1 FROM papers WHERE md5 = ?"
-            return {md5: path for md5, path in noted.items() if db and db.execute(query, (md5,)).fetchone() is None}
-
-    def forget_removed(self, md5s: Collection[str]) -> None:
-        """Forget that the papers with these bytes were removed."""
-        with self._reading() as db:
-            known = db is not None and not _noted(db).keys().isdisjoint(md5s)
-        if known:
-            with self._writing() as db:
-                _write(db, {md5: path for md5, path in _noted(db).items() if md5 not in md5s})
+def set_aside(library: Store, newer: Mapping[str, Paper]) -> None:
+    """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
+    library.note(_ASIDE, {md5: paper.md5 for md5, paper in newer.items()})
 
 
-def newer_versions(noted: Mapping[str, str], papers: Mapping[str, Paper]) -> dict[str, Paper]:
-    """Of each suppressed file, by MD5, the newest of its versions that is among `papers`, which are by MD5."""
+def aside(library: Store) -> dict[str, Paper]:
+    """By MD5, the suppressed files: for each the newer version, which is in the library.
+
+    If that one is itself suppressed, the version that replaced it. A file that was added again is not suppressed.
+    """
+    noted = library.noted(_ASIDE)
+    papers = {paper.md5: paper for paper in library.papers()} if noted else {}
     found = {}
     for md5 in noted.keys() - papers.keys():
         newer, seen = noted[md5], {md5}
@@ -79,9 +38,39 @@ def newer_versions(noted: Mapping[str, str], papers: Mapping[str, Paper]) -> dic
     return found
 
 
-def _noted(db: sqlite3.Connection) -> dict[str, str]:
-    return dict(json.loads(read_meta(db).get(_REMOVED, "{}")))
+def inherit_aside(library: Store, older: Collection[str], paper: Paper) -> None:
+    """Reassign the files suppressed in favour of the papers `older`, by MD5, to what replaced them."""
+    reassigned = {file: paper.md5 for file, newer in library.noted(_ASIDE).items() if newer in older}
+    reassigned.pop(paper.md5, None)
+    if reassigned:
+        library.note(_ASIDE, reassigned)
 
 
-def _write(db: sqlite3.Connection, noted: Mapping[str, str]) -> None:
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_REMOVED, json.dumps(noted)))
+def versions_aside(library: Store, new: NewPaper) -> set[str]:
+    """The MD5s of the papers that a new one replaces, is the same paper as, and for which files are suppressed.
+
+    To be asked before the new one is added, and given to `inherit_aside` after.
+    """
+    noted = set(library.noted(_ASIDE).values()) if new.replaces else set()
+    found = {paper.file: paper.md5 for paper in library.papers(new.replaces) if paper.md5 in noted} if noted else {}
+    mine = replace(new.fingerprint, paper="") if found else None
+    known = library.fingerprints(new.replaces) if found else []
+    return {found[one.paper] for one in known if one.paper in found and mine and near_duplicates([one, mine])}
+
+
+def note_removed(library: Store, papers: Collection[Paper]) -> None:
+    """Remember that these papers were removed: their files are left out once the library lacks them."""
+    library.note(_REMOVED, {paper.md5: paper.path for paper in papers})
+
+
+def removed(library: Store) -> dict[str, str]:
+    """The path that each removed paper had, by the MD5 of its file; without those that were added again."""
+    noted = library.noted(_REMOVED)
+    present = {paper.md5 for paper in library.papers()} if noted else set()
+    return {md5: path for md5, path in noted.items() if md5 not in present}
+
+
+def forget_removed(library: Store, md5s: Collection[str]) -> None:
+    """Forget that the papers with these bytes were removed."""
+    if known := library.noted(_REMOVED).keys() & set(md5s):
+        library.note(_REMOVED, dict.fromkeys(known))

@@ -1,45 +1,49 @@
 """The library: papers, their passages and vectors, and the searches over them.
 
-SQLite is the source of truth; the indexes are caches that are updated from it. Reading never writes to the database,
-and any number of readers run next to one writer: each sees exactly one generation of the library.
+SQLite is the source of truth, and its keyword index is part of it; the FAISS index is a cache that is updated from it.
+Reading never writes to the database, and any number of readers run next to one writer: each sees exactly one version of
+the library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ragscience.core.errors import RagScienceError
-from ragscience.core.records import EmbedderIdentity, Paper
-from ragscience.library import library_writes as writing
-from ragscience.library import row_records as rows
-from ragscience.library import vectors as stored_vectors
+from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
+from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.library.damage import REBUILD_INDEXES, described, rebuilds
+from ragscience.library.database import Transactions
+from ragscience.library.dense_search import Dense
+from ragscience.library.filter_selection import Selecting
 from ragscience.library.graph_table import GraphTable
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseSizes
+from ragscience.library.keywords import Keywords, index_all, is_keywords_damaged, seal_keywords
 from ragscience.library.ledger import Ledger, LedgerState
-from ragscience.library.left_out import LeftOut
-from ragscience.library.library_identity import check_identity, other_embedder
-from ragscience.library.library_search import LibrarySearch
-from ragscience.library.library_verification import Verification
-from ragscience.library.library_writes import NewPaper
+from ragscience.library.library_writes import NewPaper, insert_paper, remove_papers, rename_papers
+from ragscience.library.notes import read_notes, write_notes
 from ragscience.library.paper_contents import PaperContents
-from ragscience.library.paper_paths import full_paths, make_relative, stored_path
-from ragscience.library.similarity import Fingerprint, near_duplicates
+from ragscience.library.paper_rows import path_within
+from ragscience.library.sealed_rows import opened, read_state, write_state
+from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
+from ragscience.library.snapshots import Snapshot, Snapshots
 from ragscience.library.sources_table import SourcesTable
+from ragscience.library.store_protocol import About, other_embedder
 from ragscience.library.token_vectors import Tokens
-from ragscience.library.transactions import Transactions
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from ragscience.library.vectors import Vectors, check_vectors
 
 __all__ = ["Library"]
 
 _SIZES = DenseSizes()
+_CONTENTS_KEPT = 32
+"""Papers whose pages stay in memory: an answer quotes some of a dozen."""
 
 
 class Library:
@@ -51,82 +55,40 @@ class Library:
     def __init__(self, home: Home, transactions: Transactions, sizes: DenseSizes) -> None:
         self.home = home
         self._transactions = transactions
+        self._snapshots = snapshots = Snapshots(home, transactions)
         self._ledger = Ledger(home.ledger, self.papers, self._ledger_state)
-        self._reading = transactions.reading
-        self._writing = transactions.writing
-        self._searches = searches = LibrarySearch(home, transactions, sizes)
-        self.select, self.section_names = searches.select, searches.section_names
-        self.search_dense = searches.search_dense
-        self.begin_dense = searches.begin_dense
-        self.dense_scores = searches.dense_scores
-        self.search_keywords = searches.search_keywords
-        self.keyword_scores = searches.keyword_scores
-        self.term_counts = searches.term_counts
-        self.refresh_indexes = searches.refresh_indexes
-        self.rebuild_indexes = searches.rebuild_indexes
-        self.stale_indexes = searches.stale_indexes
-        self.dense_index_info = searches.dense_index_info
-        self._tokens = Tokens(home.tokens)
-        contents = PaperContents(transactions, self._tokens)
-        self.pages = contents.pages
-        self.page = contents.page
-        self.page_text = contents.page_text
-        self.whole_pages = contents.whole_pages
-        self.boxes = contents.boxes
-        self.chunks = contents.chunks
-        self.paper_chunks = contents.paper_chunks
-        self.texts = contents.texts
-        self.elements = contents.elements
-        self.fingerprints = contents.fingerprints
-        self.papers_sharing_text = contents.papers_sharing_text
-        self.vectors = contents.vectors
-        self.vectors_by_hash = contents.vectors_by_hash
-        self.token_vectors = contents.token_vectors
-        self.token_bytes = contents.token_bytes
-        self.passages_without_tokens = contents.passages_without_tokens
-        self.passages_not_kept = contents.passages_not_kept
-        verification = Verification(transactions, self._tokens)
-        self.damage = verification.damage
-        self.verify = verification.verify
-        left_out = LeftOut(transactions)
-        self.aside = left_out.aside
-        self.set_aside = left_out.set_aside
-        self.removed = left_out.removed
-        self.note_removed = left_out.note_removed
-        self.forget_removed = left_out.forget_removed
-        self.graph = GraphTable(transactions)
-        """What extractors read from the passages for the graph."""
-        self.sources = SourcesTable(transactions)
-        """The sources of fetched files."""
+        selecting = Selecting(snapshots)
+        self.select, self.section_names = selecting.select, selecting.section_names
+        self.dense = Dense(home, snapshots, sizes)
+        self.keywords = Keywords(snapshots)
+        self.tokens = Tokens(home.tokens, snapshots)
+        self.vectors = Vectors(snapshots, self.tokens)
+        self.graph = GraphTable(snapshots)
+        self.sources = SourcesTable(transactions, snapshots.damage)
+        self._unpacked = lru_cache(_CONTENTS_KEPT)(PaperContents.unpack)
 
     @classmethod
     def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
         """Open for reading; a home without a library is empty, and nothing is created.
 
-        Raises LibraryUnavailable for a newer schema, RagScienceError for a damaged or foreign file.
+        Raises LibraryUnavailable for another schema, RagScienceError for a damaged or foreign file.
         """
         return cls(home, Transactions.for_reading(home), sizes)
 
     @classmethod
-    def open_for_writing(
-        cls, home: Home, sizes: DenseSizes = _SIZES, on_packed: Callable[[int, int], None] = lambda *_: None
-    ) -> Library:
+    def open_for_writing(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
         """Open for reading and writing, exclusively; creates what is missing and repairs the ledger.
 
-        Token vectors of a version before schema 8 become codes; `on_packed` gets of how many passages, and of how many.
-        Raises LibraryUnavailable while another process writes or for a newer schema, RagScienceError where the home
-        cannot be written or the database is damaged.
+        Raises LibraryBusy while another process writes, LibraryUnavailable for another schema, RagScienceError where
+        the home cannot be written or the database is damaged.
         """
         library = cls(home, Transactions.for_writing(home), sizes)
         try:
-            with library._reading() as db:
-                has_full_paths = db is not None and bool(full_paths(db))
-                has_int8_tokens = db is not None and library._tokens.are_int8(db)
-            if has_full_paths:
-                with library._writing() as db:
-                    make_relative(db)
-            if has_int8_tokens:
-                library.compact_tokens(on_packed)
+            library.tokens.remove_other_files()
+            with library._snapshots.now() as at:
+                is_of_other_terms = at is not None and at.state.tokenizer != TOKENIZER_VERSION
+            if is_of_other_terms:
+                library.rebuild_indexes()
             library._ledger.write()
         except BaseException:
             library.close()
@@ -154,109 +116,52 @@ class Library:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All reads inside see one generation, whatever a writer does meanwhile."""
-        with self._reading():
+        """All reads inside see one version, whatever a writer does meanwhile."""
+        with self._transactions.reading():
             yield
 
-    # Identity and size
-
     @property
-    def library_id(self) -> str:
-        """A random id from the library's creation; empty if there is no library yet."""
-        with self._reading() as db:
-            return rows.read_state(db).library_id if db else ""
-
-    @property
-    def embedder(self) -> EmbedderIdentity | None:
-        """The embedder of the vectors; None before the first ingest."""
-        with self._reading() as db:
-            return rows.identity(db)[0] if db else None
-
-    @property
-    def chunker(self) -> str | None:
-        """The chunker of the passages; None before the first ingest."""
-        with self._reading() as db:
-            return rows.identity(db)[1] if db else None
-
-    @property
-    def generation(self) -> int:
-        """Grows with each change; 0 for an empty library."""
-        with self._reading() as db:
-            return rows.read_state(db).generation if db else 0
-
-    @property
-    def paper_count(self) -> int:
-        """Number of papers."""
-        return self._counts()[0]
-
-    @property
-    def chunk_count(self) -> int:
-        """Number of passages."""
-        return self._counts()[1]
-
-    def _counts(self) -> tuple[int, int]:
-        with self._reading() as db:
-            return rows.counts(db) if db else (0, 0)
+    def about(self) -> About:
+        """What the library is and how large; all empty where there is none yet."""
+        with self._transactions.reading() as db:
+            if db is None:
+                return About()
+            state = read_state(db)
+        return About(state.library_id, state.version, state.embedder, state.chunker, state.papers, state.chunks)
 
     def _ledger_state(self) -> LedgerState:
-        with self._reading():
-            return LedgerState(self.library_id, self.generation, str(self.home.root.absolute()), self.paper_count)
+        about = self.about
+        return LedgerState(about.library_id, about.version, str(self.home.root.absolute()), about.papers)
 
     def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
         """Record the embedder and chunker for vectors and passages from now on.
 
-        Raises LibraryUnavailable where there are vectors of another embedder: see `replace_vectors`.
+        Raises LibraryUnavailable where there are vectors of another embedder: see `Vectors.replace`.
         """
-        with self._writing() as db:
-            present, cut_by = rows.identity(db)
-            if (present, cut_by) == (embedder, chunker):
+        with self._transactions.writing() as db:
+            state = read_state(db)
+            if (state.embedder, state.chunker) == (embedder, chunker):
                 return
-            if present not in (None, embedder) and db.execute("SELECT 1 FROM papers").fetchone():
-                raise other_embedder(present, embedder)
-            writing.set_identity(db, embedder, chunker)
-            writing.bump(db)
-
-    def require_identity(self, embedder: EmbedderIdentity, chunker: str | None = None) -> None:
-        """Raise LibraryUnavailable, naming the command that fixes it, unless these made the library.
-
-        A chunker of None is not compared.
-        """
-        with self._reading() as db:
-            made_by, cut_by = rows.identity(db) if db else (None, None)
-        check_identity(made_by, cut_by, embedder, chunker)
+            if state.embedder not in (None, embedder) and state.papers:
+                raise other_embedder(state.embedder, embedder)
+            write_state(db, replace(state, embedder=embedder, chunker=chunker, version=state.version + 1))
 
     # Papers
 
     def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
-        """All papers, or those of these ids, ordered by file."""
-        with self._reading() as db:
-            if db is None:
-                return []
-            return rows.papers(db) if ids is None else rows.papers_of(db, ids)
+        """All papers, or those of these ids, ordered by file. Raises LibraryDamaged where one of them is lost."""
+        with self._snapshots.now() as at:
+            return at.listing.papers(at.db, ids, at.damage) if at is not None else []
 
-    def paper_stamps(self) -> dict[int, rows.PaperStamp]:
-        """What changes when what is listed of a paper does, by its id."""
-        with self._reading() as db:
-            return rows.paper_stamps(db) if db else {}
-
-    def paper_by_md5(self, md5: str) -> Paper | None:
-        """The paper with these bytes."""
-        return self._paper("WHERE md5 = ?", md5)
-
-    def paper_by_path(self, path: str) -> Paper | None:
-        """The paper that was read from this full path."""
-        with self._reading() as db:
-            return self._paper("WHERE path = ?", stored_path(db, path)) if db else None
-
-    def _paper(self, where: str, value: object) -> Paper | None:
-        with self._reading() as db:
-            found = rows.papers(db, where, (value,)) if db else []
-        return found[0] if found else None
-
-    def known_files(self) -> dict[str, tuple[int, int, str, int]]:
-        """Full path of each paper's file: (size in bytes, mtime in ns, MD5, paper id)."""
-        with self._reading() as db:
-            return rows.known_files(db) if db else {}
+    def paper(self, *, md5: str = "", path: str = "") -> Paper | None:
+        """The paper with these bytes, or that was read from this full path."""
+        with self._snapshots.now() as at:
+            if at is None:
+                return None
+            row = (
+                at.listing.by_path.get(path_within(self._snapshots.root, path)) if path else at.listing.by_md5.get(md5)
+            )
+            return self.papers([row.paper_id])[0] if row is not None else None
 
     def add_paper(self, new: NewPaper) -> Paper:
         """Add a paper and remove those it replaces in one transaction.
@@ -264,38 +169,26 @@ class Library:
         Raises RagScienceError for vectors that are not unit rows of the library's dimension, for a path or MD5 that
         another paper has, and where a write fails.
         """
-        fingerprint = new.fingerprint
-        older = self._versions_of(fingerprint, new.replaces) if new.replaces else set()
-        with self._writing() as db:
-            dimension = rows.read_state(db).dimension
-            if not dimension:
+        with self._transactions.writing() as db:
+            at = self._snapshots.of(db)
+            if not at.state.dimension:
                 raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
-            stored_vectors.check_vectors(new.vectors, len(new.chunks), dimension)
-            writing.remove_papers(db, new.replaces)
-            writing.inherit_aside(db, older, new.md5)
-            self._tokens.append(db, new.tokens or {})
-            paper_id = writing.insert_paper(db, new, fingerprint)
-            writing.bump(db)
-            (paper,) = rows.papers(db, "WHERE paper_id = ?", (paper_id,))
+            check_vectors(new.vectors, len(new.chunks), at.state.dimension)
+            remove_papers(at, new.replaces)
+            self.tokens.append(db, new.tokens or {})
+            paper_id = insert_paper(db, new, self._snapshots.root)
+            state = read_state(db)
+            write_state(db, replace(state, version=state.version + 1))
         self._ledger.note_changes(1)
-        return paper
-
-    def _versions_of(self, fingerprint: Fingerprint, ids: Sequence[int]) -> set[str]:
-        """The MD5s of the papers `ids` that are the same paper as the new one and have suppressed files."""
-        with self._reading() as db:
-            noted = set(rows.set_aside(db).values()) if db else set()
-            papers = rows.papers_of(db, ids) if db and noted else []
-        found = {paper.file: paper.md5 for paper in papers if paper.md5 in noted}
-        known = [one for one in self.fingerprints(ids) if one.paper in found] if found else []
-        new = replace(fingerprint, paper="")
-        return {found[one.paper] for one in known if near_duplicates([one, new])}
+        return self.papers([paper_id])[0]
 
     def remove_papers(self, ids: Sequence[int]) -> None:
         """Remove papers with their passages and vectors; unknown ids are ignored."""
-        with self._writing() as db:
-            removed = writing.remove_papers(db, ids)
+        with self._transactions.writing() as db:
+            removed = remove_papers(self._snapshots.of(db), ids)
             if removed:
-                writing.bump(db)
+                state = read_state(db)
+                write_state(db, replace(state, version=state.version + 1))
         self._ledger.note_changes(removed)
 
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
@@ -304,47 +197,146 @@ class Library:
         A paper that is not among the moves but whose path is taken is removed. Raises RagScienceError for an
         unknown id.
         """
-        with self._writing() as db:
-            writing.rename_papers(db, moves)
-            writing.bump(db)
+        with self._transactions.writing() as db:
+            rename_papers(self._snapshots.of(db), self._snapshots.root, moves)
+            state = read_state(db)
+            write_state(db, replace(state, version=state.version + 1))
         self._ledger.note_changes(len(moves))
 
-    # Vectors
+    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
+        """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
+        found = []
+        with self._snapshots.now() as at:
+            for paper in self.papers(ids) if at is not None else ():
+                sketch = self._part(at, paper.paper_id, "sketch") if at is not None else b""
+                shingles, *hashes = struct.unpack(f"<{len(sketch) // 8}Q", sketch) if sketch else (0,)
+                known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
+                pages = self.contents(paper.paper_id).pages if paper.warnings else ()  # without one, it lacks nothing
+                empty = sum(page.start == page.end for page in pages)
+                is_damaged = REPAIRED_FILE in paper.warnings or any(
+                    page.warning.startswith(LOST_PAGE) for page in pages
+                )
+                found.append(
+                    replace(known, shingles=shingles, sketch=tuple(hashes), is_damaged=is_damaged, empty_pages=empty)
+                )
+        return found
 
-    def replace_vectors(
-        self,
-        embedder: EmbedderIdentity,
-        batches: Iterable[
-            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.uint8]]]
-        ],
-    ) -> None:
-        """Replace the vectors of all passages with those of another embedder, in one transaction.
+    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]:
+        """Ids of the papers whose text may be that of one of these."""
+        with self._snapshots.now() as at:
+            if at is None:
+                return []
+            query = "SELECT paper_id, row FROM parts WHERE part = 'sketch'"
+            sketches = ((one, opened(("sketch", one), row)) for one, row in at.db.execute(query))
+            return list(sharing_text(((one, sketch) for one, sketch in sketches if sketch is not None), with_))
 
-        `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32, token vectors by the
-        hash of their text) and are read one by one. Raises RagScienceError unless each passage gets one.
+    # Contents
+
+    def contents(self, paper_id: int) -> PaperContents:
+        """The pages and elements of a paper; none for an unknown paper, or where they are damaged."""
+        with self._snapshots.now() as at:
+            if at is None or paper_id not in at.listing.rows:
+                return PaperContents()
+            packed = self._part(at, paper_id, "contents")
+            if packed:
+                return self._unpacked(packed)
+            file = at.listing.file(at.listing.rows[paper_id])
+            return PaperContents(damage=(f"The pages of {file} are damaged in the library.", rebuilds(file)))
+
+    def _part(self, at: Snapshot, paper_id: int, part: str) -> bytes:
+        """A part of a paper; empty where it is damaged, which is noted."""
+        row = at.db.execute("SELECT row FROM parts WHERE part = ? AND paper_id = ?", (part, paper_id)).fetchone()
+        content = opened((part, paper_id), row[0]) if row else None
+        if content is None:
+            at.damage.note("paper", paper_id)
+        return content or b""
+
+    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages in the order of `ids`; missing ones are left out."""
+        with self._snapshots.now() as at:
+            return at.chunks(ids) if at is not None else []
+
+    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
+        """The passages of a paper, in order."""
+        with self._snapshots.now() as at:
+            row = at.listing.rows.get(paper_id) if at is not None else None
+            return at.chunks(range(row.first_chunk, row.first_chunk + row.chunks)) if at is not None and row else []
+
+    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
+        """(ids, search texts) of all passages, ascending, `batch` at a time.
+
+        Not a snapshot unless it runs inside one.
         """
-        with self._writing() as db:
+        with self._snapshots.now() as at:
+            ids: list[int] = at.listing.chunk_ids.tolist() if at is not None else []
+        for first in range(0, len(ids), batch):
+            with self._snapshots.now() as at:
+                found = dict(at.texts(ids[first : first + batch])) if at is not None else {}
+            if found:
+                yield list(found), list(found.values())
 
-            def kept() -> Iterator[tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32]]]:
-                for ids, vectors, tokens in batches:
-                    self._tokens.append(db, tokens)
-                    yield ids, vectors
+    # Notes
 
-            stored_vectors.replace_vectors(db, embedder.dimension, kept())
-            writing.set_identity(db, embedder, None)
-            writing.bump(db, "vectors_epoch")
-            writing.bump(db)
+    def noted(self, kind: str) -> dict[str, str]:
+        """The small texts of a kind, by their keys."""
+        with self._snapshots.now() as at:
+            return read_notes(at, kind) if at is not None else {}
 
-    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
-        """Keep token vectors, codes of shape (n, 28), by the hash of their text. Raises RagScienceError: disk full."""
-        with self._writing() as db:
-            self._tokens.append(db, tokens)
+    def note(self, kind: str, texts: Mapping[str, str | None]) -> None:
+        """Keep small texts of a kind by their keys; None forgets one."""
+        with self._transactions.writing() as db:
+            write_notes(db, kind, texts)
 
-    def compact_tokens(self, on_done: Callable[[int, int], None] = lambda *_: None) -> int:
-        """Drop the data that no passage needs; returns the bytes freed. `on_done` as `Tokens.compact`."""
-        with self._writing() as db:
-            gained = self._tokens.compact(db, on_done)
-        with self._reading() as db:
-            if db is not None:
-                self._tokens.remove_others(db)
-        return gained
+    # Upkeep
+
+    def refresh_indexes(self) -> None:
+        """Bring the indexes on disk up to date. Raises RagScienceError where a write fails."""
+        with self._transactions.writing() as db:
+            state = read_state(db)
+            if state.keywords_at != state.version:
+                seal_keywords(db)
+        self.dense.refresh()
+
+    def rebuild_indexes(self) -> None:
+        """Make the indexes again. Raises RagScienceError where a write fails."""
+        with self._transactions.writing() as db:
+            at = self._snapshots.of(db)
+            index_all(db, at, at.listing.chunk_ids.tolist())
+        self.dense.rebuild()
+
+    def damage(self) -> tuple[str, ...]:
+        """What was seen to be damaged, a sentence with its remedy each."""
+        return tuple(f"{what} {fix}" for what, fix in self._damage())
+
+    def _damage(self) -> list[tuple[str, str]]:
+        if self._snapshots.damage.is_none:
+            return []
+        with self._snapshots.now() as at:
+            names = {one: at.listing.file(row) for one, row in at.listing.rows.items()} if at is not None else {}
+        return described(self._snapshots.damage, names)
+
+    def verify(self) -> list[tuple[str, str]]:
+        """(what is damaged, what repairs it), after every row was read; linear in the bytes of the database.
+
+        Raises LibraryDamaged where the database is damaged as a whole.
+        """
+        with self._snapshots.now() as at:
+            if at is None:
+                return []
+            self.vectors.of()
+            self.tokens.missing()
+            self.graph.rows()
+            self.sources.all()
+            for kind in ("removed", "aside", "apart"):
+                read_notes(at, kind)
+            for row in at.listing.rows.values():
+                for part in ("outline", "sketch"):
+                    self._part(at, row.paper_id, part)
+                pages = self.contents(row.paper_id)
+                for chunk in self.paper_chunks(row.paper_id):
+                    if pages.damage is None and not pages.has(chunk.text, chunk.start):
+                        at.damage.note("paper", row.paper_id)
+            found = self._damage()
+            if is_keywords_damaged(at.db):
+                found.append(("The keyword index is damaged.", REBUILD_INDEXES))
+        return found

@@ -1,174 +1,149 @@
-"""The contents of a library's papers: pages, elements, passages and their vectors, and fingerprints."""
+"""What was read of a paper: its pages with their lines, and its elements; kept as one compressed record."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
-from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, Box, Element, Page, StoredChunk
-from ragscience.library import row_records as rows
-from ragscience.library import vectors as stored_vectors
-from ragscience.library.element_rows import unpack_elements, unpack_sketch
-from ragscience.library.library_damage import READ_ALL_AGAIN, note, rebuilds
-from ragscience.library.page_geometry import boxes_between, read_page
-from ragscience.library.row_checksums import CHECKED_COLUMNS, is_intact
-from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
-from ragscience.library.token_vectors import Tokens
-from ragscience.library.transactions import Transactions
+from ragscience.core.records import Box, Chunk, Document, Element, Line, Page
+from ragscience.core.serialization import storable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+__all__ = ["PaperContents", "page_breaks"]
 
-__all__ = ["PaperContents"]
+_STEPS = 10
+"""Units per point: boxes are kept to a tenth of a point, 0.04 mm."""
+_COLUMNS = 6
+_RIGHT_TO_LEFT = {"R", "AL"}
+_USUAL, _WIDE = 0.5, 0.7
+"""Widths of a letter and of a capital, in font sizes."""
+_WIDTHS = dict.fromkeys(" .,;:!'|()[]/-ijltfrI’‘`", 0.3) | dict.fromkeys("mwMW—%@", 0.85)
+"""Widths of letters that are much narrower or wider, as in the common text fonts."""
 
 
+@dataclass(frozen=True, slots=True)
 class PaperContents:
-    """The contents of a library's papers."""
+    """The pages and elements of a paper; without any for a paper that the library does not have."""
 
-    def __init__(self, transactions: Transactions, tokens: Tokens) -> None:
-        self._reading = transactions.reading
-        self._tokens = tokens
+    pages: tuple[Page, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Of each page."""
+    elements: tuple[Element, ...] = ()
+    """In the order of the text."""
+    damage: tuple[str, str] | None = None
+    """The message and the fix where the record is damaged: it has no pages then."""
 
-    def pages(self, paper_id: int) -> list[Page]:
-        """The pages of a paper in order, without their lines: see `page`."""
-        with self._reading() as db:
-            return rows.pages(db, paper_id) if db else []
+    @classmethod
+    def of(cls, document: Document) -> PaperContents:
+        """Those of a document."""
+        texts = tuple(document.text[page.start : page.end] for page in document.pages)
+        return cls(document.pages, texts, document.elements)
 
-    def whole_pages(self, paper_id: int) -> list[tuple[Page, str]]:
-        """The pages of a paper in order, with their lines, and the text of each. Raises LibraryDamaged."""
-        with self._reading():
-            return [self._page(paper_id, page.number) for page in self.pages(paper_id)]
+    def page(self, number: int) -> Page:
+        """The page of this number. Raises NothingFound if there is none, LibraryDamaged."""
+        return self.pages[self._place(number)]
 
-    def page_text(self, paper_id: int, number: int) -> str:
-        """A page of a paper. Raises NothingFound if there is no such page, LibraryDamaged for a damaged one."""
-        return self._page(paper_id, number)[1]
+    def text(self, number: int) -> str:
+        """The text of a page. Raises as `page`."""
+        return self.texts[self._place(number)]
 
-    def page(self, paper_id: int, number: int) -> Page:
-        """A page with its lines, headers and footers. Raises as `page_text`."""
-        return self._page(paper_id, number)[0]
-
-    def boxes(self, paper_id: int, number: int, start: int, end: int) -> tuple[Box, ...]:
-        """The boxes of characters `start` to `end` of the document on one of its pages, one per line.
-
-        Empty if not known. Raises as `page_text`.
-        """
-        page, text = self._page(paper_id, number)
-        return boxes_between(page, text, start, end)
-
-    def _page(self, paper_id: int, number: int) -> tuple[Page, str]:
-        with self._reading() as db:
-            found = read_page(db, paper_id, number) if db else None
-            if found == "damaged" and db is not None:
-                note(db, "page", paper_id, [number])
-                file = rows.file_names(db, [paper_id]).get(paper_id, "")
-                raise LibraryDamaged(
-                    f"Page {number} of {file or 'that paper'} is damaged in the library.",
-                    rebuilds(file) if file else READ_ALL_AGAIN,
-                )
-        if found is None or found == "damaged":
+    def _place(self, number: int) -> int:
+        if self.damage is not None:
+            raise LibraryDamaged(*self.damage)
+        place = next((place for place, page in enumerate(self.pages) if page.number == number), None)
+        if place is None:
             raise NothingFound(f"There is no page {number} of that paper in the library.", "Pages are numbered from 1.")
-        return found
+        return place
 
-    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
-        """The passages in the order of `ids`; missing ones are left out."""
-        with self._reading() as db:
-            return rows.chunks(db, ids) if db else []
+    def has(self, text: str, start: int) -> bool:
+        """Whether the document has this text at character `start`, as far as pages have it."""
+        for page, whole in zip(self.pages, self.texts, strict=True):
+            low, high = max(start, page.start), min(start + len(text), page.end)
+            if low < high and text[low - start : high - start] != whole[low - page.start : high - page.start]:
+                return False
+        return True
 
-    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
-        """The passages of a paper, in order."""
-        with self._reading() as db:
-            return rows.chunks(db, rows.paper_chunk_ids(db, paper_id)) if db else []
+    def boxes(self, number: int, start: int, end: int) -> tuple[Box, ...]:
+        """The boxes of characters `start` to `end` of the document on a page, one per line; empty if not known.
 
-    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
-        """(ids, search texts) of all passages, ascending, `batch` at a time.
-
-        Not a snapshot unless it runs inside one.
+        The box of a partly covered line is cut by the usual widths of its letters, a letter wider on both sides since
+        fonts differ; a vertical or right-to-left line is kept whole. Raises as `page`.
         """
-        with self._reading() as db:
-            ids: list[int] = rows.chunk_ids(db).tolist() if db else []
-        for first in range(0, len(ids), batch):
-            with self._reading() as db:
-                found = dict(rows.texts(db, ids[first : first + batch])) if db else {}
-            if found:
-                yield list(found), list(found.values())
+        page, text = self.page(number), self.text(number)
+        boxes = []
+        for line in page.lines:
+            first, last = max(start, line.start), min(end, line.end)
+            if first < last and text[first - page.start : last - page.start].strip():
+                words = text[line.start - page.start : line.end - page.start]
+                boxes.append(_part(line.box, words, first - line.start, last - line.start))
+        return tuple(boxes)
 
-    def elements(self, paper_id: int) -> tuple[Element, ...]:
-        """The elements of a paper, in the order of its text; empty for an unknown paper, and for damaged ones."""
-        with self._reading() as db:
-            if db is not None:
-                for _, _, elements in _parts(db, "WHERE paper_id = ?", (paper_id,)):
-                    return unpack_elements(elements)
-        return ()
+    def pack(self) -> bytes:
+        """As zlib over JSON."""
+        pages = [
+            [page.number, page.start, page.end, page.warning, page.furniture, text, _numbers(page.lines)]
+            for page, text in zip(self.pages, self.texts, strict=True)
+        ]
+        elements = [[one.start, one.end, one.kind, one.page, one.level, one.section, one.box] for one in self.elements]
+        text = json.dumps([pages, elements], separators=(",", ":"), ensure_ascii=False)
+        return zlib.compress(storable(text).encode())
 
-    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
-        """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
-        with self._reading() as db:
-            papers = (rows.papers(db) if ids is None else rows.papers_of(db, ids)) if db else []
-            which = json.dumps([paper.paper_id for paper in papers])
-            where = "WHERE paper_id IN (SELECT value FROM json_each(?))"
-            sketches = {paper_id: sketch for paper_id, sketch, _ in _parts(db, where, (which,))} if db else {}
-        found = []
-        for paper in papers:
-            shingles, sketch = unpack_sketch(sketches.get(paper.paper_id, b""))
-            known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
-            pages = self.pages(paper.paper_id) if paper.warnings else []  # without one, it lacks nothing
-            empty = sum(page.start == page.end for page in pages)
-            is_damaged = REPAIRED_FILE in paper.warnings or any(page.warning.startswith(LOST_PAGE) for page in pages)
-            found.append(replace(known, shingles=shingles, sketch=sketch, is_damaged=is_damaged, empty_pages=empty))
-        return found
-
-    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]:
-        """Ids of the papers whose text may be that of one of these."""
-        with self._reading() as db:
-            return list(sharing_text(db.execute("SELECT paper_id, sketch FROM papers"), with_)) if db else []
-
-    def vectors(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
-        with self._reading() as db:
-            if db is not None:
-                return stored_vectors.read_vectors(db, rows.read_state(db).dimension, ids)
-        import numpy as np
-
-        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
-
-    def vectors_by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """The vectors, shape (dimension,), of those of the texts that are embedded already."""
-        with self._reading() as db:
-            return stored_vectors.vectors_by_hash(db, rows.read_state(db).dimension, hashes) if db else {}
-
-    def token_vectors(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
-        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
-        with self._reading() as db:
-            return self._tokens.of_chunks(db, ids) if db else {}
-
-    def token_bytes(self) -> int:
-        """The size of the token vectors on disk in bytes, waste included."""
-        with self._reading() as db:
-            return self._tokens.size_bytes(db) if db else 0
-
-    def passages_not_kept(self) -> int:
-        """Of how many passages no token vectors are kept."""
-        with self._reading() as db:
-            return self._tokens.unkept(db) if db else 0
-
-    def passages_without_tokens(self) -> tuple[list[int], list[int]]:
-        """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
-        with self._reading() as db:
-            return self._tokens.missing(db, rows.chunk_ids(db).tolist()) if db else ([], [])
+    @classmethod
+    def unpack(cls, packed: bytes) -> PaperContents:
+        """The inverse of `pack`, boxes of lines to a tenth of a point."""
+        pages, elements = json.loads(zlib.decompress(packed))
+        return cls(
+            tuple(
+                Page(number, start, end, warning, _lines(numbers), furniture)
+                for number, start, end, warning, furniture, _, numbers in pages
+            ),
+            tuple(row[5] for row in pages),
+            tuple(
+                Element(start, end, kind, page, level, section, tuple(box) if box else None)
+                for start, end, kind, page, level, section, box in elements
+            ),
+        )
 
 
-def _parts(
-    db: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
-) -> Iterator[tuple[int, bytes, bytes]]:
-    """(paper id, sketch, elements) of the papers that fit; damaged ones are noted and left out."""
-    columns = ", ".join(CHECKED_COLUMNS["papers"]["parts_checksum"])
-    for row in db.execute(f"SELECT {columns}, parts_checksum FROM papers {where}", values):  # noqa: S608  # ours
-        if is_intact(row):
-            yield row[:-1]
-        else:
-            note(db, "part", row[0], [0])
+def _numbers(lines: Sequence[Line]) -> list[int]:
+    return [
+        number
+        for line in lines
+        for number in (line.start, line.end - line.start, *(round(side * _STEPS) for side in line.box))
+    ]
+
+
+def _lines(numbers: Sequence[int]) -> tuple[Line, ...]:
+    rows = (numbers[first : first + _COLUMNS] for first in range(0, len(numbers), _COLUMNS))
+    return tuple(Line(start, start + length, _box(sides)) for start, length, *sides in rows)
+
+
+def _box(sides: Sequence[int]) -> Any:
+    return tuple(side / _STEPS for side in sides)
+
+
+def _part(box: Box, words: str, first: int, last: int) -> Box:
+    """The box of `words[first:last]` in the box of `words`, in points."""
+    left, top, right, bottom = box
+    wide = right - left
+    if wide < bottom - top or any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in words):
+        return box
+    widths = [_WIDTHS.get(letter, _WIDE if letter.isupper() else _USUAL) for letter in words]
+    each = wide / sum(widths)
+    low = left if first == 0 else max(left, left + (sum(widths[:first]) - _USUAL) * each)
+    high = right if last == len(words) else min(right, left + (sum(widths[:last]) + _USUAL) * each)
+    return round(low, 1), top, round(high, 1), bottom
+
+
+def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:
+    """(offset in the chunk's text, page number) of each page with characters in the chunk; the first offset is 0."""
+    later = [
+        (page.start - chunk.start, page.number)
+        for page in pages
+        if chunk.page_start < page.number <= chunk.page_end and chunk.start < page.start < min(page.end, chunk.end)
+    ]
+    return [(0, chunk.page_start), *later]

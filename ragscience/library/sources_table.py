@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from ragscience.core.records import Document, Metadata
-from ragscience.library.row_checksums import is_intact, row_checksum
-from ragscience.library.transactions import Transactions
+from ragscience.library.damage import Damage
+from ragscience.library.database import Transactions
+from ragscience.library.sealed_rows import opened, read_state, sealed, write_state
 
-__all__ = ["Source", "SourcesTable", "from_outside", "merged", "metadata_from_json"]
+__all__ = ["ONLY_FROM_OUTSIDE", "Source", "SourcesTable", "from_outside", "merged", "read_sources"]
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
-_ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
+ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,38 +37,54 @@ class Source:
 
 
 class SourcesTable:
-    """The sources of fetched files; empty in a library from an older version."""
+    """The sources of fetched files."""
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, damage: Damage) -> None:
         self._transactions = transactions
+        self._damage = damage
 
     def put(self, md5: str, metadata: Metadata) -> None:
         """Store the metadata of the file with these bytes, replacing what was stored."""
         fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transactions.writing() as db:
-            row = (md5, metadata.url, now, json.dumps(fields))
-            db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?)", (*row, row_checksum(*row)))
+            row = sealed(("source", md5), json.dumps([now, fields]).encode())
+            db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (md5, row))
+            state = read_state(db)
+            write_state(db, replace(state, version=state.version + 1))
 
     def of(self, md5: str) -> Source | None:
         """The source of the file with these bytes, or None."""
-        with self._reading() as db:
-            row = db.execute(f"{_SELECT} WHERE md5 = ?", (md5,)).fetchone() if db else None
-        return _source(row) if row and is_intact(row) else None
+        return next(iter(self._read([md5])), None)
 
     def all(self) -> list[Source]:
         """Every fetched file, whether it is in the library or not, by MD5; damaged rows are left out."""
-        with self._reading() as db:
-            rows = db.execute(f"{_SELECT} ORDER BY md5").fetchall() if db else []
-        return [_source(row) for row in rows if is_intact(row)]
+        return self._read(None)
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+    def _read(self, md5s: list[str] | None) -> list[Source]:
         with self._transactions.reading() as db:
-            yield db
+            return _rows(db, md5s, self._damage) if db is not None else []
 
 
-_SELECT = "SELECT md5, url, fetched_at, metadata, checksum FROM sources"
+def read_sources(db: sqlite3.Connection, md5s: list[str] | None, damage: Damage) -> dict[str, Metadata]:
+    """The metadata of the sources of these files, or of all, by MD5; damaged rows are noted and left out."""
+    return {one.md5: one.metadata for one in _rows(db, md5s, damage)}
+
+
+def _rows(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[Source]:
+    where, values = "", []
+    if md5s is not None:
+        where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
+    found = []
+    for md5, row in db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values):  # noqa: S608  # ours
+        content = opened(("source", md5), row)
+        if content is None:
+            damage.note("source")
+            continue
+        fetched_at, fields = json.loads(content)
+        known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+        found.append(Source(md5, fetched_at, Metadata(**known)))
+    return found
 
 
 def merged(document: Document, source: Source | None) -> Document:
@@ -76,7 +93,7 @@ def merged(document: Document, source: Source | None) -> Document:
         return document
     outside = source.metadata
     fields = {name: getattr(outside, name) for name in _MERGED if getattr(outside, name)}
-    more = {name: getattr(outside, name) for name in _ONLY_FROM_OUTSIDE}
+    more = {name: getattr(outside, name) for name in ONLY_FROM_OUTSIDE}
     confidence = {**document.metadata.confidence, **dict.fromkeys(fields, 1.0)}
     metadata = replace(document.metadata, **fields, **more, confidence=confidence)
     if metadata.venue != document.metadata.venue:
@@ -84,20 +101,8 @@ def merged(document: Document, source: Source | None) -> Document:
     return replace(document, title=outside.title or document.title, metadata=metadata)
 
 
-def from_outside(metadata: Metadata, stored: str | None) -> Metadata:
-    """A paper's metadata with the fields that only its source has; `stored` is the source row's JSON."""
-    if stored is None:
+def from_outside(metadata: Metadata, source: Metadata | None) -> Metadata:
+    """A paper's metadata with the fields that only its source has."""
+    if source is None:
         return metadata
-    fields = metadata_from_json(stored)
-    return replace(metadata, **{name: getattr(fields, name) for name in _ONLY_FROM_OUTSIDE})
-
-
-def _source(row: tuple[str, ...]) -> Source:
-    md5, _, fetched_at, stored, _ = row
-    return Source(md5, fetched_at, metadata_from_json(stored))
-
-
-def metadata_from_json(stored: str) -> Metadata:
-    """The metadata of a row's JSON."""
-    fields: Mapping[str, object] = json.loads(stored)
-    return Metadata(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})  # type: ignore[arg-type]  # put() wrote them
+    return replace(metadata, **{name: getattr(source, name) for name in ONLY_FROM_OUTSIDE})

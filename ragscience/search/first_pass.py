@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Profile
 from ragscience.core.stage_timing import Timings, timed
+from ragscience.library.store import keyword_scores
 from ragscience.search.fusion import by_max, min_max, plain_sum, reciprocal_rank, shared_weights
 
 if TYPE_CHECKING:
@@ -100,14 +101,11 @@ def first_pass(
     """
     library, allowed = scope.library, scope.allowed
     by_dense: dict[int, float] = {}
-    nearest = None
-    if question.vector is not None:
-        nearest = library.begin_dense(question.vector, profile.dense_candidates, allowed)
     with timed(log.timings, "bm25_ms"):
-        by_bm25 = _as_scores(*library.search_keywords(question.text, profile.bm25_candidates, allowed))
-    if nearest is not None:
-        with timed(log.timings, "dense_ms"):  # where the store searches meanwhile, what is left of it
-            by_dense = _as_scores(*nearest())
+        by_bm25 = _as_scores(*library.keywords.search(question.text, profile.bm25_candidates, allowed))
+    if question.vector is not None:
+        with timed(log.timings, "dense_ms"):
+            by_dense = _as_scores(*library.dense.search(question.vector, profile.dense_candidates, allowed))
     listed = {"dense": by_dense, "bm25": by_bm25}
     for name, _ in profile.more_weights:
         if name in sources:
@@ -175,9 +173,9 @@ def _dense_of(question: Question, ids: set[int], library: Store) -> dict[int, fl
     if question.vector is None:
         return {}
     wanted = sorted(ids)
-    return dict(zip(wanted, library.dense_scores(question.vector, wanted).tolist(), strict=True))
+    return dict(zip(wanted, library.dense.scores(question.vector, wanted).tolist(), strict=True))
 
 
 def _bm25_of(question: Question, ids: set[int], library: Store) -> dict[int, float]:
     wanted = sorted(ids)
-    return dict(zip(wanted, library.keyword_scores(question.text, wanted).tolist(), strict=True))
+    return dict(zip(wanted, keyword_scores(library, question.text, wanted).tolist(), strict=True))

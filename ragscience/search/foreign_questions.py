@@ -13,6 +13,7 @@ import numpy as np
 
 from ragscience.core.question_language import FUNCTION_WORDS, english_question_word, language_of
 from ragscience.core.tokenizing import STOP_WORDS, is_unspaced, tokenize
+from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -42,7 +43,7 @@ def readable(question: str, library: Store) -> ReadableQuestion:
     accents where the papers have the word without them. In a script without spaces the stretches of characters stay
     all of whose pairs occur. A question of which nothing occurs is searched as it is.
     """
-    embedder = library.embedder
+    embedder = library.about.embedder
     language = language_of(question) if embedder is not None and embedder.provider == "embedded" else ""
     if not language:
         return ReadableQuestion(question, question)
@@ -90,7 +91,7 @@ def _without_accents(word: str) -> str:
 def _known(library: Store, words: Sequence[str]) -> frozenset[str]:
     """The terms of the words that any passage has."""
     terms = list(dict.fromkeys(term for word in words for term in tokenize(word)))
-    counts = library.term_counts(terms, np.zeros(0, np.int64), None)
+    counts = term_counts(library, terms, np.zeros(0, np.int64), None)
     return frozenset(term for term, number in zip(counts.terms, counts.frequencies.tolist(), strict=True) if number)
 
 

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ragscience.core.records import Paper
-    from ragscience.library.row_records import PaperStamp
     from ragscience.library.store import Store
 
-__all__ = ["KeptNames", "KeptPaper", "Row", "changed_papers", "kept_names", "name_of"]
+__all__ = ["KeptNames", "KeptPaper", "Row", "kept_names", "name_of"]
 
 _FORMAT = 2
 """Of the file: a line of what it was made by, then one for each paper. That of earlier versions was a single object."""
@@ -66,8 +65,6 @@ class KeptNames:
 
     generation: int
     papers: Mapping[int, KeptPaper]
-    stamps: Mapping[int, PaperStamp]
-    """The library's of the papers, when these were their names."""
     is_on_disk: bool
 
     def write(self, library: Store) -> None:
@@ -88,30 +85,20 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
     `before` is of another generation of the library. To be called within a snapshot. Raises what reading the library
     raises.
     """
-    stamps = library.paper_stamps()
     if before is not None:
-        papers = {paper_id: known for paper_id, known in before.papers.items() if paper_id in stamps}
-        changed = library.papers(changed_papers(before.stamps, stamps))
+        papers = before.papers
     else:
         papers, generation = _read(library.home.names, _made_by(library))
-        if generation == library.generation:
-            return KeptNames(generation, papers, stamps, is_on_disk=True)
-        changed = library.papers()
-        papers = {paper.paper_id: papers[paper.paper_id] for paper in changed if paper.paper_id in papers}
-    for paper in changed:
+        if generation == library.about.version:
+            return KeptNames(generation, papers, is_on_disk=True)
+    present = library.papers()
+    papers = {paper.paper_id: papers[paper.paper_id] for paper in present if paper.paper_id in papers}
+    for paper in present:
         known = papers.get(paper.paper_id)
         signature = json.dumps(f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}")
         if known is None or known.signature != signature:
             papers[paper.paper_id] = _found(paper, signature, library)
-    return KeptNames(library.generation, papers, stamps, is_on_disk=False)
-
-
-def changed_papers(before: Mapping[int, PaperStamp], now: Mapping[int, PaperStamp]) -> set[int]:
-    """The papers that are new or changed, and those whose short names others of the same name may have changed."""
-    new = {paper_id: stamp for paper_id, stamp in now.items() if before.get(paper_id) != stamp}
-    old = [stamp for paper_id, stamp in before.items() if paper_id in new or paper_id not in now]
-    names = {name for name, *_ in (*old, *new.values())}
-    return {paper_id for paper_id, (name, *_) in now.items() if name in names}
+    return KeptNames(library.about.version, papers, is_on_disk=False)
 
 
 def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
@@ -123,7 +110,7 @@ def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
 
 
 def _made_by(library: Store) -> list[Any]:
-    return [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.library_id]
+    return [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.about.library_id]
 
 
 def _line(paper: KeptPaper) -> str:

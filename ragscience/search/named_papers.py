@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Filters, Profile
+from ragscience.library.store import keyword_scores
 from ragscience.search.fusion import min_max, weighted_sum
 from ragscience.search.names import NamedPaper, PaperNames
 from ragscience.search.reranking import late_scores
@@ -103,10 +104,10 @@ def _without(question: str, names: Sequence[NamedPaper]) -> str:
 
 def own_candidates(paper: SearchedPaper, library: Store, profile: Profile) -> list[int]:
     """Ids of the paper's best passages by dense and by keyword search, as many as the profile's searches give."""
-    found, _ = library.search_keywords(paper.text, profile.bm25_candidates, paper.allowed)
+    found, _ = library.keywords.search(paper.text, profile.bm25_candidates, paper.allowed)
     ids: list[int] = found.tolist()
     if paper.vector is not None:
-        nearest, _ = library.search_dense(paper.vector, profile.dense_candidates, paper.allowed)
+        nearest, _ = library.dense.search(paper.vector, profile.dense_candidates, paper.allowed)
         ids = [*nearest.tolist(), *ids]
     return list(dict.fromkeys(ids))
 
@@ -143,10 +144,10 @@ def _among_themselves(
     profile: Profile,
     maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
-    by_bm25 = dict(zip(own, library.keyword_scores(paper.text, own).tolist(), strict=True))
+    by_bm25 = dict(zip(own, keyword_scores(library, paper.text, own).tolist(), strict=True))
     lists: list[tuple[float, Mapping[int, float]]] = [(profile.bm25_weight, by_bm25)]
     if paper.vector is not None:
-        by_dense = dict(zip(own, library.dense_scores(paper.vector, own).tolist(), strict=True))
+        by_dense = dict(zip(own, library.dense.scores(paper.vector, own).tolist(), strict=True))
         lists.append((profile.dense_weight, by_dense))
     fused = weighted_sum(lists)
     late = maxsims(paper.tokens, fused) if paper.tokens is not None else {}

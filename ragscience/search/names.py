@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
 from ragscience.core.tokenizing import tokenize
+from ragscience.library.store import term_counts
 from ragscience.search.kept_names import KeptNames, KeptPaper, Row, kept_names, name_of
 from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
@@ -108,7 +109,7 @@ class PaperNames:
     def of(cls, library: Store) -> PaperNames:
         """The names of the papers that are in the library now; thread-safe, read once for each of its generations."""
         with library.snapshot():
-            state = (library.library_id, library.generation)
+            state = (library.about.library_id, library.about.version)
             with _lock:
                 known = _known.get(library)
             if known is not None and known[0] == state:
@@ -187,7 +188,7 @@ class PaperNames:
             library = self._library()
             if library is None:
                 raise RuntimeError("the library of these names is no longer open")
-            counts = library.term_counts(new, (), None)
+            counts = term_counts(library, new, (), None)
             self._passages = counts.passages
             self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)
 
@@ -284,7 +285,7 @@ def _before(library: Store) -> PaperNames | None:
     with _lock:
         known = _known.get(library)
         others = [known] if known else list(_known.values())
-    return next((names for (library_id, _), names in others if library_id == library.library_id), None)
+    return next((names for (library_id, _), names in others if library_id == library.about.library_id), None)
 
 
 _known: WeakKeyDictionary[Store, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()

@@ -13,6 +13,7 @@ from ragscience.core.acronyms import short_forms
 from ragscience.core.page_spans import page_parts
 from ragscience.core.records import Paper, StoredChunk, title_of
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
+from ragscience.library.store import term_counts
 from ragscience.reading.author_names import last_name
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> 
     """The names with what the keyword index counts of them in their own paper."""
     terms = [tuple(dict.fromkeys(tokenize(name.name))) for name in found]
     every = list(dict.fromkeys(term for each in terms for term in each))
-    counts = library.term_counts(every, ids, None) if every else None
+    counts = term_counts(library, every, ids, None) if every else None
     for name, own in zip(found, terms, strict=True):
         if counts is None:
             yield name

@@ -105,7 +105,7 @@ def _token_vectors(ids: list[int], library: Store, tokens_from: TokenEmbedder) -
     """Codes, shape (tokens, 28), by id: the stored ones, and those of the first few others, made now."""
     from ragscience.models.maxsim import compress
 
-    kept = library.token_vectors(ids)
+    kept = library.tokens.of(ids)
     missing = [chunk_id for chunk_id in ids if chunk_id not in kept][:MAX_LIVE_PASSAGES]
     if missing:
         chunks = library.chunks(missing)

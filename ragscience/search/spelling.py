@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.question_language import language_of
 from ragscience.core.tokenizing import tokenize
+from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -112,7 +113,7 @@ def _unknown(words: Sequence[str], library: Store) -> set[str]:
 def _passages(words: Sequence[str], library: Store) -> list[int]:
     """How many passages have the stem of each word; 0 for a stop word."""
     stems = [next(iter(tokenize(word)), "") for word in words]
-    counts = library.term_counts(stems, (), None)
+    counts = term_counts(library, stems, (), None)
     known = dict(zip(counts.terms, counts.frequencies.tolist(), strict=True)) | {"": 0}
     return [known[stem] for stem in stems]
 
@@ -173,5 +174,5 @@ def _as_spelled(variants: Sequence[str], library: Store) -> str:
 
 
 def _read(words: str, library: Store) -> list[str]:
-    ids, _ = library.search_keywords(words, _LOOKED_INTO, None)
+    ids, _ = library.keywords.search(words, _LOOKED_INTO, None)
     return [chunk.text for chunk in library.chunks(ids.tolist())]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters
+from ragscience.library.store import term_counts
 from ragscience.search.names import PaperNames
 from ragscience.search.search_signals import SMALLEST
 
@@ -78,7 +79,7 @@ def token_matches(
     if not kept.any():
         return TokenMatches((), {}, names)
     tokens = question_tokens(whole).tokens
-    stored = library.token_vectors([chunk.chunk_id for chunk in chunks])
+    stored = library.tokens.of([chunk.chunk_id for chunk in chunks])
     passages: dict[int, PassageMatches] = {}
     for chunk in chunks:
         codes = stored.get(chunk.chunk_id)
@@ -116,7 +117,7 @@ class WordPresence:
         return word.lower() in common_words()
 
     def _counted(self, terms: Sequence[str], filters: Filters) -> tuple[int, dict[str, int]]:
-        found = self._library.term_counts(terms, (), self._library.select(filters))
+        found = term_counts(self._library, terms, (), self._library.select(filters))
         return found.passages, dict(zip(found.terms, found.frequencies.tolist(), strict=True))
 
     def likeness(self, question: str, chunk_ids: Sequence[int]) -> dict[str, tuple[float, ...]]:
@@ -130,7 +131,7 @@ class WordPresence:
         from ragscience.models.maxsim import carries_meaning, question_tokens
         from ragscience.models.token_codes import cosines
 
-        stored = self._library.token_vectors(chunk_ids)
+        stored = self._library.tokens.of(chunk_ids)
         having = [row for row, chunk_id in enumerate(chunk_ids) if len(stored.get(chunk_id, ()))]
         if not having:
             return {}

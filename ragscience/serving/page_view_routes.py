@@ -106,7 +106,7 @@ def sources(answer_id: AnswerId, request: Request) -> Response:
 
 def _paper(request: Request, md5: str) -> Paper:
     """The paper whose file has that MD5. Raises NothingFound."""
-    paper = state_of(request).engine.library.paper_by_md5(md5)
+    paper = state_of(request).engine.library.paper(md5=md5)
     if paper is None:
         raise NothingFound(f"The library has no paper {md5!r}.", "GET /api/v1/papers lists them.")
     return paper

@@ -76,7 +76,7 @@ class _Gauges(Collector):
         yield jobs
         try:
             library = self._state.engine.library
-            papers, passages = library.paper_count, library.chunk_count
+            papers, passages = library.about.papers, library.about.chunks
         except RagScienceError:
             return
         yield GaugeMetricFamily("ragscience_papers", "Papers in the library.", papers)

@@ -46,7 +46,7 @@ def readyz(request: Request) -> Response:
     if not state.warming.done():
         return problem_response(503, "The models are being loaded.", "Ask again in a moment; questions are taken.")
     try:
-        papers = state.engine.library.paper_count
+        papers = state.engine.library.about.papers
     except RagScienceError as error:
         return problem_response(max(status_of(error), 503), error.message, error.fix)
     return json_reply({"status": "ok", "papers": papers})

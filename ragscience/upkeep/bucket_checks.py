@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.counts import counted
 from ragscience.core.errors import SourceError
+from ragscience.library import left_out
 from ragscience.library.ingestion import find_pdfs
 from ragscience.library.skipped_files import SkippedFiles
 from ragscience.upkeep.findings import Finding, few
@@ -44,7 +45,7 @@ def bucket(home: Home, library: Store, papers: Sequence[Paper], where: BucketFil
         return
     yield Finding("papers", "ok", f"{address} can be listed: {counted(len(listed), 'PDF')}.")
     yield from few(_gone_or_changed(where, listed, papers), "papers have such a file")
-    aside = {paper.md5 for paper in papers} | library.aside().keys() | library.removed().keys()
+    aside = {paper.md5 for paper in papers} | left_out.aside(library).keys() | left_out.removed(library).keys()
     known = {paper.path for paper in papers} | {
         file.path for file in SkippedFiles(home, where.exists).present({paper.path for paper in papers})
     }

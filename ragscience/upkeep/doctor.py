@@ -79,8 +79,8 @@ def examine(
 
     def look_inside() -> Iterator[Finding]:
         with opened() as store:
-            is_empty = not store.paper_count
-            held = counted(store.paper_count, "paper"), counted(store.chunk_count, "passage")
+            is_empty = not store.about.papers
+            held = counted(store.about.papers, "paper"), counted(store.about.chunks, "passage")
             for name, area, check in of_library:
                 if (given.fast and name == "contents") or (is_empty and name not in ("leftovers", "contents")):
                     continue

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragscience.core.counts import counted
-from ragscience.library.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
-from ragscience.library.library_schema import connect_for_reading
+from ragscience.library.database import connect_for_reading
+from ragscience.library.sealed_rows import READ_ALL_AGAIN, read_state
 from ragscience.upkeep.findings import Finding, Severity, few, quoted
 
 if TYPE_CHECKING:
@@ -30,14 +30,12 @@ def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_
     with open_library() as library, library.snapshot():
         papers = library.papers()
         counts = len(papers), sum(paper.chunks for paper in papers)
-        held = library.paper_count, library.chunk_count
+        held = library.about.papers, library.about.chunks
     # The full check holds the database's own indexes against their tables, too.
     check = "quick" if given.fast else "integrity"
     verdict = _verdict(home.database, check) if is_here and home.database.exists() else "ok"
     if verdict != "ok":
-        is_index = not given.fast and _verdict(home.database, "quick") == "ok"
-        what, fix = ("An index of the database", REBUILD_INDEXES) if is_index else ("The database", READ_ALL_AGAIN)
-        yield Finding("database", "error", f"{what} is damaged: {verdict}.", fix)
+        yield Finding("database", "error", f"The database is damaged: {verdict}.", READ_ALL_AGAIN)
     elif not is_here and counts != held:
         message = f"The library's tables do not agree: they hold {counts[0]} papers with {counts[1]} passages."
         yield Finding("database", "error", message, READ_ALL_AGAIN)
@@ -82,12 +80,11 @@ def _verdict(path: Path, check: str) -> str:
 
 def token_file(home: Home) -> str | None:
     """The name of the library's file of token vectors. Raises RagScienceError, sqlite3.Error."""
-    connection = connect_for_reading(home.database)
+    connection = connect_for_reading(home)
     if connection is None:
         return None
     with closing(connection):
-        row = connection.execute("SELECT value FROM meta WHERE key = 'tokens_file'").fetchone()
-    return str(row[0]) if row else None
+        return read_state(connection).tokens_file or None
 
 
 def ledger(home: Home, library: Store) -> Iterator[Finding]:
@@ -113,17 +110,16 @@ def ledger(home: Home, library: Store) -> Iterator[Finding]:
 
 def indexes(library: Store) -> Iterator[Finding]:
     """Whether the indexes are of the database's generation."""
-    stale = library.stale_indexes()
-    for name in stale:
-        remedy = "`python ingest.py rebuild --indexes` rebuilds it."
-        yield Finding("indexes", "warning", f"The {name} index is behind the library.", remedy)
-    if not stale:
-        yield Finding("indexes", "ok", "The search indexes are up to date.")
-    info = library.dense_index_info()
-    if info is not None:
-        how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
-        yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
-    missing, size = library.passages_not_kept(), library.token_bytes()
+    from ragscience.library.store import Library
+
+    if isinstance(library, Library):
+        if library.dense.is_stale():
+            remedy = "`python ingest.py rebuild --indexes` rebuilds it."
+            yield Finding("indexes", "warning", "The dense index is behind the library.", remedy)
+        elif (info := library.dense.info()) is not None:
+            how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
+            yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
+    missing, size = library.tokens.not_kept(), library.tokens.size_bytes()
     if not missing:
         yield Finding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
     elif size:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.counts import counted
 from ragscience.core.errors import FileProblem, ModelProblem
+from ragscience.library import left_out
 from ragscience.library.duplicates import Duplicate, duplicates
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.skipped_files import NOT_FAILED, SkippedFiles
@@ -84,7 +85,7 @@ def notes(library: Store, given: Given) -> Iterator[Finding]:
     scanned = {
         paper.paper_id
         for paper in papers
-        if paper.warnings and any(_SCANNED in page.warning for page in library.pages(paper.paper_id))
+        if paper.warnings and any(_SCANNED in page.warning for page in library.contents(paper.paper_id).pages)
     }
     lacking = ""
     try:
@@ -117,15 +118,15 @@ def versions(library: Store) -> Iterator[Finding]:
         for pair in duplicates(library)
     )
     yield from few(found, "pairs; `python ingest.py duplicates` has all")
-    aside = library.aside()
+    aside = left_out.aside(library)
     if aside:
         newer = ", ".join(sorted({paper.file for paper in aside.values()})[:3])
         message = f"{counted(len(aside), 'older version is', 'older versions are')} left out, of {newer}."
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
-    removed = [path for path in library.removed().values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
+    removed = [path for path in left_out.removed(library).values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
     if removed:
-        left_out = counted(len(removed), "removed paper is", "removed papers are")
-        message = f"{left_out} left out: {_names([Path(path).name for path in removed])}."
+        what = counted(len(removed), "removed paper is", "removed papers are")
+        message = f"{what} left out: {_names([Path(path).name for path in removed])}."
         yield Finding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
 
 
@@ -146,7 +147,7 @@ def new_files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
         yield Finding("papers", "info", message, "`python ingest.py list --failed` says why, and what to do.")
     new = [path for path in find_pdfs([home.papers]).pdfs if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
-        md5s = {paper.md5 for paper in papers} | library.aside().keys() | library.removed().keys()
+        md5s = {paper.md5 for paper in papers} | left_out.aside(library).keys() | left_out.removed(library).keys()
         new = [path for path in new if _md5(path) not in md5s]
     found = (
         Finding(

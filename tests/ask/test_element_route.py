@@ -76,8 +76,10 @@ def test_a_table_comes_whole_with_its_caption_and_its_rest_on_the_next_page(ask)
 def test_what_is_cited_are_the_words_of_the_page(ask, library):
     for block in ask("Table 2 of Bees dance").blocks:
         for cited in block.citations:
-            page = library.page(1, cited.page)
-            assert library.page_text(1, cited.page)[cited.start - page.start : cited.end - page.start] == cited.quote
+            page = library.contents(1).page(cited.page)
+            assert (
+                library.contents(1).text(cited.page)[cited.start - page.start : cited.end - page.start] == cited.quote
+            )
 
 
 def test_the_rows_asked_for_come_first(ask):

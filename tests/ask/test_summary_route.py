@@ -93,8 +93,10 @@ def test_a_file_is_named_with_and_without_its_ending(ask, library):
 def test_each_line_is_cited_with_its_words(ask, library):
     for block in ask("What is BeeNet about?").blocks:
         for cited in block.citations:
-            page = library.page(1, cited.page)
-            assert library.page_text(1, cited.page)[cited.start - page.start : cited.end - page.start] == cited.quote
+            page = library.contents(1).page(cited.page)
+            assert (
+                library.contents(1).text(cited.page)[cited.start - page.start : cited.end - page.start] == cited.quote
+            )
 
 
 def test_labels_of_an_abstract_say_what_its_sentences_are(ask):

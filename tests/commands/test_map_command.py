@@ -112,9 +112,9 @@ def test_evidence_stands_on_the_page_that_is_named(filled):
     with Library.open(Home(filled)) as library:
         drawing = drawn(library)
         pages = {
-            (paper.file, page.number): " ".join(library.page_text(paper.paper_id, page.number).split())
+            (paper.file, page.number): " ".join(library.contents(paper.paper_id).text(page.number).split())
             for paper in library.papers()
-            for page in library.pages(paper.paper_id)
+            for page in library.contents(paper.paper_id).pages
         }
     entities = [node for node in drawing.nodes if node.kind != PAPER]
     node = next(node for node in entities if node.label == "harmonic radar")

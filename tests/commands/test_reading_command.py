@@ -5,8 +5,8 @@ import os
 import shutil
 
 import pytest
-
 from ragscience.library.row_checksums import seal
+
 from ragscience.library.store import Home, Library
 from tests.conftest import ROOT, Commands
 from tests.output_schemas import check_output

@@ -216,7 +216,7 @@ def test_models_are_loaded_once_and_the_lock_is_let_go(session, commands, capsys
         path = make_pdf(papers / f"{number}.pdf", text)
         assert session.carry_out(Work((path,))) == 0
         with Library.open(Home(commands.home)) as library:
-            made_with = library.embedder
+            made_with = library.about.embedder
         for required in (None, made_with):  # the first paper is read for a library that has no embedder yet
             embedder = session.models.embedder(session.settings, required, lambda text: None, packed=True)
             loaded.append((embedder, session.readers))

@@ -227,4 +227,4 @@ def test_a_model_is_loaded_once_for_several_threads(engine):
 
 
 def _embedder_of(engine):
-    return engine.settings, engine.library.embedder, lambda _: None
+    return engine.settings, engine.library.about.embedder, lambda _: None

@@ -77,7 +77,7 @@ def test_what_is_embedded_is_header_and_text_and_it_is_found_again_by_both(libra
     ingest(library, tmp_path / "in", embedder)
     joined = "On Bees › 1 Bees\nBees steer by light."
     assert embedder.given == [joined]
-    assert list(library.vectors_by_hash([text_hash(joined)])) == [text_hash(joined)]
+    assert list(library.vectors.by_hash([text_hash(joined)])) == [text_hash(joined)]
     assert library.chunks([1])[0].text == "Bees steer by light."
     write(tmp_path / "in", "1706.03762v1", "Bees steer by light.\n")
     again = ingest(library, tmp_path / "in")

@@ -4,12 +4,12 @@ import shutil
 import sqlite3
 
 import pytest
+from ragscience.library.row_checksums import seal, seal_meta
 
 from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine
 from ragscience.engine.ingest_events import PaperRemoved
 from ragscience.engine.source_list import source_now
-from ragscience.library.row_checksums import seal, seal_meta
 from ragscience.library.store import Home, Library
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf

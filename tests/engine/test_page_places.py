@@ -48,10 +48,10 @@ def places(library, words, page=None):
     found = word_places(library, paper, words, page)
     for place in found:
         for part in place:
-            start = library.page(paper.paper_id, part.page).start
-            text = library.page_text(paper.paper_id, part.page)
+            start = library.contents(paper.paper_id).page(part.page).start
+            text = library.contents(paper.paper_id).text(part.page)
             assert text[part.start - start : part.end - start] == part.text
-            assert part.boxes == library.boxes(paper.paper_id, part.page, part.start, part.end)
+            assert part.boxes == library.contents(paper.paper_id).boxes(part.page, part.start, part.end)
             assert part.boxes
     return [[(part.page, " ".join(part.text.split())) for part in place] for place in found]
 

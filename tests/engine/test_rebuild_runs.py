@@ -156,18 +156,18 @@ def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monke
         settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url, rerank="late-interaction")
         with Engine.open(home.root, settings) as engine:
             engine.ingest.rebuild("embeddings")
-            assert engine.library.embedder.dimension == 96
+            assert engine.library.about.embedder.dimension == 96
         assert passes == []
         with Library.open(home) as library:
-            (chunk,) = library.chunks([int(library.vectors()[0][0])])
-            assert library.passages_without_tokens() == ([], [])
+            (chunk,) = library.chunks([int(library.vectors.of()[0][0])])
+            assert library.tokens.missing() == ([], [])
         with closing(sqlite3.connect(home.database)) as db, db:
             db.execute("DELETE FROM tokens WHERE text_hash = ?", (text_hash(chunk.searched),))
         with Engine.open(home.root, settings) as engine:
             engine.ingest.rebuild("embeddings")
     assert passes == [chunk.searched]
     with Library.open(home) as library:
-        assert library.passages_without_tokens() == ([], [])
+        assert library.tokens.missing() == ([], [])
 
 
 def test_new_vectors_keep_to_the_size_of_the_token_cache(home, monkeypatch):
@@ -176,16 +176,16 @@ def test_new_vectors_keep_to_the_size_of_the_token_cache(home, monkeypatch):
     with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
         settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url)
         with Library.open_for_writing(home) as library:
-            library.compact_tokens()
-            (chunk,) = library.chunks([int(library.vectors()[0][0])])
-            library.put_tokens(
+            library.tokens.compact()
+            (chunk,) = library.chunks([int(library.vectors.of()[0][0])])
+            library.tokens.put(
                 {text_hash(chunk.searched): np.ones(((2**20 - 280) // CODE_BYTES, CODE_BYTES), np.uint8)}
             )
         with Engine.open(home.root, settings) as engine:
             engine.ingest.rebuild("embeddings")
     with Library.open(home) as library:
-        assert 2**20 - 280 - CODE_BYTES <= library.token_bytes() <= 2**20
-        assert len(library.passages_without_tokens()[0]) == library.chunk_count - 1
+        assert 2**20 - 280 - CODE_BYTES <= library.tokens.size_bytes() <= 2**20
+        assert len(library.tokens.missing()[0]) == library.about.chunks - 1
 
 
 def test_checks_of_the_whole_library_say_how_far_they_are(home):

@@ -86,7 +86,7 @@ def test_answers_of_many_threads_are_those_of_one_while_papers_are_added(library
         adding = pool.submit(lambda: [add(home, *paper) for paper in new_papers])
         adding.result()
         assert [wrong for future in asking for wrong in future.result()] == []
-        assert engine.library.paper_count == 3 + ADDED
+        assert engine.library.about.papers == 3 + ADDED
 
 
 def test_a_warning_of_one_thread_is_in_no_answer_of_another(library):

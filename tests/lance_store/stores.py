@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragscience.library.lance_store import LanceLibrary
-from ragscience.library.store import Home, Library
+from ragscience.library.store import Home, Library, known_files
 from tests.store.making import add, numbered_paper
 
 
@@ -27,7 +27,7 @@ class Place:
 def write_papers(root: Path, uri: str, last: int) -> None:
     """Add the numbered papers that are not there yet, and say so after each."""
     with Place(Home(root), uri).open(writing=True) as library:
-        known = set(library.known_files())
+        known = set(known_files(library))
         for number in range(last):
             made = numbered_paper(number)
             if made.path not in known:

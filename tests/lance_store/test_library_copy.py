@@ -9,6 +9,7 @@ from ragscience.core.records import Metadata
 from ragscience.core.settings import Settings
 from ragscience.engine import Engine
 from ragscience.engine.ingest_events import PaperStored
+from ragscience.library import left_out
 from ragscience.library.store import Home, Library
 from tests.store.making import CHUNKER, EMBEDDER
 
@@ -25,8 +26,8 @@ def home(tmp_path):
     with Library.open_for_writing(home) as library:
         library.set_identity(EMBEDDER, CHUNKER)
         papers = [library.add_paper(rich_paper(number)) for number in range(1, 5)]
-        library.note_removed([papers[0]])
-        library.set_aside({"older": papers[1]})
+        left_out.note_removed(library, [papers[0]])
+        left_out.set_aside(library, {"older": papers[1]})
         library.remove_papers([papers[0].paper_id])
         library.sources.put(papers[2].md5, Metadata("Theirs", url="https://a.b/c", abstract="A"))
         library.graph.put("toy", "1", [(5, "{}"), (6, '{"a": 1}')])
@@ -79,7 +80,7 @@ def test_a_library_goes_there_and_comes_back_and_the_source_stays_as_it_is(home,
         assert engine.ingest.copy("vectorstore").copied == 3
     with Library.open(home) as one, Place(home, uri).open() as two, Library.open(back) as three:
         assert told(one) == told(two) == told(three)
-        assert len({one.library_id, two.library_id, three.library_id}) == 3
+        assert len({one.about.library_id, two.about.library_id, three.about.library_id}) == 3
 
 
 def test_a_copy_that_was_cut_off_goes_on_and_one_that_is_whole_copies_nothing(home, tmp_path):
@@ -103,7 +104,7 @@ def test_a_copy_that_differs_is_told(home, tmp_path):
     with Engine.open(home.root, Settings(home=home.root)) as engine:
         engine.ingest.copy(uri)
         with Place(home, uri).open(writing=True, keeps_ledger=False) as copied:
-            paper = copied.paper_by_md5(rich_paper(2).md5)
+            paper = copied.paper(md5=rich_paper(2).md5)
             other = replace(rich_paper(2), vectors=rich_paper(2).vectors[::-1].copy(), replaces=[paper.paper_id])
             copied.add_paper(other)
         with pytest.raises(RagScienceError, match="not the same in the copy"):

@@ -16,7 +16,16 @@ import pytest
 from ragscience.core.errors import LibraryBusy, LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.store import Home, NewPaper, text_hash
+from ragscience.library import left_out
+from ragscience.library.store import (
+    Home,
+    NewPaper,
+    keyword_scores,
+    known_files,
+    require_identity,
+    term_counts,
+    text_hash,
+)
 from ragscience.models.token_codes import CODE_BYTES
 from ragscience.search.kept_names import changed_papers
 from tests.conftest import ROOT
@@ -83,31 +92,33 @@ def everything(library):
     """All that the store's methods say of a library, but for the random id and what is of its form alone."""
     papers = library.papers()
     ids = [chunk.chunk_id for paper in papers for chunk in library.paper_chunks(paper.paper_id)]
-    vector = unit_rows(np.random.default_rng(7), 1, library.embedder.dimension if library.embedder else 1)[0]
+    vector = unit_rows(np.random.default_rng(7), 1, library.about.embedder.dimension if library.about.embedder else 1)[
+        0
+    ]
     found = {
         "papers": papers,
-        "counts": (library.paper_count, library.chunk_count, library.generation),
-        "identity": (library.embedder, library.chunker),
-        "files": library.known_files(),
-        "by md5": [library.paper_by_md5(paper.md5) for paper in papers],
-        "by path": [library.paper_by_path(paper.path) for paper in papers],
-        "pages": [library.pages(paper.paper_id) for paper in papers],
-        "page": [library.page(paper.paper_id, 1) for paper in papers],
-        "texts of pages": [library.page_text(paper.paper_id, 1) for paper in papers],
-        "boxes": [library.boxes(paper.paper_id, 1, 3, 9) for paper in papers],
-        "elements": [library.elements(paper.paper_id) for paper in papers],
+        "counts": (library.about.papers, library.about.chunks, library.about.version),
+        "identity": (library.about.embedder, library.about.chunker),
+        "files": known_files(library),
+        "by md5": [library.paper(md5=paper.md5) for paper in papers],
+        "by path": [library.paper(path=paper.path) for paper in papers],
+        "pages": [library.contents(paper.paper_id).pages for paper in papers],
+        "page": [library.contents(paper.paper_id).page(1) for paper in papers],
+        "texts of pages": [library.contents(paper.paper_id).text(1) for paper in papers],
+        "boxes": [library.contents(paper.paper_id).boxes(1, 3, 9) for paper in papers],
+        "elements": [library.contents(paper.paper_id).elements for paper in papers],
         "fingerprints": library.fingerprints(),
         "passages": library.chunks([*reversed(ids), 10_000]),
         "texts": list(library.texts(3)),
-        "vectors": [array.tolist() for array in library.vectors()],
-        "some vectors": [array.tolist() for array in library.vectors(ids[1:3])],
+        "vectors": [array.tolist() for array in library.vectors.of()],
+        "some vectors": [array.tolist() for array in library.vectors.of(ids[1:3])],
         "by hash": {
-            key: each.tolist() for key, each in library.vectors_by_hash([text_hash("x"), *hashes(library)]).items()
+            key: each.tolist() for key, each in library.vectors.by_hash([text_hash("x"), *hashes(library)]).items()
         },
-        "tokens": {key: each.tolist() for key, each in library.token_vectors(ids).items()},
-        "without tokens": (library.passages_not_kept(), library.passages_without_tokens()),
-        "token bytes": library.token_bytes() >= sum(each.nbytes for each in library.token_vectors(ids).values()),
-        "left out": (library.aside(), library.removed()),
+        "tokens": {key: each.tolist() for key, each in library.tokens.of(ids).items()},
+        "without tokens": (library.tokens.not_kept(), library.tokens.missing()),
+        "token bytes": library.tokens.size_bytes() >= sum(each.nbytes for each in library.tokens.of(ids).values()),
+        "left out": (left_out.aside(library), left_out.removed(library)),
         "sections": sorted(library.section_names()),
         "graph": (library.graph.rows(), library.graph.counts(), library.graph.read_passages(), library.graph.apart()),
         "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
@@ -121,14 +132,14 @@ def everything(library):
             found["select", filters] = nothing.message, nothing.fix
             continue
         found["select", filters] = None if allowed is None else allowed.tolist()
-        found["dense", filters] = pairs(library.search_dense(vector, 5, allowed)) if library.embedder else None
+        found["dense", filters] = pairs(library.dense.search(vector, 5, allowed)) if library.about.embedder else None
         for question in QUESTIONS:
-            found["keywords", question, filters] = pairs(library.search_keywords(question, 4, allowed))
-            found["scores", question, filters] = library.keyword_scores(question, ids).tolist()
-            counts = library.term_counts(tokenize(question), ids[:3], allowed)
+            found["keywords", question, filters] = pairs(library.keywords.search(question, 4, allowed))
+            found["scores", question, filters] = keyword_scores(library, question, ids).tolist()
+            counts = term_counts(library, tokenize(question), ids[:3], allowed)
             found["counts", question, filters] = counts.passages, counts.frequencies.tolist(), counts.counts.tolist()
-    if library.embedder:
-        found["dense scores"] = library.dense_scores(vector, [*ids, 10_000]).tolist()
+    if library.about.embedder:
+        found["dense scores"] = library.dense.scores(vector, [*ids, 10_000]).tolist()
     return found
 
 
@@ -149,7 +160,7 @@ def changes():
     def new_vectors(library):
         rng = np.random.default_rng(5)
         batches = [(ids, unit_rows(rng, len(ids), 8), {}) for ids, _ in library.texts(3)]
-        library.replace_vectors(other, batches)
+        library.vectors.replace(other, batches)
 
     def of_graph(library):
         library.graph.put("toy", "1", [(1, '{"it\'s": 1}'), (2, "{}"), (10_000, "{}")])
@@ -159,13 +170,13 @@ def changes():
 
     def out_and_back(library):
         (paper,) = [paper for paper in library.papers() if paper.md5 == first.md5]
-        library.note_removed([paper])
-        library.set_aside({"old": paper, "older": paper})
+        left_out.note_removed(library, [paper])
+        left_out.set_aside(library, {"old": paper, "older": paper})
         library.remove_papers([paper.paper_id, 99])
 
     def back(library):
         library.add_paper(replace(first, path="/o/1.pdf"))
-        library.forget_removed([first.md5])
+        left_out.forget_removed(library, [first.md5])
 
     theirs = Metadata("Theirs", url="https://a.b/c", abstract="A")
     return {
@@ -180,7 +191,7 @@ def changes():
         "out": out_and_back,
         "and back": back,
         "merged again": lambda library: library.graph.set_apart(["b"], merge_again=True),
-        "tokens": lambda library: library.put_tokens(
+        "tokens": lambda library: library.tokens.put(
             {text_hash(first.chunks[3].searched): np.ones((2, CODE_BYTES), np.uint8)}
         ),
         "indexes": lambda library: library.refresh_indexes(),
@@ -213,7 +224,7 @@ def test_a_damaged_part_of_the_keyword_index_that_a_search_meets_is_made_again(p
         library.set_identity(EMBEDDER, CHUNKER)
         library.add_paper(rich_paper(1))
         library.refresh_indexes()
-        expected = pairs(library.search_keywords(QUESTIONS[0], 5, None))
+        expected = pairs(library.keywords.search(QUESTIONS[0], 5, None))
     (segment,) = place.home.vectorstore.glob("keywords*/*.segment")
     stat = segment.stat()
     content = bytearray(segment.read_bytes())
@@ -250,16 +261,21 @@ def test_each_change_means_the_same_in_each_store(place, tmp_path):
 
 def test_a_place_without_a_library_is_empty_and_stays_untouched(place):
     with place.open() as library:
-        assert (library.paper_count, library.chunk_count, library.generation, library.library_id) == (0, 0, 0, "")
-        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.pages(1) == []
-        assert library.search_dense(np.zeros(3, np.float32), 3, None)[0].size == 0
-        assert library.search_keywords("word", 3, None)[0].size == 0
+        assert (library.about.papers, library.about.chunks, library.about.version, library.about.library_id) == (
+            0,
+            0,
+            0,
+            "",
+        )
+        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.contents(1).pages == []
+        assert library.dense.search(np.zeros(3, np.float32), 3, None)[0].size == 0
+        assert library.keywords.search("word", 3, None)[0].size == 0
         assert library.select(Filters()) is None
         with pytest.raises(NothingFound):
-            library.page(1, 1)
+            library.contents(1).page(1)
         with place.open(writing=True) as writer:
             add(writer, numbered_paper(1))
-        assert library.paper_count == 1
+        assert library.about.papers == 1
     assert not (place.home.root.parent / "elsewhere").exists()
 
 
@@ -312,7 +328,7 @@ def test_what_does_not_belong_is_refused_and_changes_nothing(place):
         library.set_identity(EMBEDDER, CHUNKER)
         library.add_paper(rich_paper(1))
         before = everything(library)
-        number = library.generation
+        number = library.about.version
         for wrong in (
             rich_paper(1),
             replace(rich_paper(2), path=rich_paper(1).path),
@@ -326,12 +342,12 @@ def test_what_does_not_belong_is_refused_and_changes_nothing(place):
         with pytest.raises(LibraryUnavailable, match="were made by"):
             library.set_identity(EmbedderIdentity("embedded", "other", "fedc", 8), CHUNKER)
         with pytest.raises(LibraryUnavailable):
-            library.require_identity(EMBEDDER, "another chunker")
+            require_identity(library, EMBEDDER, "another chunker")
         with pytest.raises(LibraryUnavailable, match="dimensions"):
-            library.search_dense(np.ones(3, np.float32), 3, None)
+            library.dense.search(np.ones(3, np.float32), 3, None)
         with pytest.raises(RagScienceError, match="got no new vector"):
-            library.replace_vectors(EMBEDDER, [])
-        assert library.generation == number
+            library.vectors.replace(EMBEDDER, [])
+        assert library.about.version == number
         assert everything(library) == before
     with place.open() as reader, pytest.raises(RuntimeError):
         reader.add_paper(rich_paper(2))
@@ -370,11 +386,11 @@ def test_of_two_writers_of_two_homes_one_is_refused_and_nothing_is_mixed(place, 
         add(other, numbered_paper(21))
     with place.open() as library:
         expected = sorted(numbered_paper(number).path for number in {0, *results, 20, 21})
-        assert sorted(library.known_files()) == expected
-        assert library.chunk_count == sum(len(numbered_paper(number).chunks) for number in {0, *results, 20, 21})
+        assert sorted(known_files(library)) == expected
+        assert library.about.chunks == sum(len(numbered_paper(number).chunks) for number in {0, *results, 20, 21})
         assert library.verify() == []
         ids = [chunk.chunk_id for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
-        assert len(set(ids)) == len(ids) == library.chunk_count
+        assert len(set(ids)) == len(ids) == library.about.chunks
     assert results
 
 
@@ -390,8 +406,8 @@ def test_a_killed_writer_loses_at_most_the_paper_in_hand(place):
             process.send_signal(signal.SIGKILL)
             told += len([line for line in process.stdout if line.endswith("\n")])
         with place.open() as library:
-            assert told <= library.paper_count <= told + 2
-            assert_whole(library, library.paper_count)
+            assert told <= library.about.papers <= told + 2
+            assert_whole(library, library.about.papers)
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     with place.open() as library:
         assert_whole(library, 12)
@@ -403,5 +419,7 @@ def assert_whole(library, count):
     for number, paper in enumerate(papers):
         chunks = library.paper_chunks(paper.paper_id)
         assert [chunk.text for chunk in chunks] == [chunk.text for chunk in numbered_paper(number).chunks]
-    assert library.vectors()[0].size == library.chunk_count == sum(len(numbered_paper(n).chunks) for n in range(count))
+    assert (
+        library.vectors.of()[0].size == library.about.chunks == sum(len(numbered_paper(n).chunks) for n in range(count))
+    )
     assert library.verify() == []

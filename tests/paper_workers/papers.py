@@ -45,7 +45,7 @@ def read_all(home, papers, *options):
 def contents(home):
     """How many papers the library has, and the hash of its contents."""
     with Library.open(Home(home)) as library:
-        return library.paper_count, contents_hash(library)
+        return library.about.papers, contents_hash(library)
 
 
 def wait_for(said, process):

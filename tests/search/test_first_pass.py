@@ -34,9 +34,9 @@ def library(tmp_path_factory):
 @pytest.fixture(scope="module")
 def every(library):
     """Cosine and BM25 of every passage by id, computed here."""
-    ids, vectors = library.vectors()
+    ids, vectors = library.vectors.of()
     cosines = dict(zip(ids.tolist(), (vectors @ ToyEmbedder().embed_query(QUESTION)).tolist(), strict=True))
-    found = library.search_keywords(QUESTION, library.chunk_count, None)
+    found = library.keywords.search(QUESTION, library.about.chunks, None)
     words = dict.fromkeys(ids.tolist(), 0.0) | dict(zip(*(array.tolist() for array in found), strict=True))
     return cosines, words
 
@@ -139,7 +139,7 @@ def test_only_the_prefiltered_are_read_again(library):
 
 def test_what_a_source_names_is_a_candidate_and_carries_its_score(library):
     without = found(library, NARROW)
-    outside = [key for key in range(1, library.chunk_count + 1) if key not in ids_of(without)][:2]
+    outside = [key for key in range(1, library.about.chunks + 1) if key not in ids_of(without)][:2]
     asked = []
     result = found(
         library, NARROW, more={"graph": lambda question: asked.append(question) or {outside[0]: 1.0, outside[1]: 0.25}}
@@ -161,7 +161,7 @@ def test_a_source_the_profile_gives_no_weight_is_not_asked(library):
 
 def test_ranks_of_a_source_count_under_rrf(library):
     rrf = Profile("rrf", 3, 3, "rrf", 1.0, 1.0, 0, 50, more_weights=(("graph", 0.5),))
-    outside = next(key for key in range(1, library.chunk_count + 1) if key not in ids_of(found(library, rrf)))
+    outside = next(key for key in range(1, library.about.chunks + 1) if key not in ids_of(found(library, rrf)))
     result = found(library, rrf, more={"graph": lambda question: {ids_of(found(library, rrf))[0]: 0.2, outside: 0.9}})
     (hit,) = (hit for hit in result.hits if hit.chunk.chunk_id == outside)
     assert hit.score == pytest.approx(0.5 / 61)

@@ -74,13 +74,13 @@ def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUE
 
 def test_the_fused_score_is_the_guides_sum_over_both_scores_of_every_candidate(library):
     vector = ToyEmbedder().embed_query(QUESTION)
-    by_dense = library.search_dense(vector, 20, None)[0].tolist()
-    by_bm25 = library.search_keywords(QUESTION, 20, None)[0].tolist()
+    by_dense = library.dense.search(vector, 20, None)[0].tolist()
+    by_bm25 = library.keywords.search(QUESTION, 20, None)[0].tolist()
     union = sorted({*by_dense, *by_bm25})
     assert set(by_dense) != set(by_bm25)
-    ids, vectors = library.vectors()
+    ids, vectors = library.vectors.of()
     all_dense = dict(zip(ids.tolist(), (vectors @ vector).tolist(), strict=True))
-    every = library.search_keywords(QUESTION, library.chunk_count, None)
+    every = library.keywords.search(QUESTION, library.about.chunks, None)
     all_bm25 = dict.fromkeys(ids.tolist(), 0.0) | dict(zip(*(array.tolist() for array in every), strict=True))
 
     def scaled(scores, key):
@@ -102,8 +102,8 @@ def test_the_fused_score_is_the_guides_sum_over_both_scores_of_every_candidate(l
 
 def test_rrf_sums_reciprocal_ranks(library):
     vector = ToyEmbedder().embed_query(QUESTION)
-    dense = library.search_dense(vector, 20, None)[0].tolist()
-    bm25 = library.search_keywords(QUESTION, 20, None)[0].tolist()
+    dense = library.dense.search(vector, 20, None)[0].tolist()
+    bm25 = library.keywords.search(QUESTION, 20, None)[0].tolist()
     expected = {key: sum(1 / (61 + ids.index(key)) for ids in (dense, bm25) if key in ids) for key in {*dense, *bm25}}
     best = sorted(expected, key=lambda key: (-expected[key], key))[:5]
     assert [hit.chunk.chunk_id for hit in found(library, profile=RRF).hits] == best
@@ -212,7 +212,7 @@ class Unreachable(ToyEmbedder):
     "profile", [DEFAULT, RRF, replace(DEFAULT, fusion="by-max"), replace(DEFAULT, bm25_weight=0.0)]
 )
 def test_where_the_embedder_fails_the_words_alone_are_searched_and_that_is_said(library, profile):
-    ids, scores = library.search_keywords(QUESTION, 20, None)
+    ids, scores = library.keywords.search(QUESTION, 20, None)
     gone = search(QUESTION, library=library, models=SearchModels(Unreachable()), profile=profile, filters=Filters())
     assert [hit.chunk.chunk_id for hit in gone.hits] == ids.tolist()[: profile.top_k]
     assert all(hit.scores["dense"] is None and hit.found_by == ("bm25",) for hit in gone.hits)

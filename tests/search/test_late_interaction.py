@@ -79,7 +79,7 @@ def found(library, model, tokens_from, question="How fast do honeybees fly in fo
 def test_the_score_is_half_maxsim_and_half_fused(home, model):
     with Library.open(home) as library:
         result = found(library, model, model)
-        stored = library.token_vectors([1, 2, 3])
+        stored = library.tokens.of([1, 2, 3])
     (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
     (last,) = model.embed_with_tokens([TEXTS[3]])
     passages = [stored[1], stored[2], stored[3], compress(last)]
@@ -135,7 +135,7 @@ def test_only_a_few_passages_are_read_while_a_question_waits(home, model):
 def test_the_signal_is_the_highest_maxsim_as_it_is(home, model):
     with Library.open(home) as library:
         seen = found(library, model, model).signals
-        stored = library.token_vectors([1, 2, 3])
+        stored = library.tokens.of([1, 2, 3])
         without = found(library, model, None).signals
     (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
     sims = maxsim(question_tokens(asked), list(stored.values()))

@@ -207,11 +207,11 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage, another
     elif damage == "not JSON":
         home.names.write_bytes(b"\xff\x00")
     elif damage == "of an earlier version":
-        made_by = [RULES_VERSION, TOKENIZER_VERSION, library.library_id]
-        body = json.dumps({"made_by": made_by, "generation": library.generation, "papers": {}})
+        made_by = [RULES_VERSION, TOKENIZER_VERSION, library.about.library_id]
+        body = json.dumps({"made_by": made_by, "generation": library.about.version, "papers": {}})
         home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
     else:
-        body = whole.partition("\n")[2].replace(library.library_id, "f" * len(library.library_id))
+        body = whole.partition("\n")[2].replace(library.about.library_id, "f" * len(library.about.library_id))
         home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
     another_process()
     with Library.open(home) as library:

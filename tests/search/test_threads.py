@@ -44,8 +44,8 @@ def searched(library, until):
         number = first
         while not done.is_set():
             with library.snapshot():
-                papers, found = library.paper_count, hits_of(library, number % 15)
-                assert library.paper_count == papers
+                papers, found = library.about.papers, hits_of(library, number % 15)
+                assert library.about.papers == papers
             with lock:
                 assert results.setdefault((papers, number % 15), found) == found
             number += 1
@@ -85,7 +85,7 @@ def test_searches_are_as_alone_while_another_process_adds_papers(tmp_path, sizes
     command = [sys.executable, "-m", "tests.store.making", home.root, "0", str(LAST), "5"]
     with Library.open(home, sizes) as library:
         results = searched(library, lambda: subprocess.run(command, check=True, cwd=ROOT, capture_output=True))
-        assert library.paper_count == LAST
+        assert library.about.papers == LAST
     assert len({papers for papers, _ in results}) > 3
     is_as_alone(results, tmp_path / "alone")
 
@@ -103,7 +103,7 @@ def test_searches_are_as_alone_while_another_thread_adds_papers(tmp_path):
                     library.refresh_indexes()
 
         results = searched(library, write)
-        assert library.paper_count == LAST
+        assert library.about.papers == LAST
     assert len({papers for papers, _ in results}) > 3
     is_as_alone(results, tmp_path / "alone")
 
@@ -113,11 +113,11 @@ def test_a_snapshot_is_its_threads_own(tmp_path):
     ingest(home.root, 0, 2, refresh_each=1)
     with Library.open_for_writing(home) as library, ThreadPoolExecutor(1) as other:
         with library.snapshot():
-            assert library.paper_count == 2
+            assert library.about.papers == 2
             other.submit(add, library, numbered_paper(2)).result()
-            assert library.paper_count == 2
-            assert other.submit(lambda: library.paper_count).result() == 3
-        assert library.paper_count == 3
+            assert library.about.papers == 2
+            assert other.submit(lambda: library.about.papers).result() == 3
+        assert library.about.papers == 3
 
 
 def test_a_library_that_is_closed_under_a_thread_lets_it_end_its_snapshot(tmp_path):

@@ -5,6 +5,7 @@ import sqlite3
 
 import httpx
 import pytest
+from ragscience.library.library_damage import READ_ALL_AGAIN
 
 from ragscience.core.errors import (
     DiskProblem,
@@ -15,7 +16,6 @@ from ragscience.core.errors import (
     RagScienceError,
 )
 from ragscience.engine.papers import Papers
-from ragscience.library.library_damage import READ_ALL_AGAIN
 from ragscience.serving.fix_wording import fix_over_http
 from tests.conftest import copied
 from tests.serving.conftest import serving

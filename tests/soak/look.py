@@ -46,9 +46,9 @@ def read_truth(home: Path, drawn: Mapping[str, tuple[str, int, Path]]) -> dict[s
 def _pages(library: Any, paper_id: int) -> dict[int, str]:
     """The text of each page that can be read, by its number."""
     found = {}
-    for page in library.pages(paper_id):
+    for page in library.contents(paper_id).pages:
         with contextlib.suppress(LibraryDamaged):
-            found[page.number] = library.page_text(paper_id, page.number)
+            found[page.number] = library.contents(paper_id).text(page.number)
     return found
 
 
@@ -119,15 +119,15 @@ def _searches(
 ) -> Iterator[str]:
     """What searches find that is not there, or do not find."""
     library = engine.library
-    ids, vectors = library.vectors()
+    ids, vectors = library.vectors.of()
     if ids.size < _ENOUGH:
         return
     chunks = {chunk.chunk_id: chunk for chunk in library.chunks(ids.tolist())}
-    all_words, _ = library.search_keywords(COMMON, 10_000, None)
+    all_words, _ = library.keywords.search(COMMON, 10_000, None)
     if set(all_words.tolist()) != set(ids.tolist()) and not may_be_damaged:
         yield f"the keyword search finds {sorted(all_words.tolist())} of the passages {sorted(ids.tolist())}"
     place = dice.randrange(ids.size)
-    nearest, _ = library.search_dense(vectors[place], 3, None)
+    nearest, _ = library.dense.search(vectors[place], 3, None)
     texts = [chunks[one].text for one in nearest.tolist() if one in chunks]
     if ids[place] in chunks and chunks[int(ids[place])].text not in texts and not may_be_damaged:
         yield f"the dense search for the vector of passage {ids[place]} finds {nearest.tolist()}"
@@ -136,7 +136,7 @@ def _searches(
             continue
         truth = truths[md5]
         word = marker(truth.name, truth.version, 1)
-        found, _ = library.search_keywords(word, 100, None)
+        found, _ = library.keywords.search(word, 100, None)
         wanted = {one for one, chunk in chunks.items() if word in chunk.text}
         if set(found.tolist()) != wanted and not may_be_damaged:
             yield f"the word {word} is found in {found.tolist()}, and stands in {sorted(wanted)}"

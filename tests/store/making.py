@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.library.store import DenseSizes, Library, NewPaper
+from ragscience.library.store import DenseSizes, Library, NewPaper, known_files
 
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
@@ -87,7 +87,7 @@ def add(library: Library, made: Made, replaces: Sequence[int] = ()) -> Paper:
 
 def contents(library: Library) -> list[tuple[object, ...]]:
     """All passages with their papers and vectors, without ids: equal for libraries that hold the same."""
-    ids, vectors = library.vectors()
+    ids, vectors = library.vectors.of()
     rows = {int(chunk_id): vector.tobytes() for chunk_id, vector in zip(ids, vectors, strict=True)}
     chunks = [chunk for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
     assert {chunk.chunk_id for chunk in chunks} == set(rows)
@@ -102,7 +102,7 @@ def ingest(home_root: Path, first: int, last: int, *, refresh_each: int) -> None
     from ragscience.library.store import Home
 
     with Library.open_for_writing(Home(home_root)) as library:
-        known = set(library.known_files())
+        known = set(known_files(library))
         for number in range(first, last):
             made = numbered_paper(number)
             if made.path in known:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ragscience.library.row_records import State
 
 from benchmarks.large_homes import MadeBy, write_embedded
 from benchmarks.large_library import LargeLibrary
@@ -16,7 +17,6 @@ from ragscience.library.dense_build import write_index
 from ragscience.library.dense_files import Base, describe
 from ragscience.library.dense_index import DenseIndex
 from ragscience.library.index_config import available_memory, factory
-from ragscience.library.row_records import State
 from ragscience.library.store import DenseIndexInfo, DenseSizes, Home, Library
 
 from .making import unit_rows
@@ -276,8 +276,8 @@ def test_a_large_library_is_searched_by_both_indexes(tmp_path):
     write_embedded(home, LargeLibrary(4200, words, clustered(200)), made_by)
     with Library.open(home, LISTS) as library:
         assert library.stale_indexes() == ["keyword", "dense"]
-        query = library.vectors([17])[1][0]
-        assert library.search_dense(query, 1, None)[0].tolist() == [17]
+        query = library.vectors.of([17])[1][0]
+        assert library.dense.search(query, 1, None)[0].tolist() == [17]
         assert library.dense_index_info() is None  # a reader does not train
     with Library.open_for_writing(home, LISTS) as library:
         library.refresh_indexes()
@@ -285,15 +285,15 @@ def test_a_large_library_is_searched_by_both_indexes(tmp_path):
         info = library.dense_index_info()
         assert (info.form, info.count) == ("ivf-sq8", 4200)
         shares = []
-        ids, rows = library.vectors()
+        ids, rows = library.vectors.of()
         for vector, text in zip(clustered(40, seed=1), words, strict=False):
-            found = set(library.search_dense(vector, 20, None)[0].tolist())
+            found = set(library.dense.search(vector, 20, None)[0].tolist())
             shares.append(len(found & set(ids[np.argsort(-(rows @ vector))[:20]].tolist())) / 20)
-            assert library.search_keywords(text, 20, None)[0].size
+            assert library.keywords.search(text, 20, None)[0].size
         assert np.mean(shares) >= 0.95
         library.remove_papers([3])
         library.refresh_indexes()
         assert library.dense_index_info().count == 4200  # masked, not written anew
-        assert not set(library.search_dense(query, 4128, None)[0].tolist()) & set(range(145, 217))
+        assert not set(library.dense.search(query, 4128, None)[0].tolist()) & set(range(145, 217))
         library.rebuild_indexes()
         assert library.dense_index_info().count == 4128

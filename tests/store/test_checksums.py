@@ -6,10 +6,10 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from ragscience.library.row_checksums import CHECKED_COLUMNS, row_checksum
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import Filters
-from ragscience.library.row_checksums import CHECKED_COLUMNS, row_checksum
 from ragscience.library.store import Library
 
 from .making import WORDS, add, numbered_paper
@@ -69,10 +69,10 @@ def test_text_that_is_no_longer_text_is_damage_and_no_crash(filled):
         paper = library.papers()[3]
         assert len(library.paper_chunks(paper.paper_id)) == paper.chunks - 1
         with pytest.raises(LibraryDamaged, match=r"Page 2 of 003\.pdf"):
-            library.page_text(paper.paper_id, 2)
-        assert [page.number for page in library.pages(paper.paper_id)] == [1, *range(3, paper.pages + 1)]
+            library.contents(paper.paper_id).text(2)
+        assert [page.number for page in library.contents(paper.paper_id).pages] == [1, *range(3, paper.pages + 1)]
         assert "1 page" in library.damage()[0]
-        assert library.page_text(paper.paper_id, 1) == numbered_paper(3).chunks[0].text
+        assert library.contents(paper.paper_id).text(1) == numbered_paper(3).chunks[0].text
 
 
 def test_an_altered_paper_is_left_out_with_its_passages(filled):
@@ -91,12 +91,12 @@ def test_an_altered_vector_is_not_compared(filled):
     vector = numbered_paper(3).vectors[1]
     flip(filled.database, vector.tobytes(), at=3, bit=6)
     with Library.open(filled) as library:
-        ids, rows = library.vectors()
+        ids, rows = library.vectors.of()
         assert len(ids) == sum(paper.chunks for paper in library.papers()) - 1
         assert np.isfinite(rows).all()
         assert "003.pdf" in library.damage()[0]
     with Library.open(filled) as library:
-        found, _ = library.search_dense(vector, 100, None)
+        found, _ = library.dense.search(vector, 100, None)
         assert len(found) == len(ids)
         assert "003.pdf" in library.damage()[0]
 
@@ -127,7 +127,7 @@ def test_a_lost_row_of_a_passage_is_damage_and_one_of_a_removed_paper_is_none(fi
 def test_a_list_of_papers_that_is_not_whole_is_an_error(filled, change):
     sql(filled, change)
     with Library.open(filled) as library, pytest.raises(LibraryDamaged, match="list of papers") as refused:
-        library.search_dense(QUERY, 5, None)
+        library.dense.search(QUERY, 5, None)
     assert "python ingest.py rebuild" in refused.value.fix
 
 
@@ -152,7 +152,7 @@ def test_a_description_of_the_library_that_is_no_text_is_an_error(filled):
 def test_passages_that_are_lost_are_noted_where_the_graph_names_them(filled):
     sql(filled, "DELETE FROM chunks WHERE chunk_id = 4")
     with Library.open(filled) as library:
-        whole = library.chunk_count
+        whole = library.about.chunks
         assert len(library.graph.stable_ids()) == whole - 1
         assert "1 passage" in library.damage()[0]
 
@@ -205,7 +205,7 @@ def test_a_checksum_tells_every_single_bit():
 
 def test_searches_say_the_same_with_and_without_checks(filled):
     with Library.open(filled) as library:
-        assert all(library.search_keywords(word, 5, None)[0].size for word in WORDS[:3])
+        assert all(library.keywords.search(word, 5, None)[0].size for word in WORDS[:3])
         assert library.damage() == ()
 
 
@@ -225,6 +225,6 @@ def test_pages_that_are_lost_are_noted_when_they_are_read(home, lost):
         db.executemany("DELETE FROM pages WHERE number = ?", [(number,) for number in lost])
     with Library.open(home) as library:
         assert library.damage() == ()
-        assert [page.number for page in library.pages(paper.paper_id)] == numbers
+        assert [page.number for page in library.contents(paper.paper_id).pages] == numbers
         (said,) = library.damage()
         assert paper.file in said

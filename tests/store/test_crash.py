@@ -35,7 +35,7 @@ def assert_whole(home):
             assert [chunk.text for chunk in library.paper_chunks(paper.paper_id)] == [
                 chunk.text for chunk in made.chunks
             ]
-            assert len(library.pages(paper.paper_id)) == len(made.document.pages)
+            assert len(library.contents(paper.paper_id).pages) == len(made.document.pages)
         results(library)
         return len(papers)
 
@@ -84,14 +84,14 @@ def test_a_reader_sees_one_generation_while_another_process_writes(tmp_path):
             with Library.open(home, FROM_FILE) as library:
                 for _ in range(5):
                     with library.snapshot():
-                        sizes.add(library.chunk_count)
-                        ids, vectors = library.vectors()
-                        assert library.chunk_count == sum(paper.chunks for paper in library.papers()) == ids.size
+                        sizes.add(library.about.chunks)
+                        ids, vectors = library.vectors.of()
+                        assert library.about.chunks == sum(paper.chunks for paper in library.papers()) == ids.size
                         if ids.size:
-                            found, _ = library.search_dense(vectors[-1], 10_000, None)
+                            found, _ = library.dense.search(vectors[-1], 10_000, None)
                             assert sorted(found.tolist()) == ids.tolist()
                             assert {chunk.chunk_id for chunk in library.chunks(found.tolist())} == set(ids.tolist())
-                            words, _ = library.search_keywords("attention network protein graph", 10_000, None)
+                            words, _ = library.keywords.search("attention network protein graph", 10_000, None)
                             assert set(words.tolist()) <= set(ids.tolist())
         process.stdout.read()
     assert process.returncode == 0

@@ -4,10 +4,10 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-
-from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.library.library_schema import OLDEST_VERSION, SCHEMA_VERSION
 from ragscience.library.row_checksums import seal
+
+from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.library.store import Library
 
 from .making import FROM_FILE, WORDS, add, contents, numbered_paper, unit_rows
@@ -18,8 +18,8 @@ QUERIES = unit_rows(np.random.default_rng(99), 8)
 
 def results(library):
     """All that searches give, exactly."""
-    dense = [library.search_dense(query, 7, None) for query in QUERIES]
-    keywords = [library.search_keywords(word, 7, None) for word in WORDS]
+    dense = [library.dense.search(query, 7, None) for query in QUERIES]
+    keywords = [library.keywords.search(word, 7, None) for word in WORDS]
     return [(ids.tolist(), scores.tolist()) for ids, scores in dense + keywords]
 
 
@@ -184,7 +184,7 @@ def test_a_refused_library_is_not_left_locked(filled):
         Library.open_for_writing(filled)
     filled.database.write_bytes(good)
     with Library.open_for_writing(filled) as library:
-        assert library.paper_count == 6
+        assert library.about.papers == 6
 
 
 def test_a_database_that_is_damaged_inside_is_a_clear_error(filled):
@@ -200,5 +200,5 @@ def test_vectors_of_another_dimension_are_a_clear_error(filled):
         db.execute("UPDATE vectors SET vector = x'00' WHERE chunk_id = 3")
         seal(db, "vectors")
     with Library.open(filled, FROM_FILE) as library, pytest.raises(RagScienceError, match="dimension 12") as refused:
-        library.vectors()
+        library.vectors.of()
     assert "rebuild --embeddings" in refused.value.fix

@@ -5,11 +5,11 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
+from ragscience.library.damaged_database import damage_of
+from ragscience.library.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.library import damaged_database, library_schema
-from ragscience.library.damaged_database import damage_of
-from ragscience.library.library_damage import READ_ALL_AGAIN, REBUILD_INDEXES
 from ragscience.library.store import Library
 from ragscience.upkeep import doctor, library_checks
 
@@ -89,7 +89,7 @@ def test_a_library_that_held_nothing_is_not_lost(home):
         library.refresh_indexes()
     home.database.unlink()
     with Library.open(home) as library:
-        assert library.paper_count == 0
+        assert library.about.papers == 0
 
 
 @pytest.mark.parametrize("statement", range(4))

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ragscience.library.row_records import State
 
 from ragscience.library import dense_files
 from ragscience.library.atomic_files import Signature
 from ragscience.library.dense_build import write_index
 from ragscience.library.dense_index import DenseIndex
 from ragscience.library.index_config import DenseSizes
-from ragscience.library.row_records import State
 
 from .making import unit_rows
 

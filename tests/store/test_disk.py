@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from ragscience.library.library_schema import database_errors
 
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.library.atomic_files import disk_errors, write_atomically
-from ragscience.library.library_schema import database_errors
 from ragscience.library.store import Home, Library
 
 from .making import add, contents, numbered_paper
@@ -59,7 +59,7 @@ if os.geteuid() == 0:
     os.setegid(65534)
     os.seteuid(65534)
 with Library.open(home) as library:
-    print(library.paper_count, len(contents(library)), sum(len(ids) for ids, _ in results(library)))
+    print(library.about.papers, len(contents(library)), sum(len(ids) for ids, _ in results(library)))
 try:
     Library.open_for_writing(home)
 except RagScienceError as error:
@@ -101,7 +101,7 @@ def test_a_full_disk_is_a_clear_error_and_costs_only_the_paper_in_hand(filled):
     added, message = line.split(" ", 1)
     assert "disk" in message
     with Library.open(filled) as library:
-        assert library.paper_count == 6 + int(added)
+        assert library.about.papers == 6 + int(added)
         expected = [numbered_paper(number) for number in [*range(6), *range(100, 100 + int(added))]]
         assert {row[2] for row in contents(library)} == {chunk.text for made in expected for chunk in made.chunks}
     with Library.open_for_writing(filled) as library:
@@ -117,7 +117,7 @@ def test_a_read_only_home_can_be_searched_and_not_written(caches):
             for number in range(6):
                 add(library, numbered_paper(number))
             library.refresh_indexes()
-            passages = library.chunk_count
+            passages = library.about.chunks
         if caches == "missing":
             home.faiss.unlink()
         before = sorted(home.root.rglob("*"))
@@ -156,7 +156,7 @@ def test_what_a_killed_writer_left_cannot_be_read_where_nothing_can_be_written_a
             home.vectorstore.chmod(0o755)
         assert "right to read it and to write beside it" in said
         with Library.open(home) as library:
-            assert library.paper_count == 7
+            assert library.about.papers == 7
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_ledger_that_cannot_be_written_is_a_clear_error_and_frees_the_lock(fil
         Library.open_for_writing(filled)
     filled.ledger.rmdir()
     with Library.open_for_writing(filled) as library:
-        assert library.paper_count == 6
+        assert library.about.papers == 6
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ragscience.library.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
+from ragscience.library import left_out
 from ragscience.library.similarity import fingerprint_of
-from ragscience.library.store import Library, NewPaper, text_hash
+from ragscience.library.store import Library, NewPaper, term_counts, text_hash
 
 from .making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, unit_rows
 
@@ -107,9 +108,9 @@ def test_structure_and_metadata_come_back_as_they_were_given(home):
     assert paper.title == "On Bees"
     with Library.open(home) as library:
         assert [each.metadata for each in library.papers()] == [Metadata(), PAPER.metadata]
-        assert library.elements(paper.paper_id) == PAPER.elements
-        assert library.elements(other.paper_id) == library.elements(99) == ()
-        assert [library.page(paper.paper_id, number) for number in (1, 2)] == list(PAPER.pages)
+        assert library.contents(paper.paper_id).elements == PAPER.elements
+        assert library.contents(other.paper_id).elements == library.contents(99).elements == ()
+        assert [library.contents(paper.paper_id).page(number) for number in (1, 2)] == list(PAPER.pages)
         assert [chunk.header for chunk in library.paper_chunks(paper.paper_id)] == [chunk.header for chunk in CHUNKS]
         assert [chunk.text for chunk in library.paper_chunks(paper.paper_id)] == [chunk.text for chunk in CHUNKS]
 
@@ -128,8 +129,8 @@ def test_half_characters_are_replaced_wherever_they_are(home):
         paper = add_bees(library, document, (Chunk(0, "text", 0, 4, 1, 1, broken, "text", broken),))
         whole = "a\ufffd"
         assert paper.metadata == Metadata(whole, (whole,), None, whole, whole, whole)
-        assert library.elements(paper.paper_id)[0].section == whole
-        assert library.page(paper.paper_id, 1).furniture == whole
+        assert library.contents(paper.paper_id).elements[0].section == whole
+        assert library.contents(paper.paper_id).page(1).furniture == whole
         assert library.paper_chunks(paper.paper_id)[0].header == whole
 
 
@@ -140,8 +141,8 @@ def test_a_passage_is_searched_by_its_header_and_text_together(home):
         joined = "On Bees › Zeppelins\nBees steer by light."
         assert first.searched == CHUNKS[0].searched == joined
         assert next(library.texts(1)) == ([first.chunk_id], [joined])
-        assert list(library.vectors_by_hash([text_hash(joined), text_hash(first.text)])) == [text_hash(joined)]
-        assert library.term_counts(tokenize("zeppelins bees"), [1, 2], None).counts.tolist() == [[1, 0], [2, 2]]
+        assert list(library.vectors.by_hash([text_hash(joined), text_hash(first.text)])) == [text_hash(joined)]
+        assert term_counts(library, tokenize("zeppelins bees"), [1, 2], None).counts.tolist() == [[1, 0], [2, 2]]
         assert replace(first, header="").searched == first.text
 
 
@@ -157,9 +158,9 @@ def test_what_a_paper_is_compared_by_needs_no_reading_again(home):
 
 def test_a_home_without_a_library_has_no_structure(home):
     with Library.open(home) as library:
-        assert library.elements(1) == ()
+        assert library.contents(1).elements == ()
         assert library.fingerprints() == []
-        assert library.aside() == {}
+        assert left_out.aside(library) == {}
 
 
 # Files that are not wanted
@@ -168,39 +169,39 @@ def test_a_home_without_a_library_has_no_structure(home):
 def test_files_are_set_aside_while_their_newer_version_is_there(home):
     with Library.open_for_writing(home) as library:
         newer, other = add_bees(library), add(library, numbered_paper(1))
-        library.set_aside({"old one": newer})
-        library.set_aside({"another": other, other.md5: newer})
-        assert library.aside() == {"old one": newer, "another": other}
+        left_out.set_aside(library, {"old one": newer})
+        left_out.set_aside(library, {"another": other, other.md5: newer})
+        assert left_out.aside(library) == {"old one": newer, "another": other}
         library.remove_papers([other.paper_id])
         # "another" is older than what is itself older than the newest.
-        assert library.aside() == {"old one": newer, "another": newer, other.md5: newer}
+        assert left_out.aside(library) == {"old one": newer, "another": newer, other.md5: newer}
     with Library.open(home) as library:
-        assert set(library.aside()) == {"old one", "another", other.md5}
+        assert set(left_out.aside(library)) == {"old one", "another", other.md5}
         library_papers = library.papers()
     with Library.open_for_writing(home) as library:
         library.remove_papers([paper.paper_id for paper in library_papers])
-        assert library.aside() == {}
+        assert left_out.aside(library) == {}
 
 
 def test_files_set_aside_for_each_other_are_both_wanted(home):
     with Library.open_for_writing(home) as library:
         newer = add_bees(library)
-        library.set_aside({"one": newer})
-        library.set_aside({newer.md5: replace(newer, md5="one")})
+        left_out.set_aside(library, {"one": newer})
+        left_out.set_aside(library, {newer.md5: replace(newer, md5="one")})
         library.remove_papers([newer.paper_id])
-        assert library.aside() == {}
+        assert left_out.aside(library) == {}
 
 
 @pytest.mark.parametrize("is_same", [True, False])
 def test_a_file_stays_aside_where_its_newer_version_changes_and_is_the_same_paper_still(home, is_same):
     with Library.open_for_writing(home) as library:
         newer = add_bees(library)
-        library.set_aside({"old one": newer})
+        left_out.set_aside(library, {"old one": newer})
         metadata = newer.metadata if is_same else Metadata("Of Wasps and Other Things that Sting")
         made = numbered_paper(1)
         made = replace(made, path=newer.path, document=replace(made.document, metadata=metadata))
         changed = add(library, made, replaces=[newer.paper_id])
-        assert library.aside() == ({"old one": changed} if is_same else {})
+        assert left_out.aside(library) == ({"old one": changed} if is_same else {})
 
 
 # References, years and authors

@@ -2,11 +2,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from ragscience.library.keyword_index import KeywordIndex
+from ragscience.library.postings import Segment, build, merge, term_key, without
 from rank_bm25 import BM25Okapi
 
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.keyword_index import KeywordIndex
-from ragscience.library.postings import Segment, build, merge, term_key, without
 
 VOCABULARY = [f"w{number}" for number in range(300)]
 ODDS = 1 / np.arange(1, 301)

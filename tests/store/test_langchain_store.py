@@ -42,7 +42,7 @@ def test_a_notebook_finds_what_the_library_finds(filled, store):
     for question in ("attention network", "protein", "GPT-3 energy of light"):
         vector = np.array(HashedWords().embed_query(question), np.float32)
         with Library.open(filled) as library:
-            ids, scores = library.search_dense(vector, 5, None)
+            ids, scores = library.dense.search(vector, 5, None)
             chunks = library.chunks(ids.tolist())
         found = store.similarity_search_with_score(question, k=5)
         assert [document.metadata["chunk_id"] for document, _ in found] == ids.tolist()
@@ -66,14 +66,14 @@ def test_it_is_a_retriever_with_filters_relevance_and_variety(store):
 
 def test_more_than_there_is_gives_all_there_is(filled, store):
     with Library.open(filled) as library:
-        assert len(store.similarity_search("graph", k=500)) == library.chunk_count
+        assert len(store.similarity_search("graph", k=500)) == library.about.chunks
 
 
 def test_the_store_sees_what_is_ingested_later(filled, store):
     with Library.open_for_writing(filled) as library:
         paper = add(library, numbered_paper(70))
         chunk = library.paper_chunks(paper.paper_id)[0]
-        _, vectors = library.vectors([chunk.chunk_id])
+        _, vectors = library.vectors.of([chunk.chunk_id])
     (document,) = store.similarity_search_by_vector(vectors[0].tolist(), k=1)
     assert document.metadata["chunk_id"] == chunk.chunk_id
     assert store.docstore.search(str(chunk.chunk_id)).page_content == chunk.text

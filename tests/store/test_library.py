@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ragscience.library.row_records import short_names
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Filters, Page
 from ragscience.library.library_writes import page_breaks
 from ragscience.library.paper_patterns import match_papers
-from ragscience.library.row_records import short_names
-from ragscience.library.store import Home, Library, NewPaper, text_hash
+from ragscience.library.store import Home, Library, NewPaper, keyword_scores, known_files, require_identity, text_hash
 
 from .making import CHUNKER, DIMENSION, EMBEDDER, FROM_FILE, add, contents, numbered_paper, paper_of, unit_rows
 
@@ -25,15 +25,15 @@ def files_under(folder):
 
 def test_a_home_without_a_library_is_empty_and_stays_untouched(home):
     with Library.open(home, FROM_FILE) as library:
-        assert (library.paper_count, library.chunk_count, library.generation) == (0, 0, 0)
-        assert (library.embedder, library.chunker) == (None, None)
-        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.pages(1) == []
-        assert library.known_files() == library.vectors_by_hash([b"x"]) == {}
-        assert library.paper_by_md5("x") is library.paper_by_path("/x") is library.select(Filters()) is None
+        assert (library.about.papers, library.about.chunks, library.about.version) == (0, 0, 0)
+        assert (library.about.embedder, library.about.chunker) == (None, None)
+        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.contents(1).pages == []
+        assert known_files(library) == library.vectors.by_hash([b"x"]) == {}
+        assert library.paper(md5="x") is library.paper(path="/x") is library.select(Filters()) is None
         assert list(library.texts(10)) == library.stale_indexes() == []
-        assert library.vectors()[0].size == library.search_keywords("word", 3, None)[0].size == 0
-        assert library.search_dense(np.zeros(3, np.float32), 3, None)[0].size == 0
-        library.require_identity(EMBEDDER, CHUNKER)
+        assert library.vectors.of()[0].size == library.keywords.search("word", 3, None)[0].size == 0
+        assert library.dense.search(np.zeros(3, np.float32), 3, None)[0].size == 0
+        require_identity(library, EMBEDDER, CHUNKER)
         with pytest.raises(NothingFound):
             library.select(Filters(papers=("a",)))
     assert not home.root.exists()
@@ -41,27 +41,27 @@ def test_a_home_without_a_library_is_empty_and_stays_untouched(home):
 
 def test_a_reader_sees_a_library_that_is_made_after_it_was_opened(home):
     with Library.open(home, FROM_FILE) as reader:
-        assert reader.chunk_count == 0
+        assert reader.about.chunks == 0
         with Library.open_for_writing(home) as writer:
             add(writer, numbered_paper(1))
-            assert reader.chunk_count == writer.chunk_count == 4
+            assert reader.about.chunks == writer.about.chunks == 4
 
 
 def test_a_database_without_tables_as_a_killed_first_run_leaves_it_is_empty(home):
     home.vectorstore.mkdir(parents=True)
     home.database.touch()
     with Library.open(home, FROM_FILE) as library:
-        assert library.chunk_count == 0
+        assert library.about.chunks == 0
     with Library.open_for_writing(home) as library:
         add(library, numbered_paper(1))
     with Library.open(home, FROM_FILE) as library:
-        assert library.paper_count == 1
+        assert library.about.papers == 1
 
 
 def test_a_library_in_use_but_without_embedder_finds_nothing(home):
     with Library.open_for_writing(home) as library:
-        assert library.search_dense(np.zeros(3, np.float32), 3, None)[0].size == 0
-        assert library.search_keywords("word", 3, None)[0].size == 0
+        assert library.dense.search(np.zeros(3, np.float32), 3, None)[0].size == 0
+        assert library.keywords.search("word", 3, None)[0].size == 0
         library.refresh_indexes()
         library.rebuild_indexes()
         made = numbered_paper(1)
@@ -103,7 +103,7 @@ def test_a_paper_comes_back_as_it_was_given(home):
             )
         )
     with Library.open(home, FROM_FILE) as library:
-        assert library.papers() == [paper] == [library.paper_by_md5("abc")] == [library.paper_by_path("/p/a.pdf")]
+        assert library.papers() == [paper] == [library.paper(md5="abc")] == [library.paper(path="/p/a.pdf")]
         assert (paper.file, paper.title, paper.pages, paper.chunks, paper.warnings) == (
             "a.pdf",
             "A title",
@@ -111,9 +111,9 @@ def test_a_paper_comes_back_as_it_was_given(home):
             2,
             ("slow",),
         )
-        assert library.known_files() == {"/p/a.pdf": (7, 8, "abc", paper.paper_id)}
-        assert library.pages(paper.paper_id) == list(document.pages)
-        assert [library.page_text(paper.paper_id, number) for number in (1, 2, 3)] == [
+        assert known_files(library) == {"/p/a.pdf": (7, 8, "abc", paper.paper_id)}
+        assert library.contents(paper.paper_id).pages == list(document.pages)
+        assert [library.contents(paper.paper_id).text(number) for number in (1, 2, 3)] == [
             "First page.",
             "Second page is here.",
             "Third.",
@@ -127,13 +127,13 @@ def test_a_paper_comes_back_as_it_was_given(home):
         )
         assert (second.start, second.end, second.page_breaks) == (14, 40, ((0, 2), (20, 3)))
         assert library.chunks([second.chunk_id, 99, first.chunk_id]) == [second, first]
-        ids, stored = library.vectors()
+        ids, stored = library.vectors.of()
         assert ids.tolist() == [first.chunk_id, second.chunk_id]
         np.testing.assert_array_equal(stored, vectors)
         assert list(library.texts(1)) == [([first.chunk_id], [first.text]), ([second.chunk_id], [second.text])]
-        assert (library.embedder, library.chunker) == (EMBEDDER, CHUNKER)
+        assert (library.about.embedder, library.about.chunker) == (EMBEDDER, CHUNKER)
         with pytest.raises(NothingFound, match="no page 4"):
-            library.page_text(paper.paper_id, 4)
+            library.contents(paper.paper_id).text(4)
 
 
 def test_page_breaks_leave_out_pages_without_a_character_in_the_chunk():
@@ -169,15 +169,15 @@ def test_a_changed_paper_takes_the_place_of_the_old_one_and_ids_are_never_reused
     with Library.open_for_writing(home) as library:
         old = add(library, numbered_paper(1))
         old_ids = {chunk.chunk_id for chunk in library.paper_chunks(old.paper_id)}
-        generation = library.generation
+        generation = library.about.version
         new = add(library, replace(numbered_paper(2), path=old.path), replaces=[old.paper_id])
-        assert library.generation > generation
+        assert library.about.version > generation
         assert library.papers() == [new]
         new_ids = {chunk.chunk_id for chunk in library.paper_chunks(new.paper_id)}
         assert not old_ids & new_ids
         assert library.chunks(sorted(old_ids)) == []
         library.remove_papers([new.paper_id, 12345])
-        assert (library.paper_count, library.chunk_count, library.vectors()[0].size) == (0, 0, 0)
+        assert (library.about.papers, library.about.chunks, library.vectors.of()[0].size) == (0, 0, 0)
         third = add(library, numbered_paper(3))
         assert min(chunk.chunk_id for chunk in library.paper_chunks(third.paper_id)) > max(new_ids)
 
@@ -187,10 +187,10 @@ def test_a_paper_that_is_there_is_refused_and_nothing_changes(filled, how):
     made = numbered_paper(2)
     twin = replace(made, path="/other.pdf") if how == "md5" else replace(made, md5="other")
     with Library.open_for_writing(filled) as library:
-        before = contents(library), library.generation
+        before = contents(library), library.about.version
         with pytest.raises(RagScienceError, match=r"002\.pdf already"):
             add(library, twin)
-        assert (contents(library), library.generation) == before
+        assert (contents(library), library.about.version) == before
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_paper_without_passages_is_a_paper(home):
         paper = add(library, paper_of("/p/blank.pdf", [], np.empty((0, DIMENSION), np.float32)))
         add(library, numbered_paper(1))
         assert library.paper_chunks(paper.paper_id) == []
-        assert library.chunk_count == 4
+        assert library.about.chunks == 4
 
 
 def test_text_that_utf8_cannot_hold_is_kept_in_length(home):
@@ -227,7 +227,7 @@ def test_text_that_utf8_cannot_hold_is_kept_in_length(home):
         paper = add(library, paper_of("/p/odd.pdf", [odd], unit_rows(np.random.default_rng(0), 1), odd))
         (chunk,) = library.paper_chunks(paper.paper_id)
         assert chunk.text == paper.title == odd.replace("\ud800", "\ufffd")
-        assert library.page_text(paper.paper_id, 1) == chunk.text
+        assert library.contents(paper.paper_id).text(1) == chunk.text
         library.refresh_indexes()
 
 
@@ -236,16 +236,16 @@ def test_a_file_name_that_is_no_text_is_a_name(home):
     with Library.open_for_writing(home) as library:
         paper = add(library, numbered_paper(1, path))
         assert paper.path == path
-        assert library.paper_by_path(path) == paper
+        assert library.paper(path=path) == paper
     assert json.loads(home.ledger.read_text("utf-8"))["files"][paper.md5]["path"] == path
 
 
 def test_a_moved_file_keeps_its_passages(filled):
     with Library.open_for_writing(filled) as library:
-        paper = library.paper_by_path("/papers/002.pdf")
+        paper = library.paper(path="/papers/002.pdf")
         chunks = library.paper_chunks(paper.paper_id)
         library.rename_papers([(paper.paper_id, "/elsewhere/two.pdf", 99)])
-        moved = library.paper_by_path("/elsewhere/two.pdf")
+        moved = library.paper(path="/elsewhere/two.pdf")
         assert (moved.paper_id, moved.file, moved.modified_ns) == (paper.paper_id, "two.pdf", 99)
         assert library.paper_chunks(paper.paper_id) == [
             replace(chunk, file="two.pdf", path="/elsewhere/two.pdf") for chunk in chunks
@@ -256,19 +256,19 @@ def test_a_moved_file_keeps_its_passages(filled):
 
 def test_two_files_that_changed_places_keep_their_papers(filled):
     with Library.open_for_writing(filled) as library:
-        one, two = library.paper_by_path("/papers/001.pdf"), library.paper_by_path("/papers/002.pdf")
+        one, two = library.paper(path="/papers/001.pdf"), library.paper(path="/papers/002.pdf")
         library.rename_papers([(one.paper_id, two.path, 5), (two.paper_id, one.path, 6)])
-        assert library.paper_by_path(two.path).paper_id == one.paper_id
-        assert library.paper_by_path(one.path).paper_id == two.paper_id
-        assert library.paper_count == 6
+        assert library.paper(path=two.path).paper_id == one.paper_id
+        assert library.paper(path=one.path).paper_id == two.paper_id
+        assert library.about.papers == 6
 
 
 def test_a_paper_whose_file_another_one_overwrote_leaves(filled):
     with Library.open_for_writing(filled) as library:
-        one, two = library.paper_by_path("/papers/001.pdf"), library.paper_by_path("/papers/002.pdf")
+        one, two = library.paper(path="/papers/001.pdf"), library.paper(path="/papers/002.pdf")
         library.rename_papers([(one.paper_id, two.path, 5)])
-        assert library.paper_by_md5(two.md5) is None
-        assert library.paper_by_path(two.path).paper_id == one.paper_id
+        assert library.paper(md5=two.md5) is None
+        assert library.paper(path=two.path).paper_id == one.paper_id
 
 
 def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
@@ -332,33 +332,33 @@ def test_the_ledger_is_written_now_and_then_and_is_whole_at_the_end_and_after_a_
 def test_identity_is_set_once_and_kept(filled):
     other = EmbedderIdentity("ollama", "nomic-embed-text", "ffff", 768)
     with Library.open_for_writing(filled) as library:
-        generation = library.generation
+        generation = library.about.version
         library.set_identity(EMBEDDER, CHUNKER)
-        assert library.generation == generation
+        assert library.about.version == generation
         with pytest.raises(LibraryUnavailable, match=r"toy .* not ollama nomic-embed-text") as refused:
             library.set_identity(other, CHUNKER)
         assert "rebuild --embeddings" in refused.value.fix
         with pytest.raises(LibraryUnavailable, match="nomic"):
-            library.require_identity(other, CHUNKER)
+            require_identity(library, other, CHUNKER)
         with pytest.raises(LibraryUnavailable, match="made with toy/40/0, not toy/50/0") as refused:
-            library.require_identity(EMBEDDER, "toy/50/0")
+            require_identity(library, EMBEDDER, "toy/50/0")
         assert "`python ingest.py rebuild`" in refused.value.fix
-        library.require_identity(EMBEDDER)
+        require_identity(library, EMBEDDER)
         library.set_identity(EMBEDDER, "toy/50/0")
-        library.require_identity(EMBEDDER, "toy/50/0")
+        require_identity(library, EMBEDDER, "toy/50/0")
         library.remove_papers([paper.paper_id for paper in library.papers()])
         library.set_identity(other, CHUNKER)
-        assert library.embedder == other
+        assert library.about.embedder == other
 
 
 def test_vectors_are_found_again_by_the_text_they_are_of(filled):
     with Library.open(filled, FROM_FILE) as library:
         chunk = library.paper_chunks(3)[0]
         key = text_hash(chunk.text)
-        found = library.vectors_by_hash([key, text_hash("never embedded"), key])
+        found = library.vectors.by_hash([key, text_hash("never embedded"), key])
         assert list(found) == [key]
-        np.testing.assert_array_equal(found[key], library.vectors([chunk.chunk_id])[1][0])
-        many = library.vectors_by_hash([text_hash(str(number)) for number in range(1200)] + [key])
+        np.testing.assert_array_equal(found[key], library.vectors.of([chunk.chunk_id])[1][0])
+        many = library.vectors.by_hash([text_hash(str(number)) for number in range(1200)] + [key])
         assert list(many) == [key]
 
 
@@ -379,7 +379,7 @@ def test_own_hashes_are_kept(home):
                 hashes=hashes,
             )
         )
-        assert set(library.vectors_by_hash(hashes)) == set(hashes)
+        assert set(library.vectors.by_hash(hashes)) == set(hashes)
 
 
 def test_vectors_are_replaced_all_or_none(filled):
@@ -393,20 +393,20 @@ def test_vectors_are_replaced_all_or_none(filled):
             yield ids, unit_rows(rng, len(texts), 20), {}
 
     with Library.open_for_writing(filled, FROM_FILE) as library:
-        before = contents(library), library.generation
+        before = contents(library), library.about.version
         with pytest.raises(KeyboardInterrupt):
-            library.replace_vectors(other, batches(library, 7, fail_after=2))
+            library.vectors.replace(other, batches(library, 7, fail_after=2))
         with pytest.raises(RagScienceError, match="got no new vector"):
-            library.replace_vectors(other, list(batches(library, 7))[:-1])
+            library.vectors.replace(other, list(batches(library, 7))[:-1])
         with pytest.raises(RagScienceError, match="does not have"):
-            library.replace_vectors(other, [([999], unit_rows(rng, 1, 20), {})])
+            library.vectors.replace(other, [([999], unit_rows(rng, 1, 20), {})])
         with pytest.raises(RagScienceError, match="shape"):
-            library.replace_vectors(other, [([1], unit_rows(rng, 1, 19), {})])
-        assert (contents(library), library.generation, library.embedder) == (*before, EMBEDDER)
+            library.vectors.replace(other, [([1], unit_rows(rng, 1, 19), {})])
+        assert (contents(library), library.about.version, library.about.embedder) == (*before, EMBEDDER)
         with Library.open(filled, FROM_FILE) as reader:
             reader.search_dense(unit_rows(rng, 1)[0], 3, None)
-            library.replace_vectors(other, batches(library, 7))
-            ids, vectors = library.vectors()
+            library.vectors.replace(other, batches(library, 7))
+            ids, vectors = library.vectors.of()
             assert vectors.shape == (ids.size, 20)
             for opened in (reader, library):
                 found, scores = opened.search_dense(vectors[5], 1, None)
@@ -415,7 +415,7 @@ def test_vectors_are_replaced_all_or_none(filled):
         library.refresh_indexes()
         assert library.stale_indexes() == []
         with pytest.raises(LibraryUnavailable, match="20 dimensions, the question's 12"):
-            library.search_dense(unit_rows(rng, 1)[0], 3, None)
+            library.dense.search(unit_rows(rng, 1)[0], 3, None)
 
 
 @pytest.fixture
@@ -507,9 +507,9 @@ def test_a_pattern_that_fits_no_paper_is_answered_with_the_nearest_names(varied)
 def test_filters_hold_inside_both_searches(filled):
     with Library.open(filled, FROM_FILE) as library:
         allowed = library.select(Filters(papers=("003.pdf",)))
-        _, vectors = library.vectors()
-        assert sorted(library.search_dense(vectors[0], 100, allowed)[0].tolist()) == allowed.tolist()
-        found, _ = library.search_keywords(
+        _, vectors = library.vectors.of()
+        assert sorted(library.dense.search(vectors[0], 100, allowed)[0].tolist()) == allowed.tolist()
+        found, _ = library.keywords.search(
             "attention network gradient protein energy model query light graph", 100, allowed
         )
         assert set(found.tolist()) <= set(allowed.tolist())
@@ -554,13 +554,13 @@ def test_paths_of_a_home(tmp_path):
 
 def test_scores_of_given_passages_are_those_of_the_searches(filled):
     with Library.open(filled, FROM_FILE) as library:
-        every = library.chunk_count
-        query = library.vectors([4])[1][0]
+        every = library.about.chunks
+        query = library.vectors.of([4])[1][0]
         for ids, scores, given in (
-            (*library.search_dense(query, every, None), lambda asked: library.dense_scores(query, asked)),
+            (*library.dense.search(query, every, None), lambda asked: library.dense.scores(query, asked)),
             (
-                *library.search_keywords("model graph", every, None),
-                lambda asked: library.keyword_scores("model graph", asked),
+                *library.keywords.search("model graph", every, None),
+                lambda asked: keyword_scores(library, "model graph", asked),
             ),
         ):
             assert ids.size
@@ -568,29 +568,29 @@ def test_scores_of_given_passages_are_those_of_the_searches(filled):
             assert given([10**6, int(ids[0])]).tolist() == [0, scores[0]]
             assert given([]).shape == (0,)
         with pytest.raises(LibraryUnavailable, match="12 dimensions"):
-            library.dense_scores(np.ones(3, np.float32), [1])
+            library.dense.scores(np.ones(3, np.float32), [1])
 
 
 def test_an_empty_library_scores_nothing(home):
     with Library.open(home, FROM_FILE) as library:
-        assert library.dense_scores(np.ones(3, np.float32), [1, 2]).tolist() == [0, 0]
-        assert library.keyword_scores("word", [1, 2]).tolist() == [0, 0]
+        assert library.dense.scores(np.ones(3, np.float32), [1, 2]).tolist() == [0, 0]
+        assert keyword_scores(library, "word", [1, 2]).tolist() == [0, 0]
         assert library.dense_index_info() is None
 
 
 def test_a_small_librarys_index_says_that_it_is_exact(filled):
     with Library.open(filled, FROM_FILE) as library:
         info = library.dense_index_info()
-        assert (info.form, info.count, info.recall_at_20) == ("flat", library.chunk_count, None)
+        assert (info.form, info.count, info.recall_at_20) == ("flat", library.about.chunks, None)
 
 
 def test_a_small_library_is_searched_without_its_file_and_finds_the_same(filled):
     vector = unit_rows(np.random.default_rng(3), 1)[0]
     with Library.open(filled, FROM_FILE) as library:
-        expected = [array.tolist() for array in library.search_dense(vector, 7, None)]
+        expected = [array.tolist() for array in library.dense.search(vector, 7, None)]
     filled.faiss.unlink()
     with Library.open(filled) as library:
-        assert [array.tolist() for array in library.search_dense(vector, 7, None)] == expected
+        assert [array.tolist() for array in library.dense.search(vector, 7, None)] == expected
     assert not filled.faiss.exists()
 
 
@@ -598,15 +598,15 @@ def test_papers_and_passages_are_counted_once_until_the_library_changes(home):
     with Library.open_for_writing(home) as library:
         add(library, numbered_paper(1))
         with Library.open(home) as reader:
-            counts = reader.paper_count, reader.chunk_count
+            counts = reader.about.papers, reader.about.chunks
             asked = []
             with reader.snapshot(), reader._reading() as db:
                 db.set_trace_callback(asked.append)
-            assert [(reader.paper_count, reader.chunk_count) for _ in range(3)] == [counts] * 3
+            assert [(reader.about.papers, reader.about.chunks) for _ in range(3)] == [counts] * 3
             assert asked
             assert not [query for query in asked if "COUNT" in query]
             more = add(library, numbered_paper(2))
-            assert (reader.paper_count, reader.chunk_count) == (2, counts[1] + more.chunks)
+            assert (reader.about.papers, reader.about.chunks) == (2, counts[1] + more.chunks)
             library.remove_papers([1])
-            assert (reader.paper_count, reader.chunk_count) == (1, more.chunks)
-            assert (library.paper_count, library.chunk_count) == (1, more.chunks)
+            assert (reader.about.papers, reader.about.chunks) == (1, more.chunks)
+            assert (library.about.papers, library.about.chunks) == (1, more.chunks)

@@ -41,7 +41,7 @@ def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
             Library.open_for_writing(filled)
         assert "Wait" in refused.value.fix
         with Library.open(filled) as library:
-            assert library.paper_count == 6
+            assert library.about.papers == 6
         process.stdin.close()
     with Library.open_for_writing(filled) as library:
         add(library, numbered_paper(60))
@@ -51,7 +51,7 @@ def test_a_killed_writer_holds_nothing(filled):
     with hold(filled, "alone") as process:
         process.kill()
     with Library.open_for_writing(filled) as library:
-        assert library.paper_count == 6
+        assert library.about.papers == 6
 
 
 def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled):
@@ -60,7 +60,7 @@ def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled)
     process.wait()
     try:
         with Library.open_for_writing(filled) as library:
-            assert library.paper_count == 6
+            assert library.about.papers == 6
     finally:
         process.stdin.close()
         process.stdout.close()
@@ -81,7 +81,7 @@ def test_a_reader_that_saves_caches_is_waited_for(filled):
     lock.release()
     thread.join()
     with opened[0] as library:
-        assert library.paper_count == 6
+        assert library.about.papers == 6
 
 
 def test_a_reader_that_saves_caches_is_no_writer_whatever_the_lock_says(filled):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ragscience.library.page_geometry import boxes_between, pack_lines, unpack_lines
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk, Document, Line, Page
-from ragscience.library.page_geometry import boxes_between, pack_lines, unpack_lines
 from ragscience.library.store import Library, NewPaper
 
 from .making import CHUNKER, EMBEDDER, add, numbered_paper, unit_rows
@@ -109,17 +109,17 @@ def with_lines(home):
 def test_the_library_knows_where_a_quote_stands(home):
     paper, other = with_lines(home)
     with Library.open(home) as library:
-        assert [library.page(paper, number) for number in (1, 2)] == list(DOCUMENT.pages)
-        assert library.page_text(paper, 2) == "A wheel"
+        assert [library.contents(paper).page(number) for number in (1, 2)] == list(DOCUMENT.pages)
+        assert library.contents(paper).text(2) == "A wheel"
         start = TEXT.index("wheel")
-        assert library.boxes(paper, 2, start, start + 5) == ((19.6, 20.0, 80.0, 32.0),)
-        assert library.boxes(other, 1, 0, 5) == ()
-        assert library.page(other, 1).lines == ()
+        assert library.contents(paper).boxes(2, start, start + 5) == ((19.6, 20.0, 80.0, 32.0),)
+        assert library.contents(other).boxes(1, 0, 5) == ()
+        assert library.contents(other).page(1).lines == ()
         for missing in ((paper, 3), (99, 1)):
             with pytest.raises(NothingFound, match="no page"):
-                library.boxes(*missing, 0, 5)
+                library.contents(*missing).boxes(0, 5)
 
 
 def test_boxes_of_a_home_without_a_library(home):
     with Library.open(home) as library, pytest.raises(NothingFound):
-        library.boxes(1, 1, 0, 5)
+        library.contents(1).boxes(1, 0, 5)

@@ -33,14 +33,14 @@ def assert_like_the_oracles(library):
         oracle = BM25Okapi(tokens)
         for word in WORDS:
             expected = dict(zip(ids, oracle.get_scores(tokenize(word)), strict=True))
-            found, scores = library.search_keywords(word, 1000, None)
+            found, scores = library.keywords.search(word, 1000, None)
             assert set(found.tolist()) == {chunk_id for chunk_id in ids if expected[chunk_id] > 0}
             np.testing.assert_allclose(scores, [expected[chunk_id] for chunk_id in found.tolist()], atol=1e-5)
     if ids:
-        numbers, vectors = library.vectors()
+        numbers, vectors = library.vectors.of()
         assert numbers.tolist() == ids
         query = unit_rows(np.random.default_rng(1), 1)[0]
-        found, scores = library.search_dense(query, 1000, None)
+        found, scores = library.dense.search(query, 1000, None)
         expected = vectors.astype(float) @ query.astype(float)
         assert found.tolist() == [ids[row] for row in np.lexsort((ids, -expected))]
         np.testing.assert_allclose(scores, np.sort(expected)[::-1], atol=1e-9)

@@ -4,11 +4,11 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from ragscience.library.library_schema import SCHEMA_VERSION, connect_for_reading
+from ragscience.library.row_checksums import CHECKED_COLUMNS, row_checksum
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.library.library_schema import SCHEMA_VERSION, connect_for_reading
 from ragscience.library.lock import WriterLock
-from ragscience.library.row_checksums import CHECKED_COLUMNS, row_checksum
 from ragscience.library.store import Library
 
 from .making import add, contents, numbered_paper

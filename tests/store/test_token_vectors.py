@@ -7,12 +7,12 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from ragscience.library.content_checks import mark_unkept
+from ragscience.library.row_checksums import row_checksum, seal_meta
 
 from ragscience.core.settings import Settings
 from ragscience.engine.open_store import open_store
 from ragscience.library import token_vectors
-from ragscience.library.content_checks import mark_unkept
-from ragscience.library.row_checksums import row_checksum, seal_meta
 from ragscience.library.store import Library, text_hash
 from ragscience.library.token_vectors import Tokens
 from ragscience.models.token_codes import CODE_BYTES, DIMENSION, encode
@@ -229,10 +229,10 @@ def test_a_run_that_is_killed_while_it_makes_codes_loses_nothing(older, place):
     assert {path.suffix for path in home.tokens.iterdir()} == {".int8", ".codes"}
     for opened in (Library.open, Library.open_for_writing, Library.open):
         with opened(home) as library:
-            assert listed(library.token_vectors(list(codes))) == codes
+            assert listed(library.tokens.of(list(codes))) == codes
             assert (contents(library), library.verify(), list(library.damage())) == (before, [], [])
     with Library.open_for_writing(home) as library:
-        library.compact_tokens()
+        library.tokens.compact()
     assert [path.suffix for path in home.tokens.iterdir()] == [".codes"]
 
 
@@ -243,5 +243,5 @@ def test_a_damaged_int8_row_is_not_there_and_that_is_told(older):
     (home.tokens / "old.int8").write_bytes(content)
     for opened in (Library.open, Library.open_for_writing):
         with opened(home) as library:
-            assert listed(library.token_vectors(list(codes))) == dict(list(codes.items())[1:])
+            assert listed(library.tokens.of(list(codes))) == dict(list(codes.items())[1:])
             assert any("rebuild --tokens" in line for line in library.damage())

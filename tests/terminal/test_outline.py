@@ -3,6 +3,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from ragscience.library.row_checksums import seal
 from rich.console import Console
 
 from ragscience.cli.outline import outline_output, outline_view, page_output, page_view, show_page
@@ -13,7 +14,6 @@ from ragscience.core.serialization import to_json
 from ragscience.engine.paper_outline import paper_outline
 from ragscience.engine.paper_views import paper_page
 from ragscience.engine.source_list import section_of, sources_of
-from ragscience.library.row_checksums import seal
 from ragscience.library.store import Home, Library
 from tests.output_schemas import check_output
 from tests.store.making import add, paper_of, unit_rows

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ragscience.library.row_checksums import seal
 
 from ragscience.core.errors import LibraryDamaged, ModelProblem, RagScienceError
-from ragscience.library.row_checksums import seal
+from ragscience.library import left_out
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.model_servers import Ollama
@@ -243,7 +244,7 @@ def test_a_meta_table_without_its_rows_is_damage(home):
     assert "damaged" in one.message
     for command in (Library.open, Library.open_for_writing):
         with pytest.raises(LibraryDamaged), command(home) as library:
-            _ = library.generation
+            _ = library.about.version
 
 
 def test_conversations_that_are_damaged_are_an_error_and_caches_a_warning(home):
@@ -359,7 +360,7 @@ def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home, tmp_path,
 
 def test_papers_that_were_set_aside_are_mentioned(home):
     with Library.open_for_writing(home) as library:
-        library.set_aside({"0" * 32: library.papers()[0]})
+        left_out.set_aside(library, {"0" * 32: library.papers()[0]})
     one = only(home)
     assert (one.area, one.severity) == ("duplicates", "info")
     assert one.message == "1 older version is left out, of bees.pdf."

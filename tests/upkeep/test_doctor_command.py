@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-
 from ragscience.library.library_schema import connect_for_writing
 from ragscience.library.row_checksums import seal_meta
+
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT
 from tests.ollama_server import OllamaServer, chat_model

@@ -1,0 +1,374 @@
+"""The library's database: its tables, opening it, its transactions, and SQLite's errors as user messages.
+
+Reads see one version of the library, changes are all or nothing. Each row is sealed (sealed_rows.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryDamaged, LibraryUnavailable, RagScienceError
+from ragscience.library.atomic_files import disk_errors, read_checked_json
+from ragscience.library.home import Home
+from ragscience.library.lock import WriterLock
+from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, write_state
+
+__all__ = ["SCHEMA_VERSION", "OldLibrary", "Transactions", "connect_for_reading", "database_errors", "listed_files"]
+
+SCHEMA_VERSION = 9
+_APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
+_PAGE_BYTES = 8192  # five vectors of 384 dimensions per page, where the usual 4096 bytes hold two and waste a quarter
+_BUSY_SECONDS = 20.0
+
+
+class OldLibrary(LibraryUnavailable):
+    """The library is of an older version: its papers have to be read again."""
+
+
+_TABLES = """
+CREATE TABLE state (one INTEGER PRIMARY KEY, row BLOB NOT NULL);
+
+-- Paths are kept as the bytes that the file system knows, because not each name is valid text. A paper's passages have
+-- the ids first_chunk, first_chunk + 1, …: they are written together and never reused. `reference_lists` are the
+-- ranges of those that are reference lists, as JSON. All columns before `row` are its key.
+CREATE TABLE papers (
+    paper_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path BLOB NOT NULL UNIQUE,
+    md5 TEXT NOT NULL UNIQUE,
+    first_chunk INTEGER NOT NULL,
+    chunks INTEGER NOT NULL,
+    reference_lists TEXT NOT NULL,
+    row BLOB NOT NULL
+);
+
+-- "contents", "outline" and "sketch" of each paper (paper_rows.py).
+CREATE TABLE parts (part TEXT NOT NULL, paper_id INTEGER NOT NULL, row BLOB NOT NULL);
+CREATE UNIQUE INDEX parts_by_paper ON parts (part, paper_id);
+
+CREATE TABLE chunks (chunk_id INTEGER PRIMARY KEY, row BLOB NOT NULL);
+
+CREATE TABLE vectors (chunk_id INTEGER PRIMARY KEY, text_hash BLOB NOT NULL, row BLOB NOT NULL);
+CREATE INDEX vectors_by_text ON vectors (text_hash);
+
+-- Where a text's token vectors are (token_vectors.py).
+CREATE TABLE tokens (text_hash BLOB PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;
+
+-- What an extractor read from a passage, as JSON; it goes with its passage.
+CREATE TABLE graph_passages (
+    chunk_id INTEGER NOT NULL,
+    extractor TEXT NOT NULL,
+    version TEXT NOT NULL,
+    row BLOB NOT NULL,
+    PRIMARY KEY (chunk_id, extractor)
+) WITHOUT ROWID;
+
+-- Small texts by key: which files are left out ("removed", "aside"), which names are kept apart ("apart").
+CREATE TABLE notes (kind TEXT NOT NULL, key TEXT NOT NULL, row BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
+
+-- Where a file was fetched from, and what was said of it there; it stays when the paper leaves.
+CREATE TABLE sources (md5 TEXT PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;
+
+-- The keyword index (keywords.py), cut at blanks alone: what is indexed are terms already.
+CREATE VIRTUAL TABLE keywords USING fts5(
+    terms, content='', tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'"
+);
+-- How many passages have each term: FTS5 would count them at each question.
+CREATE TABLE terms (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+def connect_for_reading(home: Home) -> sqlite3.Connection | None:
+    """A read-only connection, or None if there is no library yet; works in a read-only folder, too.
+
+    Raises OldLibrary or LibraryUnavailable for another schema, LibraryDamaged where the library is lost,
+    RagScienceError for a file that is not a library.
+    """
+    path = home.database
+    with database_errors(path):
+        connection = _connect(path, "mode=ro") if path.exists() else None
+        try:
+            if connection is not None:
+                try:
+                    connection.execute("PRAGMA user_version").fetchone()
+                except sqlite3.OperationalError:
+                    log = path.with_name(f"{path.name}-wal")
+                    if log.exists() and log.stat().st_size:
+                        raise
+                    # A write-ahead log needs files next to the database even for reading; read without a log.
+                    connection.close()
+                    connection = _connect(path, "mode=ro&immutable=1")
+                if _has_tables(connection, path):
+                    return connection
+                connection.close()
+        except BaseException:
+            if connection is not None:
+                connection.close()
+            raise
+    listed = listed_files(home)
+    if listed:
+        how = f"is {'empty' if path.exists() else 'missing'}, and {home.ledger.name} names {len(listed)} papers"
+        raise LibraryDamaged(f"{path} {how}: the library was lost.", READ_ALL_AGAIN)
+    return None
+
+
+def _connect_for_writing(path: Path) -> sqlite3.Connection:
+    """A connection for writing; creates the database if it is missing. Raises as `connect_for_reading`."""
+    with disk_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with database_errors(path):
+        connection = _connect(path, "mode=rwc")
+        try:
+            if not _has_tables(connection, path):
+                _create(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    # Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
+    connection.text_factory = lambda text: str(text, "utf-8", "replace")
+    return connection
+
+
+def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
+    """False for a database without tables, as a killed first run may leave."""
+    # In one transaction: another process may be making them between two of these.
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
+    if application == _APPLICATION_ID:
+        if version < SCHEMA_VERSION:
+            raise OldLibrary(
+                f"{path} was written by an older version of RAG Science.",
+                "`python ingest.py rebuild` reads your papers again; the old library is kept next to the new one.",
+            )
+        if version > SCHEMA_VERSION:
+            raise LibraryUnavailable(
+                f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION}).",
+                "Update RAG Science, or use another folder with --home.",
+            )
+        return True
+    if version or tables:
+        raise RagScienceError(
+            f"{path} is a database of something else.", "Move it away, or use another folder with --home."
+        )
+    return False
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _TABLES.split(";\n"):
+        connection.execute(statement)
+    write_state(connection, State(uuid.uuid4().hex))
+    connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def listed_files(home: Home) -> list[str]:
+    """The paths of the papers that the ledger names; none where it cannot be read."""
+    try:
+        return [str(entry["path"]) for entry in json.loads(home.ledger.read_bytes())["files"].values()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+@dataclass(frozen=True)
+class _Writer:
+    db: sqlite3.Connection
+    lock: WriterLock
+
+
+class _Mine(threading.local):
+    """Thread-local state."""
+
+    db: sqlite3.Connection | None = None
+    """The connection of the transaction that the thread is in."""
+
+
+class Transactions:
+    """A home's database for many threads: each reads through its own connection, one at a time writes."""
+
+    def __init__(self, home: Home, idle: list[sqlite3.Connection], writer: _Writer | None) -> None:
+        self._home = home
+        self._idle = idle
+        """Idle read connections."""
+        self._writer = writer
+        self._mine = _Mine()
+        self._guard = threading.Lock()
+        self._turn = threading.RLock()
+        """Held by the writing thread."""
+
+    @classmethod
+    def for_reading(cls, home: Home) -> Transactions:
+        """Open for reading, creating nothing. Raises as `connect_for_reading`."""
+        db = connect_for_reading(home)
+        return cls(home, [db] if db else [], None)
+
+    @classmethod
+    def for_writing(cls, home: Home) -> Transactions:
+        """Take the lock and create what is missing.
+
+        Raises LibraryBusy while another process writes, RagScienceError where the home cannot be written, else as
+        `connect_for_reading`.
+        """
+        with disk_errors(home.vectorstore):
+            home.vectorstore.mkdir(parents=True, exist_ok=True)
+        lock = WriterLock.acquire(home.lock)
+        try:
+            db = _connect_for_writing(home.database)
+            try:
+                with database_errors(home.database):
+                    _give_new_id_if_restored(home, db)
+            except BaseException:
+                db.close()
+                raise
+            return cls(home, [], _Writer(db, lock))
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this process holds the lock."""
+        return self._writer is not None
+
+    def close(self) -> None:
+        """Close the database, then release the lock; a thread that is still reading ends its snapshot first."""
+        with self._turn:
+            with self._guard:
+                idle, self._idle = self._idle, []
+                writer, self._writer = self._writer, None
+            for db in idle:
+                db.close()
+            if writer is not None:  # last: closing the writing connection empties the log
+                writer.db.close()
+                writer.lock.release()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """The database at one version for this thread; None if there is no library (yet). May be nested."""
+        with database_errors(self._home.database):
+            if self._mine.db is not None:
+                yield self._mine.db
+                return
+            with self._guard:
+                pool = self._idle
+                db = pool.pop() if pool else None
+            db = db or connect_for_reading(self._home)
+            if db is None:
+                yield None
+                return
+            self._mine.db = db
+            try:
+                db.execute("BEGIN")
+                yield db
+            finally:
+                self._mine.db = None
+                _roll_back(db)
+                self._give_back(db, pool)
+
+    def _give_back(self, db: sqlite3.Connection, pool: list[sqlite3.Connection]) -> None:
+        with self._guard:
+            kept = pool is self._idle
+            if kept:
+                pool.append(db)
+        if not kept:  # closed meanwhile
+            db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The database for changes that are committed together at the end, or not at all."""
+        with self._turn, database_errors(self._home.database):
+            db = self.require_lock().db
+            if self._mine.db is not None:
+                raise RuntimeError("a change cannot begin inside a snapshot or another change")
+            self._mine.db = db
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                yield db
+                db.execute("COMMIT")
+            finally:
+                self._mine.db = None
+                _roll_back(db)
+
+    def require_lock(self) -> _Writer:
+        """The writing connection; raises RuntimeError unless opened for writing."""
+        if self._writer is None:
+            raise RuntimeError("this library was not opened for writing")
+        return self._writer
+
+
+def _roll_back(db: sqlite3.Connection) -> None:
+    """Roll back an open transaction; SQLite has done so itself after some errors."""
+    if db.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+
+
+def _give_new_id_if_restored(home: Home, db: sqlite3.Connection) -> None:
+    """Give the library another id where the dense index is of a later version: the database is an older copy.
+
+    The coming versions and passages would get the numbers of those that are lost, and an index that knows these would
+    pass for up to date.
+    """
+    state = read_state(db)
+    try:
+        made_from = read_checked_json(home.faiss.with_suffix(".json"))["made_from"]
+        is_later = made_from["library"] == state.library_id and made_from["version"] > state.version
+    except (OSError, ValueError, TypeError, KeyError):
+        return
+    if is_later:
+        fields = {name: getattr(state, name) for name in State.__dataclass_fields__}
+        write_state(db, State(**{**fields, "library_id": uuid.uuid4().hex}))
+
+
+@contextmanager
+def database_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors about `path` into RagScienceError, or LibraryBusy where waiting helps."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _explained(path, error) from error
+    except UnicodeDecodeError as error:  # SQLite's own message quotes bytes of a damaged schema
+        raise LibraryDamaged(f"{path} is damaged: its schema is not text.", READ_ALL_AGAIN) from error
+
+
+def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    # Of a key that is there twice, only damage can be the cause; of a table or column that is not there, too.
+    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column"))
+    if missing or code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
+        return LibraryDamaged(f"{path} is damaged: {error}.", READ_ALL_AGAIN)
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
+        return DiskProblem(f"{path} cannot be written: {error}.", "Give this user write permission.")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return DiskProblem(
+            f"{path} cannot be opened: {error}.", "Give this user the right to read it and to write beside it."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return DiskProblem(
+            f"The disk is full: {path} could not be written.", "Free disk space and run the command again."
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        return DiskProblem(f"{path} could not be read or written: {error}.", "Is the disk full, or failing?")
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return LibraryBusy(f"{path} is in use by another program.", "Close that program and run the command again.")
+    return RagScienceError(f"{path} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

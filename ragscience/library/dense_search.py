@@ -1,0 +1,173 @@
+"""Dense search of a library: keeps its FAISS index up to date with the database, before each search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from ragscience.core.errors import LibraryUnavailable
+from ragscience.library.atomic_files import disk_errors
+from ragscience.library.home import Home
+from ragscience.library.index_config import DenseIndexInfo, DenseSizes
+from ragscience.library.lock import WriterLock
+from ragscience.library.sealed_rows import State
+from ragscience.library.snapshots import Snapshot, Snapshots
+from ragscience.library.vectors import read_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.library.dense_index import DenseIndex
+
+__all__ = ["Dense"]
+
+_KEPT = 3
+"""Versions whose indexes stay in memory: threads that began before a change still search the older one."""
+
+
+class Dense:
+    """Searches by vectors, for many threads; an index in memory is immutable."""
+
+    def __init__(self, home: Home, snapshots: Snapshots, sizes: DenseSizes) -> None:
+        self._home = home
+        self._snapshots = snapshots
+        self._sizes = sizes
+        self._making = RLock()
+        """Held by the thread that builds or saves an index; searches in others continue."""
+        self._made: dict[State, DenseIndex] = {}
+        self._may_save = True
+
+    def search(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
+
+        `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
+        """
+        from ragscience.library.top_scores import nothing
+
+        with self._snapshots.now() as at:
+            if at is None or not at.state.dimension:
+                return nothing()
+            _require_dimension(at.state, vector)
+            found = self._index(at).search(vector, k, allowed, partial(read_vectors, at))
+            if not self._snapshots.transactions.may_write:
+                self._save_if_free(at)
+            return found
+
+    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
+
+        Raises LibraryUnavailable for a vector of another dimension.
+        """
+        import numpy as np
+
+        from ragscience.library.dense_index import exact_scores
+
+        wanted = np.asarray(ids, np.int64)
+        scores = np.zeros(wanted.size, np.float64)
+        with self._snapshots.now() as at:
+            if at is None or not at.state.dimension or not wanted.size:
+                return scores
+            _require_dimension(at.state, vector)
+            known, exact = exact_scores(vector, np.unique(wanted), partial(read_vectors, at))
+        place = np.searchsorted(known, wanted)
+        inside = place < known.size
+        inside[inside] = known[place[inside]] == wanted[inside]
+        scores[inside] = exact[place[inside]]
+        return scores
+
+    def refresh(self) -> None:
+        """Update the index on disk if it is far enough behind. Raises RagScienceError where a write fails.
+
+        Of a library in which damage was seen nothing is saved.
+        """
+        with self._snapshots.now() as at, disk_errors(self._home.vectorstore):
+            if at is not None and not at.damage.seen("paper"):
+                self._save(at)
+
+    def rebuild(self) -> None:
+        """Make the index on disk again. Raises RagScienceError where a write fails."""
+        from ragscience.library.dense_build import write_index
+
+        self._made = {}
+        with self._snapshots.now() as at, disk_errors(self._home.vectorstore):
+            if at is not None and at.state.dimension and not at.damage.seen("paper"):
+                source = partial(read_vectors, at)
+                write_index(self._home.faiss, at.state, at.listing.chunk_ids, source, self._sizes)
+
+    def is_stale(self) -> bool:
+        """Whether the index on disk is missing, well behind the library or not what was written; reads all of it."""
+        from ragscience.library.dense_files import is_whole
+        from ragscience.library.dense_index import DenseIndex
+
+        with self._snapshots.now() as at:
+            if at is None or not at.state.chunks:
+                return False
+            index = DenseIndex.load(self._home.faiss, at.state, at.listing.chunk_ids, self._sizes)
+            return index.should_be_saved or not is_whole(self._home.faiss, at.state)
+
+    def info(self) -> DenseIndexInfo | None:
+        """The record of the index on disk; None if there is no usable one."""
+        from ragscience.library.dense_files import describe
+
+        with self._snapshots.now() as at:
+            return describe(self._home.faiss, at.state) if at is not None else None
+
+    def _index(self, at: Snapshot) -> DenseIndex:
+        """The index of exactly the passages of the snapshot."""
+        found = self._made.get(at.state)
+        if found is not None:
+            return found
+        from ragscience.library.dense_index import DenseIndex
+
+        with self._making:
+            found = self._made.get(at.state)
+            if found is None:
+                ids, last = at.listing.chunk_ids, next(reversed(self._made.values()), None)
+                found = last.at(at.state, ids) if last else None
+                if found is None or found.should_be_saved:  # another process may have updated the file
+                    loaded = DenseIndex.load(self._home.faiss, at.state, ids, self._sizes)
+                    found = loaded if found is None or loaded.drift < found.drift else found
+                # Replaced, not changed: other threads read the old table meanwhile.
+                self._made = dict([*self._made.items(), (at.state, found)][-_KEPT:])
+            return found
+
+    def _save(self, at: Snapshot) -> None:
+        if at.state.dimension and self._index(at).should_be_saved:
+            self._index(at).save(self._home.faiss, partial(read_vectors, at))
+            self._made = {}
+
+    def _save_if_free(self, at: Snapshot) -> None:
+        """Save what a reader had to build, if no one writes and the folder is writable; else it stays in memory.
+
+        An index that needs training is not built by a reader: a question does not wait for minutes.
+        """
+        index = self._made.get(at.state)
+        if not self._may_save or index is None or not (index.should_be_saved and index.is_quickly_saved):
+            return
+        is_newest = all(state.version <= at.state.version for state in self._made)
+        if not is_newest or at.damage.seen("paper") or not self._making.acquire(blocking=False):
+            return
+        try:
+            lock = WriterLock.acquire_for_caches(self._home.lock)
+            if lock is None:
+                self._may_save = False
+                return
+            with lock:
+                self._save(at)
+        except OSError:
+            self._may_save = False
+        finally:
+            self._making.release()
+
+
+def _require_dimension(state: State, vector: NDArray[np.float32]) -> None:
+    if vector.shape != (state.dimension,):
+        raise LibraryUnavailable(
+            f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
+            "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
+        )

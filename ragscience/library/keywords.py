@@ -1,0 +1,248 @@
+"""The keyword index: SQLite's FTS5 over the terms of core/tokenizing.py, in the library's own database.
+
+It changes in the transaction that changes the papers, so it is never behind them. Scores are BM25 as FTS5's function
+`bm25` gives them (k1 = 1.2, b = 0.75, an inverse document frequency of at least 1e-6; Robertson and Zaragoza 2009,
+"The probabilistic relevance framework"). FTS5 scores each passage that has any of the terms, about a microsecond each:
+so in a large library the candidates come from the rarest terms alone, and the best of them are scored by all terms.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragscience.core.errors import LibraryDamaged
+from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.library.damage import REBUILD_INDEXES
+from ragscience.library.keyword_scores import Frequencies, bm25
+from ragscience.library.sealed_rows import read_state, write_state
+from ragscience.library.snapshots import Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Keywords", "add_terms", "index_all", "is_keywords_damaged", "remove_terms", "seal_keywords"]
+
+_ROWS_SCORED = 40_000
+"""Passages that FTS5 scores for a question, about 50 ms; more where the rarest term alone has more."""
+_RESCORED = 3
+"""Times as many candidates as are asked for are scored again by all terms."""
+_SMALL = 300
+"""Of so many allowed passages each is scored by its text."""
+_CHECKED_BYTES = 1 << 26
+"""Up to this size the index is held against its checksum when it is first searched; `verify` checks any."""
+_BATCH = 4096
+_SHADOWS = (
+    "SELECT id, block FROM keywords_data ORDER BY id",
+    "SELECT segid, term, pgno FROM keywords_idx ORDER BY segid, term",
+    "SELECT id, sz FROM keywords_docsize ORDER BY id",
+    "SELECT term, passages FROM terms ORDER BY term",
+)
+
+
+class Keywords:
+    """Searches by words; thread-safe."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+        self._checked: tuple[str, int] | None = None
+
+    def search(
+        self, text: str, k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; scores above 0, float64) of the `k` best passages, best first; of equal scores the lower id.
+
+        `allowed` are ids, ascending; None: all. Raises LibraryDamaged.
+        """
+        import numpy as np
+
+        from ragscience.library.top_scores import best_first, nothing
+
+        terms = [*dict.fromkeys(tokenize(text))]
+        with self._snapshots.now() as at:
+            if at is None or not terms or k <= 0:
+                return nothing()
+            known = self._frequencies(at, terms)
+            terms = sorted((term for term in terms if known.having[term]), key=known.having.__getitem__)
+            if not terms:
+                return nothing()
+            if allowed is not None and allowed.size <= _SMALL:
+                ids, rescored = allowed.tolist(), True
+            else:
+                rarest = _rarest(terms, known)
+                rescored = len(rarest) < len(terms)
+                ids, scores = self._best(at, rarest, k * _RESCORED if rescored else k, allowed)
+            if rescored:
+                texts = dict(at.texts(ids))
+                ids, scores = [*texts], bm25(terms, [tokenize(one) for one in texts.values()], known).tolist()
+            found, by_terms = np.array(ids, np.int64), np.array(scores, np.float64)
+            above = by_terms > 0
+            return best_first(found[above], by_terms[above], k)
+
+    def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The ids of the passages that have all of the terms, ascending; `allowed` as for `search`."""
+        import numpy as np
+
+        from ragscience.library.top_scores import shared
+
+        with self._snapshots.now() as at:
+            if at is None or not terms:
+                return np.empty(0, np.int64)
+            with self._intact(at):
+                query = "SELECT rowid FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ?"
+                span = (1, at.state.next_chunk) if allowed is None or not allowed.size else _span(allowed)
+                rows = at.db.execute(query, (_all_of(terms, " AND "), *span))
+                found = np.fromiter((chunk_id for (chunk_id,) in rows), np.int64)
+        return shared(at.listing.chunk_ids if allowed is None else allowed, found)
+
+    def frequencies(self, terms: Iterable[str]) -> Frequencies:
+        """How many passages have each of the terms."""
+        with self._snapshots.now() as at:
+            return self._frequencies(at, terms) if at is not None else Frequencies(0, 0.0, dict.fromkeys(terms, 0))
+
+    def _frequencies(self, at: Snapshot, terms: Iterable[str]) -> Frequencies:
+        having = dict.fromkeys(terms, 0)
+        with self._intact(at):
+            for term in having:
+                row = at.db.execute("SELECT passages FROM terms WHERE term = ?", (term,)).fetchone()
+                having[term] = int(row[0]) if row else 0
+        state = at.state
+        return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having)
+
+    def _best(
+        self, at: Snapshot, terms: Sequence[str], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[list[int], list[float]]:
+        """The `k` best of the allowed passages by these terms, as FTS5 scores them."""
+        usable = _Allowed(at.listing.chunk_ids if allowed is None else allowed)
+        span = _span(usable.ids) if usable.ids.size else (1, 0)
+        query = (
+            "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ?"
+            " ORDER BY rank, rowid LIMIT ?"
+        )
+        wanted = 2 * k
+        while True:
+            with self._intact(at):
+                rows = at.db.execute(query, (_all_of(terms, " OR "), *span, wanted)).fetchall()
+            kept = [row for row in rows if row[0] in usable][:k]
+            if len(kept) == k or len(rows) < wanted:
+                return [row[0] for row in kept], [row[1] for row in kept]
+            wanted *= 8
+
+    @contextmanager
+    def _intact(self, at: Snapshot) -> Iterator[None]:
+        """Raises LibraryDamaged where the index is not what was written, as far as that is checked or FTS5 sees it."""
+        damaged = LibraryDamaged("The keyword index is damaged.", REBUILD_INDEXES)
+        state = at.state
+        try:
+            if self._checked != (state.library_id, state.version):
+                if state.keywords_at == state.version and is_keywords_damaged(at.db, _CHECKED_BYTES):
+                    raise damaged
+                self._checked = state.library_id, state.version
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+                raise damaged from error
+            raise
+
+
+class _Allowed:
+    """Ids that a search may find."""
+
+    def __init__(self, ids: NDArray[np.int64]) -> None:
+        self.ids = ids
+
+    def __contains__(self, chunk_id: int) -> bool:
+        place = int(self.ids.searchsorted(chunk_id))
+        return place < self.ids.size and bool(self.ids[place] == chunk_id)
+
+
+def _span(ids: NDArray[np.int64]) -> tuple[int, int]:
+    return int(ids[0]), int(ids[-1])
+
+
+def _rarest(terms: Sequence[str], known: Frequencies) -> list[str]:
+    """As many of the terms, which are the rarest first, as FTS5 scores quickly; at least one."""
+    kept: list[str] = []
+    total = 0
+    for term in terms:
+        total += known.having[term]
+        if kept and total > _ROWS_SCORED:
+            break
+        kept.append(term)
+    return kept
+
+
+def _all_of(terms: Iterable[str], operator: str) -> str:
+    """A query of FTS5's for terms, each in quotes."""
+    return operator.join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+def add_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> int:
+    """Index passages, as (id, searched text); returns how many terms they have."""
+    rows, total = [], 0
+    having = Counter[str]()
+    for chunk_id, text in texts:
+        terms = tokenize(text)
+        total += len(terms)
+        having.update(set(terms))
+        rows.append((chunk_id, " ".join(terms)))
+    db.executemany("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", rows)
+    query = "INSERT INTO terms VALUES (?, ?) ON CONFLICT DO UPDATE SET passages = passages + excluded.passages"
+    db.executemany(query, sorted(having.items()))
+    return total
+
+
+def remove_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> int:
+    """The inverse of `add_terms`. A passage whose text is lost leaves terms that no search finds any more."""
+    total = 0
+    having = Counter[str]()
+    for chunk_id, text in texts:
+        terms = tokenize(text)
+        total += len(terms)
+        having.update(set(terms))
+        query = "INSERT INTO keywords (keywords, rowid, terms) VALUES ('delete', ?, ?)"
+        db.execute(query, (chunk_id, " ".join(terms)))
+    db.executemany("UPDATE terms SET passages = passages - ? WHERE term = ?", ((n, term) for term, n in having.items()))
+    db.executemany("DELETE FROM terms WHERE term = ? AND passages <= 0", ((term,) for term in having))
+    return total
+
+
+def index_all(db: sqlite3.Connection, at: Snapshot, ids: Collection[int]) -> None:
+    """Make the index again, of the passages `ids`, which are ascending."""
+    db.execute("INSERT INTO keywords (keywords) VALUES ('delete-all')")
+    db.execute("DELETE FROM terms")
+    wanted, total = list(ids), 0
+    for first in range(0, len(wanted), _BATCH):
+        total += add_terms(db, at.texts(wanted[first : first + _BATCH]))
+    write_state(db, replace(read_state(db), terms=total, tokenizer=TOKENIZER_VERSION))
+    seal_keywords(db)
+
+
+def seal_keywords(db: sqlite3.Connection) -> None:
+    """Keep a checksum of the index as it is now."""
+    state = read_state(db)
+    write_state(db, replace(state, keywords_sum=_sum(db), keywords_at=state.version))
+
+
+def is_keywords_damaged(db: sqlite3.Connection, most_bytes: int | None = None) -> bool:
+    """Whether the index is not what was written; not checked where it has more than `most_bytes`."""
+    state = read_state(db)
+    (blocks,) = db.execute("SELECT COUNT(*) FROM keywords_data").fetchone()
+    if state.keywords_at != state.version or (most_bytes is not None and blocks * 4096 > most_bytes):
+        return False
+    return _sum(db) != state.keywords_sum
+
+
+def _sum(db: sqlite3.Connection) -> int:
+    checksum = 0
+    for query in _SHADOWS:
+        for row in db.execute(query):
+            for value in row:
+                checksum = zlib.crc32(value if isinstance(value, bytes) else str(value).encode(), checksum)
+    return checksum

@@ -1,0 +1,301 @@
+"""The papers of a library at one version, and their passages, from the rows of its database."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ragscience.core.errors import LibraryDamaged
+from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
+from ragscience.core.serialization import storable
+from ragscience.library.damage import Damage
+from ragscience.library.sealed_rows import LIST_DAMAGED, State, checksum_of, opened
+from ragscience.library.sources_table import ONLY_FROM_OUTSIDE, from_outside, read_sources
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Listing", "Outline", "PaperRow", "new_paper_json", "path_from", "path_within", "short_names", "with_paper"]
+
+_LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRow:
+    """A row of `papers`."""
+
+    paper_id: int
+    path: bytes
+    """As it is kept: relative to the home within it, so that a home may be moved."""
+    md5: str
+    first_chunk: int
+    chunks: int
+    reference_lists: str
+    """(first passage, number) of each run of passages that are a reference list, as JSON."""
+    content: bytes = b""
+    """The other fields of the paper as JSON."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The columns before the last one."""
+        return self.paper_id, self.path, self.md5, self.first_chunk, self.chunks, self.reference_lists
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The ids of its first and its last passage."""
+        return self.first_chunk, self.first_chunk + self.chunks - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What filters ask of the passages of a paper; a list has an item for each passage."""
+
+    page_start: list[int]
+    page_end: list[int]
+    kind: list[str]
+    section: list[str]
+
+    def pack(self) -> bytes:
+        """As JSON, each name once."""
+        names = list(dict.fromkeys([*self.kind, *self.section]))
+        place = {name: number for number, name in enumerate(names)}
+        columns = [[place[name] for name in column] for column in (self.kind, self.section)]
+        return json.dumps([names, self.page_start, self.page_end, *columns], separators=(",", ":")).encode()
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> Outline:
+        """The inverse of `pack`."""
+        names, start, end, *columns = json.loads(packed)
+        kind, section = ([names[number] for number in column] for column in columns)
+        return cls(start, end, kind, section)
+
+
+class Listing:
+    """The papers of one version of a library; immutable, for any number of threads."""
+
+    def __init__(self, db: sqlite3.Connection, state: State, root: str) -> None:
+        """Raises LibraryDamaged where a row is damaged or lost."""
+        self._root = root
+        query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
+        found, total = [], 0
+        for paper_id, path, md5, first_chunk, count, lists, row in db.execute(query):
+            content = opened((paper_id, path, md5, first_chunk, count, lists), row)
+            if content is None:
+                raise LibraryDamaged(*LIST_DAMAGED)
+            total += checksum_of(row)
+            found.append(PaperRow(paper_id, path, md5, first_chunk, count, lists, content))
+        if (len(found), sum(row.chunks for row in found), total) != (state.papers, state.chunks, state.papers_sum):
+            raise LibraryDamaged(*LIST_DAMAGED)
+        self.rows = {row.paper_id: row for row in found}
+        """By id, in the order of their passages."""
+        self._firsts = [row.first_chunk for row in found]
+        self._order = found
+
+    # Papers
+
+    @cached_property
+    def _alike(self) -> Mapping[str, list[str]]:
+        """The full paths of the files of each name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for row in self._order:
+            path = path_from(self._root, row.path)
+            found[os.path.basename(path)].append(path)  # noqa: PTH119  # a million times
+        return found
+
+    @cached_property
+    def by_md5(self) -> Mapping[str, PaperRow]:
+        """The papers by the MD5s of their files."""
+        return {row.md5: row for row in self._order}
+
+    @cached_property
+    def by_path(self) -> Mapping[bytes, PaperRow]:
+        """The papers by their paths as they are kept."""
+        return {row.path: row for row in self._order}
+
+    def full_path(self, row: PaperRow) -> str:
+        """The full path of its file."""
+        return path_from(self._root, row.path)
+
+    def file(self, row: PaperRow) -> str:
+        """Its short name, as `Paper.file`."""
+        path = self.full_path(row)
+        return short_names(self._alike[os.path.basename(path)])[path]  # noqa: PTH119  # as above
+
+    def papers(self, db: sqlite3.Connection, ids: Iterable[int] | None, damage: Damage) -> list[Paper]:
+        """The papers of these ids, or all, ordered by their short names; unknown ids are left out."""
+        rows = self._order if ids is None else [self.rows[one] for one in dict.fromkeys(ids) if one in self.rows]
+        sources = read_sources(db, None if len(rows) > 1 else [row.md5 for row in rows], damage)
+        found = [self._paper(row, sources.get(row.md5)) for row in rows]
+        return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
+
+    def _paper(self, row: PaperRow, source: Metadata | None) -> Paper:
+        fields = json.loads(row.content)
+        stated = fields.pop("metadata")
+        metadata = Metadata(**{**stated, "authors": tuple(stated["authors"])})
+        return Paper(
+            paper_id=row.paper_id,
+            file=self.file(row),
+            path=self.full_path(row),
+            md5=row.md5,
+            chunks=row.chunks,
+            warnings=tuple(fields.pop("warnings")),
+            metadata=from_outside(metadata, source),
+            **fields,
+        )
+
+    def paper_of(self, chunk_id: int) -> PaperRow | None:
+        """The paper that claims a passage."""
+        place = bisect_right(self._firsts, chunk_id) - 1
+        row = self._order[place] if place >= 0 else None
+        return row if row is not None and chunk_id < row.first_chunk + row.chunks else None
+
+    # Passages
+
+    @cached_property
+    def chunk_ids(self) -> NDArray[np.int64]:
+        """The ids of all passages, ascending, int64; do not change them."""
+        return _ranges((row.first_chunk, row.chunks) for row in self._order)
+
+    @cached_property
+    def without_references(self) -> NDArray[np.int64] | None:
+        """The ids of the passages that are not reference lists, ascending; None for all."""
+        kept = self.without_references_of(self.rows)
+        return None if kept.size == self.chunk_ids.size else kept
+
+    def chunk_ids_of(self, paper_ids: Collection[int]) -> NDArray[np.int64]:
+        """The ids of the passages of these papers, ascending."""
+        return _ranges((row.first_chunk, row.chunks) for row in self._order if row.paper_id in paper_ids)
+
+    def without_references_of(self, paper_ids: Collection[int]) -> NDArray[np.int64]:
+        """As `chunk_ids_of`, without reference lists."""
+        return _ranges(
+            between for row in self._order if row.paper_id in paper_ids for between in _between_references(row)
+        )
+
+    def chunks(self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage) -> list[StoredChunk]:
+        """The passages in the order of `ids`; unknown ones are left out, and damaged ones, which are noted."""
+        found: dict[int, StoredChunk] = {}
+        for chunk_id, row, fields in self._read(db, ids, damage):
+            ordinal, text, start, end, page_start, page_end, section, kind, breaks, header = fields
+            found[chunk_id] = StoredChunk(
+                chunk_id=chunk_id,
+                paper_id=row.paper_id,
+                file=self.file(row),
+                path=self.full_path(row),
+                ordinal=ordinal,
+                text=text,
+                start=start,
+                end=end,
+                page_start=page_start,
+                page_end=page_end,
+                section=section,
+                kind=kind,
+                page_breaks=tuple((offset, page) for offset, page in breaks),
+                header=header,
+                md5=row.md5,
+            )
+        return [found[one] for one in map(int, ids) if one in found]
+
+    def texts(self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage) -> Iterator[tuple[int, str]]:
+        """(id, searched text) of the passages, ascending; damaged ones are noted and left out."""
+        for chunk_id, _, fields in self._read(db, ids, damage):
+            yield chunk_id, searched_text(fields[-1], fields[1])
+
+    def _read(
+        self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage
+    ) -> Iterator[tuple[int, PaperRow, list[Any]]]:
+        """(id, paper, the fields of the row) of the passages, ascending."""
+        wanted = {int(chunk_id): row for chunk_id in ids if (row := self.paper_of(int(chunk_id))) is not None}
+        query = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
+        for chunk_id, kept in db.execute(query, (json.dumps(sorted(wanted)),)):
+            content = opened(("chunk", chunk_id), kept)
+            if content is not None and (row := wanted.pop(chunk_id, None)) is not None:
+                yield chunk_id, row, json.loads(content)
+        for row in wanted.values():
+            damage.note("paper", row.paper_id)
+
+
+def _between_references(row: PaperRow) -> Iterator[tuple[int, int]]:
+    """(first passage, number) of each run of passages of a paper that are no reference list."""
+    first, end = row.first_chunk, row.first_chunk + row.chunks
+    for start, count in json.loads(row.reference_lists):
+        if start > first:
+            yield first, start - first
+        first = start + count
+    if end > first:
+        yield first, end - first
+
+
+def _ranges(spans: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """The numbers of ranges given by (first, count), one after the other, int64."""
+    import numpy as np
+
+    first, count = np.array([*spans], np.int64).reshape(-1, 2).T
+    before = np.cumsum(count) - count
+    return np.repeat(first - before, count) + np.arange(int(count.sum()), dtype=np.int64)
+
+
+def new_paper_json(fields: Mapping[str, Any], metadata: Metadata) -> bytes:
+    """The last column of a row of `papers`."""
+    stated = {name: value for name, value in asdict(metadata).items() if name not in ONLY_FROM_OUTSIDE}
+    return storable(json.dumps({**fields, "metadata": stated}, ensure_ascii=False)).encode()
+
+
+def with_paper(state: State, row: PaperRow, sealed_row: bytes, sign: int) -> State:
+    """The state with a paper counted in, or out with a sign of -1."""
+    return replace(
+        state,
+        papers=state.papers + sign,
+        chunks=state.chunks + sign * row.chunks,
+        papers_sum=state.papers_sum + sign * checksum_of(sealed_row),
+    )
+
+
+def path_within(root: str, path: str) -> bytes:
+    """A full path as it is kept in the library of the home `root`."""
+    within, encoded = _with_separator(root), os.fsencode(path)
+    return encoded.removeprefix(within)
+
+
+def path_from(root: str, stored: bytes) -> str:
+    """The inverse of `path_within`."""
+    return os.fsdecode(stored if stored.startswith(b"/") else _with_separator(root) + stored)
+
+
+def _with_separator(root: str) -> bytes:
+    """What the full paths of files within the home begin with."""
+    return os.fsencode(os.path.join(root, "")) if root else b""  # noqa: PTH118  # with a separator at its end
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`; "␤" for a line's end."""
+    names: dict[str, str] = {}
+    by_end: dict[str, list[str]] = {"": list(paths)}
+    depth = 0
+    while by_end:
+        depth += 1
+        crowded: dict[str, list[str]] = defaultdict(list)
+        for alike in by_end.values():
+            longer: dict[str, list[str]] = defaultdict(list)
+            for path in alike:
+                longer[_end(path, depth)].append(path)
+            for end, group in longer.items():
+                if len(group) == 1 or all(_end(path, depth) == path for path in group):
+                    names.update((path, end) for path in group)
+                else:
+                    crowded[end] += group
+        by_end = crowded
+    return {path: _LINE_ENDS.sub("␤", end) for path, end in names.items()}
+
+
+def _end(path: str, depth: int) -> str:
+    return "/".join(path.rsplit("/", depth)[-depth:])

@@ -1,0 +1,68 @@
+"""What a thread reads of the library's database at one version."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ragscience.core.records import StoredChunk
+from ragscience.library.damage import Damage
+from ragscience.library.database import Transactions
+from ragscience.library.home import Home
+from ragscience.library.paper_rows import Listing
+from ragscience.library.sealed_rows import State, read_state
+
+__all__ = ["Snapshot", "Snapshots"]
+
+_KEPT = 3
+"""Listings that stay in memory: threads that began before a change still read the older one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The database in a transaction, with its papers."""
+
+    db: sqlite3.Connection
+    state: State
+    listing: Listing
+    damage: Damage
+
+    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages in the order of `ids`, as far as they are known and intact."""
+        return self.listing.chunks(self.db, ids, self.damage)
+
+    def texts(self, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """(id, searched text) of the passages, ascending, as far as they are known and intact."""
+        return self.listing.texts(self.db, ids, self.damage)
+
+
+class Snapshots:
+    """The snapshots of one library, for any number of threads."""
+
+    def __init__(self, home: Home, transactions: Transactions) -> None:
+        self.transactions = transactions
+        self.damage = Damage()
+        self.root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
+        self._listings: dict[tuple[str, int], Listing] = {}
+
+    @contextmanager
+    def now(self) -> Iterator[Snapshot | None]:
+        """The library as this thread's transaction sees it; None if there is no library (yet). Raises LibraryDamaged.
+
+        Not to be called in a change once it has written.
+        """
+        with self.transactions.reading() as db:
+            yield self.of(db) if db is not None else None
+
+    def of(self, db: sqlite3.Connection) -> Snapshot:
+        """As `now`, in a transaction that is there."""
+        state = read_state(db)
+        key = state.library_id, state.version
+        listing = self._listings.get(key)
+        if listing is None:
+            listing = Listing(db, state, self.root)
+            self._listings = dict([*self._listings.items(), (key, listing)][-_KEPT:])
+        return Snapshot(db, state, listing, self.damage)
