@@ -1,9 +1,11 @@
 """The settings: `python config.py` shows each with its value and where it comes from, as `query.py config` does."""
 
 if __name__ == "__main__":
-    from ragscience.cli.interrupt import exit_at_interrupt
+    import sys
 
-    exit_at_interrupt()
+    from ragscience.cli.status_line import start
+
+    start(sys.argv[1:])
 
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from ragscience.core.settings import Settings, load_settings
 __all__ = ["Settings", "load_settings"]
 
 if __name__ == "__main__":
-    from ragscience.cli.cli import run_app
     from ragscience.cli.config_commands import config_app
+    from ragscience.cli.running import run_app
 
-    run_app(config_app, default_home=Path(__file__).resolve().parent)
+    run_app(config_app, home=Path(__file__).resolve().parent)

@@ -3,15 +3,13 @@
 if __name__ == "__main__":
     import sys
 
-    from ragscience.cli.interrupt import exit_at_interrupt
-    from ragscience.cli.status_line import STATUS
+    from ragscience.cli.status_line import start
 
-    exit_at_interrupt()
-    STATUS.begin(sys.argv[1:])
+    start(sys.argv[1:])
 
     from pathlib import Path
 
-    from ragscience.cli.cli import run_app
-    from ragscience.cli.query_cli import app
+    from ragscience.cli.query_app import app
+    from ragscience.cli.running import run_app
 
-    run_app(app, default_home=Path(__file__).resolve().parent)
+    run_app(app, home=Path(__file__).resolve().parent)

@@ -9,36 +9,29 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ragscience.cli.interrupt import exit_at_interrupt
-from ragscience.cli.status_line import STATUS
+from ragscience.cli.status_line import start
 
 __all__ = ["command_line", "main"]
 
 
 def command_line() -> Any:
     """The Typer app with all commands."""
-    from ragscience.cli import ingest_cli, query_cli
-    from ragscience.cli.command_groups import make_app, with_version
+    from ragscience.cli import ingest_app, query_app
+    from ragscience.cli.groups import make_app, with_version
 
-    app = with_version(make_app(query_cli.HELP, default="ask", bare="chat"))
-    app.add_typer(ingest_cli.app, name="ingest")
-    app.registered_groups += query_cli.app.registered_groups
-    app.registered_commands += query_cli.app.registered_commands
-    app.registered_commands += [
-        command
-        for command in ingest_cli.app.registered_commands
-        if (command.name or getattr(command.callback, "__name__", "")) != "add"
-    ]
+    app = with_version(make_app(query_app.HELP, default="ask", bare="chat", completion=True))
+    app.add_typer(ingest_app.app, name="ingest", rich_help_panel=query_app.START)
+    query_app.add_query_commands(app)
+    ingest_app.add_ingest_commands(app)
     return app
 
 
 def main() -> None:
     """Run the command line; ends the process with an exit code of docs/cli.md."""
-    exit_at_interrupt()
-    STATUS.begin(sys.argv[1:])
-    from ragscience.cli.cli import run_installed
+    start(sys.argv[1:])
+    from ragscience.cli.running import run_app
 
-    run_installed(command_line())
+    run_app(command_line())
 
 
 if __name__ == "__main__":

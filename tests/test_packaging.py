@@ -6,8 +6,8 @@ from importlib import import_module
 import pytest
 
 import ragscience
-from ragscience.cli import ingest_cli, query_cli
-from ragscience.cli.cli import as_called
+from ragscience.cli import ingest_app, query_app
+from ragscience.cli.running import as_called
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -50,7 +50,7 @@ def test_the_command_has_every_command_of_the_scripts():
     main = import_module(module)
     assert callable(getattr(main, function))
     everything = names_of(main.command_line())
-    assert everything >= names_of(query_cli.app) | (names_of(ingest_cli.app) - {"add"}) | {"ingest"}
+    assert everything >= names_of(query_app.app) | (names_of(ingest_app.app) - {"add"}) | {"ingest"}
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_command_works_in_the_current_folder_and_names_itself(installed, tmp
     assert "ragscience related ragscience.pdf" in helped.stdout
     assert ".py" not in helped.stdout
     refused = installed("search", "fog", "--nope")
-    assert (refused.returncode, "`ragscience search -h`" in refused.stderr) == (2, True)
+    assert (refused.returncode, "`ragscience search --help`" in refused.stderr) == (2, True)
     shown = installed("config", "home")
     assert shown.stdout.split()[:2] == ["home", f'"{tmp_path}"']
     missing = installed("ask", "How fast do bees fly?")

@@ -76,7 +76,7 @@ READ_SHORT = {
     "ragscience.ask.asked_papers:": QUESTION,
     "ragscience.ask.paper_conditions:": QUESTION,
     "ragscience.ask.papers_route:": QUESTION,
-    "ragscience.cli.fetch_view:": TYPED,
+    "ragscience.cli.fetch_command:": TYPED,
 }
 """By the beginning of a place: how many characters its texts have, and why."""
 

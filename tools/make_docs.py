@@ -51,7 +51,7 @@ def cli_page() -> str:
     """docs/cli.md: each command of both doors as it is, and the exit codes."""
     import typer.main
 
-    from ragscience.cli import ingest_cli, query_cli
+    from ragscience.cli import ingest_app, query_app
     from ragscience.core.errors import EXIT_CODES
 
     parts = [
@@ -63,7 +63,7 @@ def cli_page() -> str:
         "`ragscience list`. Its home is the current folder where `--home` and `RAG_HOME` name no other; that of the",
         "scripts is the folder that they are in.\n",
     ]
-    for script, app in (("ingest.py", ingest_cli.app), ("query.py", query_cli.app)):
+    for script, app in (("ingest.py", ingest_app.app), ("query.py", query_app.app)):
         group = typer.main.get_command(app)
         parts += [f"## {script}\n", f"{paragraph(group.help)}\n", habits(f"python {script}", group)]
         for name, inner in group.commands.items():
@@ -92,7 +92,9 @@ def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         if command.hidden:
             continue
-        if not hasattr(command, "commands") or not command.bare_command:  # a group may be a command itself
+        if not hasattr(command, "commands") or not getattr(
+            command, "bare_command", ""
+        ):  # a group may be a command itself
             yield name, command
         if hasattr(command, "commands"):
             yield from ((f"{name} {inner}", found) for inner, found in commands_of(command))
@@ -100,9 +102,6 @@ def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
 
 def command_section(words: str, command: Any) -> list[str]:
     """Usage, what it does, arguments and options of one command, and examples."""
-    from ragscience.cli.command_guide import EXAMPLES
-    from ragscience.cli.help_page import argument_name, meaning, option_name
-
     shown = [parameter for parameter in command.params if not parameter.hidden]
     arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
     options = [parameter for parameter in shown if parameter.param_type_name == "option"]
@@ -112,7 +111,29 @@ def command_section(words: str, command: Any) -> list[str]:
         section.append(table(("argument", "meaning"), [(f"`{argument_name(one)}`", meaning(one)) for one in arguments]))
     if options:
         section.append(table(("option", "meaning"), [(f"`{option_name(one)}`", meaning(one)) for one in options]))
-    return [*section, "```text\n" + "\n".join(EXAMPLES[words]) + "\n```\n"]
+    return [*section, *([f"```text\n{command.epilog.removeprefix('Example: ')}\n```\n"] if command.epilog else [])]
+
+
+def argument_name(argument: Any) -> str:
+    """An argument as the usage has it: [FILE]... for none or several."""
+    name = argument.metavar or argument.name.upper()
+    name = name if argument.required else f"[{name}]"
+    return f"{name}..." if argument.nargs == -1 else name
+
+
+def option_name(option: Any) -> str:
+    """All spellings, the short one first, and a placeholder for the value where there is one."""
+    spellings = ", ".join((*sorted(option.opts, key=len), *option.secondary_opts))
+    return spellings if option.is_flag else f"{spellings} {option.metavar}"
+
+
+def meaning(parameter: Any) -> str:
+    """What an argument or option does, what a number may be, and the default."""
+    low, high = parameter.min, parameter.max
+    limits = f"From {low} to {high}." if high is not None else f"At least {low}." if low else ""
+    has_default = not (parameter.default in (None, False, "") or callable(parameter.default))
+    default = f"Default: {parameter.default}." if has_default else ""
+    return " ".join(filter(None, [parameter.help or "", limits, default]))
 
 
 # The settings

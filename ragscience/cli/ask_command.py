@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from ragscience.cli.cli import say, say_error
-from ragscience.cli.line_wrap import put
-from ragscience.cli.screen import Screen, console
+from ragscience.cli.answer_view import answer_footer, answer_view, brief_line
+from ragscience.cli.output import console, paged, print_json, put
+from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, say, say_error
+from ragscience.cli.screen import Screen, cost_line
 from ragscience.cli.status_line import STATUS
-from ragscience.cli.step_words import cost_line
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import UNCITED, Answer
+from ragscience.engine.answer_output import answer_output, error_output, search_output
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.filter_words import joined
 from ragscience.engine.library_engine import Engine
@@ -24,31 +25,22 @@ from ragscience.engine.requests import AskRequest, SearchRequest
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
 
-SOME_FAILED = 3
-NOTHING_FOUND = 4
-
 Request = TypeVar("Request", bound=SearchRequest)
-
 Asked = tuple[str | None, str | None]
 """A question, or the name of a file of questions."""
 
 
 def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: Screen, as_json: bool) -> int:
     """Show the passages for each question, as `request` says; an exit code, NOTHING_FOUND where one has none."""
+    from ragscience.cli.source_views import hits_view
 
     def one(question: Question) -> int:
         screen.doing("searching")
         found = engine.search(_request(request, question), on_event=screen)
         STATUS.hide()
         if as_json:
-            from ragscience.cli.screen import print_json
-            from ragscience.engine.answer_output import search_output
-
             print_json(search_output(found, question.question_id))
         else:
-            from ragscience.cli.pager import paged
-            from ragscience.cli.views import hits_view
-
             with paged(is_long=asked[0] is not None) as out:
                 hits_view(found, out)
         return 0 if found.hits else NOTHING_FOUND
@@ -74,14 +66,11 @@ def ask_all(
     answers: list[Answer] = []
 
     def one(question: Question) -> int:
-        screen.doing("searching")
         wanted, talk = _request(request, question), dialogue or engine.dialogue()
         if as_json:
+            screen.doing("searching")
             answer = engine.ask(wanted, dialogue=talk, on_event=screen)
             STATUS.hide()
-            from ragscience.cli.screen import print_json
-            from ragscience.engine.answer_output import answer_output
-
             kept = talk.turns[-1]
             where, when = kept.conversation_id, kept.created_at
             print_json(answer_output(answer, question.question_id, conversation=where, created_at=when))
@@ -100,17 +89,12 @@ def ask_all(
 
 def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen: Screen) -> Answer:
     """Show one answer, as it comes where a person watches, with its sources, and return it."""
-    from ragscience.cli.views import answer_footer, answer_view
-
     screen.doing("searching")
     screen.begin_answer(shows_tokens=sys.stdout.isatty() and not request.agent)
     answer = engine.ask(request, dialogue=dialogue, on_event=screen)
     STATUS.hide()
     out = console()
     if screen.brief:
-        from ragscience.cli.brief_view import brief_line
-        from ragscience.cli.line_wrap import put
-
         put(out, brief_line(answer))
         screen.warn_all(answer.warnings)
         return answer
@@ -141,28 +125,19 @@ def _each(asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_js
         return one(Question(text))
     code = 0
     source = source or "-"
-    of = ""
-    if Path(source).is_file():
-        of = f" of {sum(1 for _ in read_questions(source))}"
+    total = f" of {sum(1 for _ in read_questions(source))}" if Path(source).is_file() else ""
     for number, item in enumerate(read_questions(source), start=1):
-        screen.task = f"question {number}{of}: "
-        error, question = None, None
-        if isinstance(item, BadLine):
-            error = item.error
-        else:
-            question = item.text
-            try:
-                if not as_json:
-                    put(console(), f"\n> {plain(item.text)}", style="bold")
-                code = max(code, one(item))
-            except RagScienceError as problem:
-                error = problem
-        if error is not None:
-            code = SOME_FAILED if code == 0 else code
+        screen.task = f"question {number}{total}: "
+        try:
+            if isinstance(item, BadLine):
+                raise item.error
+            if not as_json:
+                put(console(), f"\n> {plain(item.text)}", style="bold")
+            code = max(code, one(item))
+        except RagScienceError as error:
+            code = code or SOME_FAILED
             if as_json:
-                from ragscience.cli.screen import print_json
-                from ragscience.engine.answer_output import error_output
-
+                question = None if isinstance(item, BadLine) else item.text
                 print_json(error_output(error, item.question_id, question))
             else:
                 say_error(error)

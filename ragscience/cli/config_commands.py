@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from ragscience.cli.cli import as_called, say
-from ragscience.cli.command_groups import make_app
-from ragscience.cli.completion import settings_names
-from ragscience.cli.line_wrap import width_of, wrapped_words
-from ragscience.cli.run_options import Debug, HomeFolder, default_home
+from ragscience.cli import options as opt
+from ragscience.cli.groups import make_app
+from ragscience.cli.output import console, facts, print_table, put
+from ragscience.cli.running import as_called, default_home, say
 from ragscience.core.errors import UsageError
 from ragscience.engine.printable import one_line
-
-if TYPE_CHECKING:
-    from ragscience.core.settings import LoadedSettings
 
 __all__ = ["config_app"]
 
@@ -31,129 +24,101 @@ config_app = make_app(
     default="show",
     bare="show",
 )
-Names = Annotated[
-    list[str],
-    typer.Argument(metavar="NAME", help="Names of settings.", show_default=False, autocompletion=settings_names),
-]
+NAMES = opt.argument("NAME", "Names of settings.", autocompletion=opt.settings_names)
 
 
 @config_app.command("show")
 def show(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Show only these settings, with their meaning.",
-            show_default=False,
-            autocompletion=settings_names,
-        ),
-    ] = None,
-    home: HomeFolder = None,
-    debug: Debug = False,
+    run: opt.Run,
+    names: list[str] | None = opt.argument(
+        "NAME", "Show only these settings, with their meaning.", None, autocompletion=opt.settings_names
+    ),
 ) -> int:
     """Show each setting, its value and where the value comes from."""
-    from ragscience.core.settings import Settings, config_file, load_with_sources
+    from ragscience.core import settings as stored
 
-    loaded = load_with_sources(default_home=default_home(), home=home)
+    loaded = stored.load_with_sources(default_home=default_home(), home=run.home)
     for name in names or ():
         _check_name(name)
-    for text in loaded.unknown:
-        say(text)
-    shown = names or list(Settings.model_fields)
-    widths = [max(map(len, column)) for column in zip(*(_row(name, loaded) for name in shown), strict=True)]
-    if sys.stdout.isatty():
-        widths[1] = min(widths[1], max(width_of(sys.stdout) - widths[0] - widths[2] - 2 * len("  "), 0))
-    for name in shown:
-        first, second, source = _row(name, loaded)
-        _print(f"{second:{widths[1]}}  {source}".rstrip(), f"{first:{widths[0]}}  ")
-        if names:
-            _print(f"{Settings.model_fields[name].description}", "  ")
+    shown = names or list(stored.Settings.model_fields)
+    out = console()
+    if not names:
+        rows = [(name, _written(getattr(loaded.settings, name)), loaded.sources[name]) for name in shown]
+        print_table(("setting", "value", "from"), rows, out, wraps=("value",))
+    for name in names or ():
+        facts([(name, f"{_written(getattr(loaded.settings, name))}  {loaded.sources[name]}")], out)
+        _print(f"  {stored.Settings.model_fields[name].description}")
     for name, value in sorted(loaded.not_allowed.items()):
         if name in shown:
             _print(f"not allowed: {name} = {_written(value)} (`python query.py config allow` allows it)")
+    for text in loaded.unknown:
+        say(text)
     if not names:
-        _print(f"Saved settings: {config_file(loaded.settings.home)}")
+        _print(f"Saved settings: {stored.config_file(loaded.settings.home)}")
     return 0
 
 
 @config_app.command("set")
 def set_values(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME VALUE",
-            help="A setting and its value, or several such pairs.",
-            show_default=False,
-            autocompletion=settings_names,
-        ),
-    ],
-    home: HomeFolder = None,
-    debug: Debug = False,
+    run: opt.Run,
+    words: list[str] = opt.argument(
+        "NAME VALUE", "A setting and its value, or several such pairs.", autocompletion=opt.settings_names
+    ),
 ) -> int:
     """Save settings in config.toml in the home.
 
     Comments in the file stay. Write lists as JSON.
     """
-    from ragscience.core.settings import (
-        ENV_PREFIX,
-        allow,
-        check_home,
-        config_file,
-        find_home,
-        is_guarded,
-        load_with_sources,
-        permission,
-        write_config,
-    )
+    from ragscience.core import settings as stored
 
     if len(words) % 2:
         raise UsageError("Each setting needs a value.", "Write: python query.py config set top_k 6")
-    place = find_home(home, default_home())
-    check_home(place)
+    place = stored.find_home(run.home, default_home())
+    stored.check_home(place)
     changes = _checked(place, dict(zip(words[::2], words[1::2], strict=True)))
-    write_config(place, changes)
-    guarded = [permission(place, name, value) for name, value in changes.items() if is_guarded(name)]
+    stored.write_config(place, changes)
+    guarded = [stored.permission(place, name, value) for name, value in changes.items() if stored.is_guarded(name)]
     if guarded:
-        allow(guarded)
-    sources = load_with_sources(default_home=place, home=home).sources
+        stored.allow(guarded)
+    sources = stored.load_with_sources(default_home=place, home=run.home).sources
     for name, value in changes.items():
-        _print(f"{name} = {_written(value)} in {config_file(place)}")
+        _print(f"{name} = {_written(value)} in {stored.config_file(place)}")
         if sources[name] == "environment":
-            say(f"{ENV_PREFIX}{name.upper()} in the environment overrides it.")
+            say(f"{stored.ENV_PREFIX}{name.upper()} in the environment overrides it.")
     return 0
 
 
 @config_app.command("unset")
-def unset(names: Names, home: HomeFolder = None, debug: Debug = False) -> int:
+def unset(run: opt.Run, names: list[str] = NAMES) -> int:
     """Remove settings from config.toml in the home."""
-    from ragscience.core.settings import config_file, find_home, read_config, write_config
+    from ragscience.core import settings as stored
 
-    place = find_home(home, default_home())
-    kept = read_config(place)
+    place = stored.find_home(run.home, default_home())
+    kept = stored.read_config(place)
     for name in names:
         if name not in kept:
-            raise UsageError(f"{config_file(place)} does not set {name}.", LISTED)
-    write_config(place, dict.fromkeys(names))
+            raise UsageError(f"{stored.config_file(place)} does not set {name}.", LISTED)
+    stored.write_config(place, dict.fromkeys(names))
     for name in names:
-        _print(f"{name} is no longer in {config_file(place)}")
+        _print(f"{name} is no longer in {stored.config_file(place)}")
     return 0
 
 
 @config_app.command("allow")
-def allow_values(home: HomeFolder = None, debug: Debug = False) -> int:
+def allow_values(run: opt.Run) -> int:
     """Allow the risky settings in config.toml.
 
     That is what can start a program, send text elsewhere, or use files. It holds for these values in this home, and for
     you alone; a value that changes has to be allowed again.
     """
-    from ragscience.core.settings import allow, load_with_sources, permission
+    from ragscience.core import settings as stored
 
-    loaded = load_with_sources(default_home=default_home(), home=home)
+    loaded = stored.load_with_sources(default_home=default_home(), home=run.home)
     waiting = loaded.not_allowed
     if not waiting:
         _print("There is nothing to allow.")
         return 0
-    allow(permission(loaded.settings.home, name, value) for name, value in waiting.items())
+    stored.allow(stored.permission(loaded.settings.home, name, value) for name, value in waiting.items())
     for name, value in sorted(waiting.items()):
         _print(f"allowed: {name} = {_written(value)}")
     return 0
@@ -161,7 +126,7 @@ def allow_values(home: HomeFolder = None, debug: Debug = False) -> int:
 
 def _checked(home: Path, words: dict[str, str]) -> dict[str, Any]:
     """The values as config.toml keeps them. Raises UsageError for one that is not allowed with the others there."""
-    from ragscience.core.settings import Settings, absolute_path, default_settings, read_config
+    from ragscience.core import settings as stored
 
     given: dict[str, Any] = {}
     for name, word in words.items():
@@ -170,11 +135,11 @@ def _checked(home: Path, words: dict[str, str]) -> dict[str, Any]:
             raise UsageError("config.toml in a home cannot set the home.", "Set RAG_HOME, or give --home.")
         if name == "llm_key":
             raise UsageError("A key is never in config.toml.", "Set RAG_LLM_KEY, or name a file in llm_key_file.")
-        default = Settings.model_fields[name].default
-        given[name] = _list(name, word) if isinstance(default, tuple) else absolute_path(name, word, Path.cwd())
-    there = {name: value for name, value in read_config(home).items() if name not in ("home", *given)}
-    settings = default_settings(
-        home, **{name: absolute_path(name, value, home) for name, value in there.items()}, **given
+        default = stored.Settings.model_fields[name].default
+        given[name] = _list(name, word) if isinstance(default, tuple) else stored.absolute_path(name, word, Path.cwd())
+    there = {name: value for name, value in stored.read_config(home).items() if name not in ("home", *given)}
+    settings = stored.default_settings(
+        home, **{name: stored.absolute_path(name, value, home) for name, value in there.items()}, **given
     )
     return {name: _as_kept(getattr(settings, name), given[name]) for name in given}
 
@@ -195,15 +160,11 @@ def _list(name: str, word: str) -> Any:
 
 
 def _check_name(name: str) -> None:
-    from ragscience.core.settings import Settings
+    from ragscience.core import settings as stored
 
-    if name not in Settings.model_fields:
-        near = get_close_matches(name, Settings.model_fields, n=1)
+    if name not in stored.Settings.model_fields:
+        near = get_close_matches(name, stored.Settings.model_fields, n=1)
         raise UsageError(f"There is no setting {name}.", f"Did you mean {near[0]}? {LISTED}" if near else LISTED)
-
-
-def _row(name: str, loaded: LoadedSettings) -> tuple[str, str, str]:
-    return name, _written(getattr(loaded.settings, name)), loaded.sources[name]
 
 
 def _written(value: object) -> str:
@@ -215,9 +176,6 @@ def _written(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _print(text: str, sign: str = "") -> None:
-    """Behind `sign`, on a terminal in lines that end between words and begin below the end of the sign."""
-    shown = one_line(as_called(text))
-    if sys.stdout.isatty():
-        shown = f"\n{' ' * len(sign)}".join(wrapped_words(shown, width_of(sys.stdout) - len(sign)))
-    sys.stdout.write(f"{sign}{shown}\n")
+def _print(text: str) -> None:
+
+    put(console(), one_line(as_called(text)))

@@ -1,95 +1,266 @@
-"""The commands of `query.py` that show the knowledge graph and related papers."""
+"""The knowledge graph: built and exchanged (`ingest.py graph`), shown, asked for paths, and drawn (`query.py`)."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from ragscience.cli import options as opt
+from ragscience.cli.output import console, flat, paged, print_json, print_table, put
+from ragscience.cli.running import SOME_FAILED, opened, say
+from ragscience.cli.status_line import STATUS
+from ragscience.core.errors import UsageError
+from ragscience.core.records import title_of
+from ragscience.core.serialization import select
+from ragscience.engine import library_output as form
+from ragscience.engine.answer_output import page_outputs, step_output
+from ragscience.engine.printable import counted, plain, rounded_time
 
-from ragscience.cli.cli import opened
-from ragscience.cli.command_groups import App
-from ragscience.cli.options import Json, OnePaper
-from ragscience.cli.run_options import Debug, HomeFolder, Quiet
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
-graph_app = App()
+    from ragscience.engine.events import Event
+    from ragscience.engine.graph_runs import GraphBuild, GraphRequest
 
-Together = Annotated[bool, typer.Option("--together", help="Also show entities that only appear in the same sentence.")]
+__all__ = ["build_graph", "draw_map", "progress_shown", "related", "show_graph", "show_path"]
+
+MOST_FAILURES_SHOWN = 20
+SECONDS_BETWEEN_LINES = 5.0
+"""Between two lines of progress where stderr is not a terminal."""
+TOGETHER = opt.flag("--together", "Also show entities that only appear in the same sentence.")
 
 
-@graph_app.command("graph")
+def build_graph(
+    run: opt.Run,
+    llm: bool = opt.flag("--llm", "Extract with the LLM, from titles and abstracts (see --depth)."),
+    local: bool = opt.flag("--local", "Extract from every passage without an LLM (the default)."),
+    depth: str = opt.option("--depth WHAT", "What the LLM reads: abstract, or full (every passage).", "abstract"),
+    types: str | None = opt.option("--types LIST", "Also extract these entity types, such as person,task."),
+    again: bool = opt.flag("--again", "Also read passages that were read before."),
+    export: Path | None = opt.option("--export DIR", "Write nodes.jsonl and edges.jsonl to this folder."),
+    graphml: Path | None = opt.option("--graphml FILE", "Write the graph to this file, as GraphML."),
+    import_from: Path | None = opt.option("--import DIR", "Import nodes.jsonl and edges.jsonl from this folder."),
+    merges: bool = opt.flag("--merges", "Show which names were merged, and which were separated again."),
+    unmerge: str = opt.option("--unmerge NAME", "Make this name a separate entity.", ""),
+    merge_again: str = opt.option("--merge-again NAME", "Undo --unmerge.", ""),
+) -> int:
+    """Build the knowledge graph from the papers, or update it.
+
+    Passages that were read before are not read again. Options also export, import and correct it.
+    """
+    from ragscience.engine.graph_runs import GraphRequest, types_named
+
+    if llm and local:
+        raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to use both.")
+    if depth not in ("abstract", "full"):
+        raise UsageError(f"--depth {depth!r} is not valid.", "Use abstract or full.")
+    if depth == "full" and not llm:
+        raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
+    request = GraphRequest(types_named(types), by_llm=llm, full=depth == "full", again=again)
+    others = (export, graphml, import_from, merges, unmerge, merge_again)
+    code = 0
+    with opened(**run.flags()) as engine:
+        graph = engine.graph
+        if import_from:
+            came = graph.import_jsonl(import_from)
+            passages = counted(came.passages, "passage")
+            _tell(f"imported {_size(came.entities, came.relations)} of {passages}", run)
+        if unmerge:
+            _tell(f"{graph.undo_merge(unmerge)} is now a separate entity", run)
+        if merge_again:
+            _tell(f"{graph.merge_again(merge_again)} is merged again", run)
+        if llm or local or again or not any(others):
+            with progress_shown(quiet=run.quiet) as show:
+                built = graph.build(request, on_event=show)
+            for line in built.report.failures[:MOST_FAILURES_SHOWN]:
+                say(line)
+            if len(built.report.failures) > MOST_FAILURES_SHOWN:
+                say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
+            _tell(_summary(built, request), run)
+            code = SOME_FAILED if built.report.failures else 0
+        if merges:
+            merged, apart = graph.merges()
+            for merge in merged:
+                sys.stdout.write(plain(f"{merge.label} ({merge.entity_type}): {' | '.join(merge.names)}") + "\n")
+            sys.stdout.writelines(plain(f"apart: {name}") + "\n" for name in apart)
+        for target, write in ((export, graph.export_jsonl), (graphml, graph.export_graphml)):
+            if target:
+                went = write(target)
+                _tell(f"{_size(went.entities, went.relations)} written to {target}", run)
+    return code
+
+
+def _summary(built: GraphBuild, request: GraphRequest) -> str:
+    """What reading did, in one line."""
+    report = built.report
+    nothing = not report.passages and not report.failures
+    read = f"read {counted(report.passages, 'passage')} of {counted(report.papers, 'paper')}"
+    parts = ["no new passages to read" if nothing else read]
+    if report.dropped:
+        parts.append(f"rejected {counted(report.dropped, 'item')} from the model's replies")
+    if report.failures:
+        parts.append(f"{len(report.failures)} failed")
+    if report.left:
+        parts.append(f"{counted(report.left, 'passage')} left for the next run")
+    graph = f"the graph has {_size(built.entities, built.relations)}"
+    options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
+    return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."
+
+
+def _size(entities: int, relations: int) -> str:
+    return f"{counted(entities, 'entity', 'entities')} and {counted(relations, 'relation')}"
+
+
+def _tell(line: str, run: opt.Run) -> None:
+    if not run.quiet:
+        say(line)
+
+
+@contextmanager
+def progress_shown(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
+    """Shows passages and the time left: in the terminal's last line, elsewhere a line now and then."""
+    from ragscience.engine.events import ModelChosen
+    from ragscience.engine.graph_runs import PassagesRead
+
+    started = said = time.monotonic()
+    done = total = 0
+
+    def show(event: Event) -> None:
+        nonlocal done, total, said
+        if quiet:
+            return
+        if isinstance(event, ModelChosen):
+            say(event.text)
+        elif isinstance(event, PassagesRead):
+            done, total, now = event.done, event.total, time.monotonic()
+            left = f", about {rounded_time((now - started) / done * (total - done))} left" if done else ""
+            if total and sys.stderr.isatty():
+                STATUS.show(f"reading passage {done:,} of {total:,}{left}", keeps_time=True)
+            elif left and now - said >= SECONDS_BETWEEN_LINES:
+                said = now
+                say(f"[{done}/{total}] passages{left}")
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        if done and not quiet:
+            say(f"{done} of {counted(total, 'passage')} saved; the same command continues from there.")
+        raise
+    finally:
+        STATUS.hide()
+
+
 def show_graph(
-    entity: Annotated[
-        str, typer.Argument(metavar="NAME", help="A method, a dataset or a concept.", show_default=False)
-    ],
-    hops: Annotated[
-        int | None,
-        typer.Option("--hops", metavar="N", help="How many steps to follow; default: 2.", min=1, max=4),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("-n", metavar="N", help="How many relations to show.", min=1, show_default=False)
-    ] = None,
-    together: Together = False,
-    home: HomeFolder = None,
-    json: Json = False,
-    debug: Debug = False,
+    run: opt.Run,
+    entity: str = opt.argument("NAME", "A method, a dataset or a concept."),
+    hops: int | None = opt.option("--hops N", "How many steps to follow; default: 2.", min=1, max=4),
+    limit: int | None = opt.LIMIT,
+    together: bool = TOGETHER,
+    json: bool = opt.JSON,
 ) -> int:
     """Show what the knowledge graph connects with an entity, with pages."""
-    from ragscience.cli.graph_views import show_entity
+    from ragscience.cli.source_views import path_words
 
-    with opened(home=home) as engine:
-        return show_entity(engine, entity, hops=hops, most=limit, together=together, as_json=json)
+    with opened(**run.flags()) as engine:
+        found = engine.graph.neighbours(entity, hops=hops, most=limit, together=together)
+    if json:
+        entities = [
+            select(form.EntityOutput, one.entity, name=one.entity.label, type=one.entity.entity_type,
+                   pages=page_outputs(one.pages))
+            for one in found.entities
+        ]  # fmt: skip
+        relations = [select(form.RelationOutput, each, **step_output(each.step)) for each in found.relations]
+        print_json(select(form.GraphOutput, found, entities=entities, relations=relations))
+        return 0
+    with paged() as out:
+        for near in found.entities:
+            named, others = near.entity, [other for other in near.entity.names if other != near.entity.label]
+            called = f"{named.label} ({named.entity_type})" + (f", also {', '.join(others)}" if others else "")
+            put(out, flat(f"{called}: named {counted(named.mentions, 'time')}, {_places(near.pages)}"), style="bold")
+        for each in found.relations:
+            put(out, path_words(each.step), "  " * each.depth)
+        reached = f"{counted(found.reached, 'entity', 'entities')} within {counted(found.hops, 'step')}"
+        line = f"{reached}; {len(found.relations)} of {counted(found.walked, 'relation')} shown."
+        if not found.walked:
+            line = "No paper states a relation for it."
+        if found.co_occurring:
+            names = counted(found.co_occurring, "name")
+            line += f" {names} only in the same sentence: --together shows them."
+        put(out, line, style="dim")
+    return 0
 
 
-@graph_app.command("path")
+def _places(pages: Sequence[tuple[str, int]]) -> str:
+    from ragscience.engine.source_list import cited_label
+
+    return " ".join(cited_label(file, page) for file, page in pages)
+
+
 def show_path(
-    first: Annotated[
-        str, typer.Argument(metavar="A", help="An entity: a method, a dataset or a concept.", show_default=False)
-    ],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another entity.", show_default=False)],
-    together: Together = False,
-    home: HomeFolder = None,
-    json: Json = False,
-    debug: Debug = False,
+    run: opt.Run,
+    first: str = opt.argument("A", "An entity: a method, a dataset or a concept."),
+    second: str = opt.argument("B", "Another entity."),
+    together: bool = TOGETHER,
+    json: bool = opt.JSON,
 ) -> int:
     """Show how two entities are connected, with a page for each step."""
-    from ragscience.cli.graph_views import show_path
+    from ragscience.cli.source_views import path_words
+    from ragscience.engine.graph_runs import CO_OCCURS
 
-    with opened(home=home) as engine:
-        return show_path(engine, first, second, together=together, as_json=json)
+    with opened(**run.flags()) as engine:
+        names, steps = engine.graph.path(first, second, together=together)
+    if json:
+        shown = [step_output(step) for step in steps]
+        print_json(select(form.GraphPathOutput, source=names[0], target=names[-1], steps=shown))
+        return 0
+    out = console()
+    for step in steps:
+        put(out, path_words(step))
+    if not together and any(step.relation == CO_OCCURS for step in steps):
+        say(f"No paper states how they are connected: {CO_OCCURS} means named in the same sentence.")
+    return 0
 
 
-@graph_app.command()
 def related(
-    file: OnePaper,
-    k: Annotated[int, typer.Option("-k", help="How many papers to show.", min=1, max=1000)] = 5,
-    home: HomeFolder = None,
-    json: Json = False,
-    debug: Debug = False,
+    run: opt.Run,
+    file: str = opt.ONE_PAPER,
+    k: int = opt.option("-k N", "How many papers to show.", 5, min=1, max=1000),
+    json: bool = opt.JSON,
 ) -> int:
     """List the papers most similar to one paper.
 
     Papers are compared by the mean of their passage vectors.
     """
-    from ragscience.cli.graph_views import show_related
+    with opened(**run.flags()) as engine:
+        paper, found = engine.graph.related(file, k)
+    if json:
+        rows = [select(form.RelatedPaper, one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in found]
+        print_json(select(form.RelatedOutput, paper, related=rows))
+        return 0
+    if not found:
+        say("There are no other papers.")
+    cells = [(f"{cosine:.3f}", other.file, title_of(other)) for other, cosine in found]
+    print_table(("cosine", "file", "title"), cells, console(), wraps=("title",))
+    return 0
 
-    with opened(home=home) as engine:
-        return show_related(engine, file, k, as_json=json)
 
-
-@graph_app.command("map")
 def draw_map(
-    output: Annotated[Path, typer.Argument(metavar="OUT.html", help="The HTML file to write.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Replace the file even if it is not a map.")] = False,
-    home: HomeFolder = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    run: opt.Run,
+    output: Path = opt.argument("OUT.html", "The HTML file to write."),
+    force: bool = opt.flag("--force", "Replace the file even if it is not a map."),
 ) -> int:
     """Write a map of the papers and the knowledge graph, as an HTML page.
 
     It opens in any browser, without a network.
     """
-    from ragscience.cli.graph_views import write_map
-
-    with opened(home=home) as engine:
-        return write_map(engine, output, force=force, quiet=quiet)
+    with opened(**run.flags()) as engine:
+        drawn = engine.graph.write_map(output, force=force)
+    shown = f"{counted(drawn.papers, 'paper')}, {counted(drawn.entities, 'entity', 'entities')}"
+    _tell(f"Written to {output}: {shown}. Open it in a browser. {drawn.left_out}".rstrip(), run)
+    if not drawn.entities:
+        _tell("No entities yet: `python ingest.py graph` finds them in the papers.", run)
+    return 0

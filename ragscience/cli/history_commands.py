@@ -1,138 +1,372 @@
-"""The commands of `query.py history`, and of `query.py models`."""
+"""`query.py history` and `query.py audit`: what was asked and answered before, and how each answer was made."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
+from ragscience.cli import options as opt
+from ragscience.cli.groups import make_app
+from ragscience.cli.output import (
+    PROSE,
+    console,
+    facts,
+    flat,
+    hand_over,
+    local_time,
+    paged,
+    print_json,
+    print_table,
+    put,
+)
+from ragscience.cli.running import confirm, opened, say
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.serialization import select
+from ragscience.engine.library_output import HistoryOutput, conversation_output, turns_output
+from ragscience.engine.output_files import BIBTEX, MARKDOWN, check_form
+from ragscience.engine.output_files import JSON as JSON_FILE
+from ragscience.engine.printable import counted, one_line, plain, shortened
 
-from ragscience.cli.cli import confirm, opened
-from ragscience.cli.command_groups import make_app
-from ragscience.cli.options import Json, Limit, Output, Which
-from ragscience.cli.run_options import Debug, HomeFolder, Offline, Quiet, Yes
-from ragscience.core.errors import UsageError
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.saved_answers import KeptAnswer
+
+__all__ = [
+    "DIFFERENT",
+    "audit",
+    "found_view",
+    "history_app",
+    "list_audited",
+    "list_conversations",
+    "replay_answer",
+    "show_audited",
+]
+
+SHOWN = 20
+"""Default number of lines in a list."""
+DIFFERENT = 6
+"""The exit code where another answer came, or the same from other passages."""
+QUESTION_CHARS, SNIPPET_CHARS = 100, 160
+LAST = "last"
+Record = Mapping[str, Any]
 
 history_app = make_app(
     "Show, search, export or delete earlier conversations.\n\nThey are saved in vectorstore/history.sqlite.",
     default="show",
     bare="list",
 )
-models_app = make_app("Show which models are used, or fetch missing ones.", default="list", bare="list")
+
+
+def _key(which: str | None) -> str | None:
+    """What finds a conversation or answer; None for the last one."""
+    return None if which == LAST else which
 
 
 @history_app.command("list")
-def list_history(home: HomeFolder = None, limit: Limit = None, json: Json = False, debug: Debug = False) -> int:
+def list_history(run: opt.Run, limit: int | None = opt.LIMIT, json: bool = opt.JSON) -> int:
     """List the conversations, the latest first."""
-    from ragscience.cli.history_views import list_conversations
-
-    with opened(home=home) as engine:
+    with opened(**run.flags()) as engine:
         return list_conversations(engine, limit=limit, as_json=json)
 
 
-@history_app.command("show")
-def show_history(which: Which = None, home: HomeFolder = None, json: Json = False, debug: Debug = False) -> int:
+def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> int:
+    """The conversations, the one changed last first: `limit` of them, else all as JSON and SHOWN as a table."""
+    every = engine.history.conversations()
+    if as_json:
+        print_json(select(HistoryOutput, conversations=[conversation_output(item) for item in every[:limit]]))
+        return 0
+    shown = every[: limit or SHOWN]
+    rows = [
+        (str(one.conversation_id), local_time(one.changed_at), str(one.turns), one.name, one.title) for one in shown
+    ]
+    names = ("id", "changed", "turns", "name", "first question")
+    with paged() as out:
+        print_table(names, rows, out, wraps=names[3:])
+    if not every:
+        say("No conversations saved yet.")
+    elif len(every) > len(shown):
+        say(f"{len(every) - len(shown)} more: -n {len(every)} shows all.")
+    return 0
+
+
+@history_app.command("show", example="python query.py history show thesis")
+def show_history(run: opt.Run, which: str | None = opt.WHICH, json: bool = opt.JSON) -> int:
     """Show a conversation or one answer.
 
     Without an id: the last conversation.
     """
-    from ragscience.cli.history_views import show
+    from ragscience.cli.answer_view import answer_footer, answer_view
 
-    with opened(home=home) as engine:
-        return show(engine, which, as_json=json)
+    with opened(**run.flags()) as engine:
+        conversation, turns = engine.history.conversation(_key(which))
+    if json:
+        print_json(turns_output(conversation, turns))
+        return 0
+    with paged() as out:
+        name = f" {plain(conversation.name)}" if conversation.name else ""
+        began = f"{counted(conversation.turns, 'turn')}, started {local_time(conversation.started_at)}"
+        put(out, f"Conversation {conversation.conversation_id}{name}, {began}", style="dim")
+        for kept in turns:
+            out.print()
+            put(out, plain(kept.answer.question), "> ", style="bold")
+            answer_view(kept.answer, out)
+            answer_footer(kept.answer, out)
+            put(out, f"{local_time(kept.created_at)}  answer {plain(kept.answer.answer_id)}", style="dim")
+    return 0
 
 
-@history_app.command("search")
+@history_app.command("search", example="python query.py history search overlap")
 def search_kept(
-    words: Annotated[
-        list[str],
-        typer.Argument(metavar="WORD", help="Words that must all be in the question or answer.", show_default=False),
-    ],
-    home: HomeFolder = None,
-    limit: Limit = None,
-    debug: Debug = False,
+    run: opt.Run,
+    words: list[str] = opt.argument("WORD", "Words that must all be in question or answer."),
+    limit: int | None = opt.LIMIT,
 ) -> int:
     """Search earlier questions and answers."""
-    from ragscience.cli.history_views import search_history
+    text = " ".join(words)
+    with opened(**run.flags()) as engine:
+        found = engine.history.search(text, limit or SHOWN)
+    if not found:
+        raise NothingFound(f"No question or answer has {text!r}.", "Try fewer words.")
+    found_view(found, console())
+    return 0
 
-    with opened(home=home) as engine:
-        return search_history(engine, " ".join(words), limit=limit)
+
+def found_view(found: Sequence[KeptAnswer], out: Console) -> None:
+    """Turns as a list: where each is, its question, and how its answer begins."""
+    for kept in found:
+        where = f"{kept.conversation_id}  {local_time(kept.created_at)}  answer {plain(kept.answer.answer_id)}"
+        put(out, where, style="dim")
+        put(out, shortened(kept.answer.question, QUESTION_CHARS), "> ", style="bold")
+        put(out, shortened(kept.answer.text, QUESTION_CHARS), "  ")
 
 
-@history_app.command("export")
+@history_app.command("export", example="python query.py history export thesis -o thesis.md")
 def export_history(
-    which: Which = None,
-    md: Annotated[bool, typer.Option("--md", help="Write Markdown (the default).")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Write JSON, like `history show --json`.")] = False,
-    bib: Annotated[bool, typer.Option("--bib", help="Write the cited papers as BibTeX.")] = False,
-    output: Output = None,
-    home: HomeFolder = None,
-    debug: Debug = False,
+    run: opt.Run,
+    which: str | None = opt.WHICH,
+    md: bool = opt.flag("--md", "Write Markdown (the default)."),
+    json: bool = opt.flag("--json", "Write JSON, like `history show --json`."),
+    bib: bool = opt.flag("--bib", "Write the cited papers as BibTeX."),
+    output: Path | None = opt.OUTPUT_FILE,
 ) -> int:
     """Write a conversation to a file.
 
     Without an id: the last one.
     """
-    from ragscience.cli.history_views import export
-    from ragscience.engine.output_files import BIBTEX, JSON, MARKDOWN, check_form
+    from ragscience.cli.source_views import cited_text
+    from ragscience.core.serialization import to_json
+    from ragscience.engine.markdown_export import as_markdown
 
     wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
     if len(wanted) > 1:
         raise UsageError(f"--{wanted[0]} and --{wanted[1]} exclude each other.", "Give one of them.")
     form = wanted[0] if wanted else "md"
-    check_form(output, {"md": MARKDOWN, "json": JSON, "bib": BIBTEX}[form])
-    with opened(home=home) as engine:
-        return export(engine, which, form=form, target=output)
+    check_form(output, {"md": MARKDOWN, "json": JSON_FILE, "bib": BIBTEX}[form])
+    with opened(**run.flags()) as engine:
+        conversation, turns = engine.history.conversation(_key(which))
+        if form == "json":
+            text = to_json(turns_output(conversation, turns), indent=2) + "\n"
+        elif form == "bib":
+            text = cited_text(engine, [kept.answer for kept in turns], csl=False)
+        else:
+            text = as_markdown(conversation.name or conversation.title, turns)
+    hand_over(text, output)
+    return 0
 
 
-@history_app.command("rename")
+@history_app.command("rename", example="python query.py history rename 3 chunks")
 def rename_history(
-    which: Annotated[str, typer.Argument(metavar="ID", help="A conversation's number or name.", show_default=False)],
-    name: Annotated[str, typer.Argument(help="The new name.", show_default=False)],
-    home: HomeFolder = None,
-    debug: Debug = False,
+    run: opt.Run,
+    which: str = opt.argument("ID", "A conversation's number or name."),
+    name: str = opt.argument("NAME", "Its new name."),
 ) -> int:
     """Name or rename a conversation; `--chat NAME` continues it."""
-    from ragscience.cli.history_views import rename
-
-    with opened(home=home) as engine:
-        return rename(engine, which, name)
+    with opened(**run.flags()) as engine:
+        renamed = engine.history.rename(which, name)
+    say(f"Conversation {renamed.conversation_id} is now called {renamed.name}.")
+    return 0
 
 
 @history_app.command("delete")
 def delete_history(
-    which: Which = None,
-    everything: Annotated[bool, typer.Option("--all", help="Delete all conversations; asks first.")] = False,
-    yes: Yes = False,
-    home: HomeFolder = None,
-    debug: Debug = False,
+    run: opt.Run,
+    which: str | None = opt.WHICH,
+    everything: bool = opt.flag("--all", "Delete all conversations; asks first."),
+    yes: bool = opt.YES,
 ) -> int:
     """Delete a conversation, one answer, or everything."""
-    from ragscience.cli.history_views import delete
-
     if (which is None) != everything:
         raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
-    with opened(home=home) as engine:
+    with opened(**run.flags()) as engine:
         if everything:
             confirm("Deleting every conversation cannot be undone.", yes=yes)
-        return delete(engine, which)
+        elif which == LAST:
+            which = str(engine.history.conversation(None)[0].conversation_id)
+        gone = engine.history.delete(which)
+    say(f"{counted(gone, 'turn')} deleted." if gone else "No conversations are saved now.")
+    return 0
 
 
-@models_app.command("list")
-def list_models(home: HomeFolder = None, offline: Offline = None, json: Json = False, debug: Debug = False) -> int:
-    """Show which model each part uses, where it is and why."""
-    from ragscience.cli.model_views import show_models
-
-    with opened(home=home, offline=offline) as engine:
-        return show_models(engine, as_json=json)
+# How answers were made
 
 
-@models_app.command()
-def pull(home: HomeFolder = None, offline: Offline = None, quiet: Quiet = False, debug: Debug = False) -> int:
-    """Fetch the models that are missing.
+def audit(
+    run: opt.Run,
+    which: str | None = opt.argument("ID", "The start of an answer's id, or last.", None),
+    replay: bool = opt.flag("--replay", "Ask it again in the same way; exit code 6 if anything differs."),
+    delete_all: bool = opt.flag("--delete-all", "Delete the whole log; asks first."),
+    yes: bool = opt.YES,
+    limit: int | None = opt.LIMIT,
+    json: bool = opt.flag("--json", "Print one JSON object for each answer (docs/audit.md)."),
+) -> int:
+    """Show how earlier answers were made.
 
-    The cross-encoder comes from the Hugging Face Hub, Ollama's models through Ollama.
+    Without an id, the last answers are listed. `history delete` does not change this log; --delete-all deletes it.
+    RAG_AUDIT=false turns it off.
     """
-    from ragscience.cli.model_views import pull_models
+    from ragscience.cli.screen import Screen
 
-    with opened(home=home, offline=offline) as engine:
-        return pull_models(engine, quiet=quiet)
+    if replay and which is None:
+        raise UsageError("--replay needs the id of an answer.", "`python query.py audit` shows the last ones.")
+    if delete_all and (replay or json or which is not None):
+        raise UsageError("--delete-all deletes the whole log and shows nothing.", "Use it without other options.")
+    with opened(None if run.quiet else Screen(quiet=False), **run.flags()) as engine:
+        if delete_all:
+            confirm("Deleting the whole audit log cannot be undone.", yes=yes)
+            gone = engine.history.delete_audit()
+            say(f"{counted(gone, 'audit record')} deleted." if gone else "The audit log has no answers.")
+            return 0
+        if which is None:
+            return list_audited(engine, limit or SHOWN, as_json=json)
+        if which == LAST:
+            which = next((str(one["answer_id"]) for one in engine.history.audit(1)), which)
+        return replay_answer(engine, which, as_json=json) if replay else show_audited(engine, which, as_json=json)
+
+
+def list_audited(engine: Engine, limit: int, *, as_json: bool) -> int:
+    """The last answers, the newest first."""
+    from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION
+
+    records = engine.history.audit(limit)
+    if as_json:
+        names = ("answer_id", "at", "question", "mode", "refused", "agent", "trace_id")
+        listed = [{name: one.get(name) for name in names} | {"passages": len(one["passages"])} for one in records]
+        print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": listed})
+        return 0
+    rows = [(one["answer_id"], local_time(one["at"]), _supported(one), one["question"]) for one in records]
+    with paged() as out:
+        print_table(("answer", "when", "supported", "question"), rows, out, wraps=("question",))
+    if not records:
+        say("The audit log has no answers yet.")
+    return 0
+
+
+def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
+    """All that was kept of one answer; as JSON, the object as it is kept."""
+    from rich.text import Text
+
+    from ragscience.engine.source_list import page_label
+
+    record = engine.history.audit_record(start)
+    if as_json:
+        print_json(record)
+        return 0
+    with paged() as out:
+        put(out, plain(record["question"]), "> ", style="bold")
+        put(out, plain(record["answer"]) + "\n", width=PROSE)
+        facts(_about(record), out)
+        for item in record["passages"]:
+            where = f"{plain(item['file'])}, {page_label(item['page_start'], item['page_end'])}"
+            put(out, where, f"\n{item['rank']}  ", style="bold")
+            numbers = {"score": item.get("score"), **item["scores"]}
+            scores = "  ".join(f"{name} {value:.6f}" for name, value in numbers.items() if value is not None)
+            place = f"{item['md5']}:{item['start']}-{item['end']}"
+            found = f"{scores}  by {' + '.join(item.get('found_by', []))}"
+            for line in filter(None, (found, one_line(item["path"]), plain(item.get("url") or ""), place)):
+                put(out, line, "   ", style="dim")
+            put(out, _beginning(item, engine), "   ", width=PROSE)
+        for number, item in enumerate(record["sentences"]):
+            words = Text(item["verdict"], "bold")
+            words.append(f" {item.get('score') or 0.0:.2f}  {shortened(item['text'], SNIPPET_CHARS)}", "not bold")
+            if evidence := item.get("evidence"):
+                words.append(
+                    f"  {one_line(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim"
+                )
+            put(out, words, "" if number else "\n")
+        for warning in record["warnings"]:
+            put(out, one_line(warning), "warning: ", style="yellow")
+    return 0
+
+
+def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
+    """Ask the question of an answer again; 0 where the outcome is the same, else DIFFERENT."""
+    from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION
+
+    replayed = engine.history.replay(start)
+    found, out = replayed.differences, console()
+    if as_json:
+        differences = [{"kind": item.kind, "outcome": item.is_outcome, "message": item.message} for item in found]
+        value = {"schema": AUDIT_SCHEMA_VERSION, "answer_id": replayed.answer_id, "same": replayed.is_same}
+        print_json(value | {"differences": differences, "replayed": replayed.record})
+    else:
+        for item in found:
+            put(out, flat(item.message), f"{item.kind}: ", style="yellow" if item.is_outcome else "dim")
+        unchanged = " The differences above changed nothing." if found else ""
+        same = f"The same: passages, scores, answer and verdicts.{unchanged}"
+        put(out, same if replayed.is_same else "The answer or its passages differ.")
+    return 0 if replayed.is_same else DIFFERENT
+
+
+def _about(record: Record) -> Iterator[tuple[str, str]]:
+    """What the record says of the answer as a whole, by name."""
+    library = record["library"]
+    manner = ["by the agent" if record["agent"] else "", record["mode"], f"profile {record.get('profile')}"]
+    manner += ["strict" if record["strict"] else "", "refused" if record["refused"] else ""]
+    manner += [f"{counted(record['k'], 'passage')} asked for"] if record.get("k") else []
+    if record.get("answerability") is not None:
+        manner.append(f"answerability {record['answerability']:.3f}")
+    if record.get("second_look"):
+        manner.append(f"second look: {record['second_look']}")
+    rows: dict[str, str] = {
+        "answer": record["answer_id"],
+        "when": local_time(record["at"]),
+        "trace": record.get("trace_id") or "",
+        "searched": record["searched"] if record["searched"] != record["question"] else "",
+        "answered": ", ".join(filter(None, manner)),
+        "filters": ", ".join(f"{name} {_value(value)}" for name, value in record["filters"].items() if value),
+        "turns before": str(len(record["history"]) or ""),
+        **{part: f"{one['name']}  {one.get('digest') or ''}" for part, one in record["models"].items() if one},
+        "library": f"{library.get('id', '')} generation {library.get('generation')}",
+        "program": str(record.get("program", "")),
+        "times": ", ".join(f"{name} {value:.0f}" for name, value in record.get("timings_ms", {}).items()),
+        "tokens": ", ".join(f"{name} {value}" for name, value in record.get("tokens", {}).items()),
+        "settings": ", ".join(f"{name}={_value(one)}" for name, one in sorted(record["settings"].items()) if one != ""),
+    }
+    return ((name, value) for name, value in rows.items() if value)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "[]"
+    return shortened(str(value), QUESTION_CHARS)
+
+
+def _beginning(item: Record, engine: Engine) -> str:
+    """How a passage begins, where the library still has it."""
+    try:
+        return shortened(engine.history.passage_text(item), SNIPPET_CHARS)
+    except NothingFound as gone:
+        return f"({gone.message})"
+
+
+def _supported(record: Record) -> str:
+    if record["refused"]:
+        return "refused"
+    verdicts = [item["verdict"] for item in record["sentences"] if item["verdict"] != "no-claim"]
+    claims = [verdict for verdict in verdicts if verdict != "quote"]
+    if verdicts and not claims:
+        return counted(len(verdicts), "quote")
+    return f"{claims.count('supported')} of {len(claims)}" if claims else "not checked"

@@ -1,224 +1,272 @@
-"""The arguments and options that several commands of `query.py` share."""
+"""The arguments and options that several commands share; groups of them are dataclasses (see `groups.App`)."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
-from ragscience.cli.completion import chats, kinds, papers, profiles, rerankers
+from ragscience.cli.running import default_home
+from ragscience.core.errors import UsageError
 
-LIBRARY, SEARCH, TALK, OUTPUT = "Which part of the library", "How to search", "Conversation", "Output"
-"""Headings of options in the help; RUN is another."""
+if TYPE_CHECKING:
+    from ragscience.core.records import Filters
 
-Text = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="QUESTION",
-        help="The question. Put quotes around it if it contains a ? * ' or (.",
-        show_default=False,
-    ),
-]
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="FILE", help="A file of questions, one per line (text or JSON); - for stdin."),
-]
-Wanted = Annotated[
-    int | None,
-    typer.Option("-k", metavar="N", help="How many passages to use.", min=1, max=1000, rich_help_panel=LIBRARY),
-]
-Papers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--paper",
-        metavar="PAPER",
-        help="Only papers with this name (a part of it or a pattern); repeatable.",
-        autocompletion=papers,
-        rich_help_panel=LIBRARY,
-    ),
-]
-Pages = Annotated[
-    str | None,
-    typer.Option("--pages", metavar="PAGES", help="Only these pages: 3 or 3-9.", rich_help_panel=LIBRARY),
-]
-Sections = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--section",
-        metavar="TEXT",
-        help="Only sections with this text in their heading; repeatable.",
-        rich_help_panel=LIBRARY,
-    ),
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="KIND",
-        help="Only passages of this kind: text, abstract, table, caption, equation, footnote, reference or all;"
-        " repeatable. References are searched only with reference or all.",
-        autocompletion=kinds,
-        rich_help_panel=LIBRARY,
-    ),
-]
-Years = Annotated[
-    str | None,
-    typer.Option(
-        "--year",
-        metavar="YEAR",
-        help="Only papers from this year (2017) or range (2015-2020).",
-        rich_help_panel=LIBRARY,
-    ),
-]
-Authors = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--author",
-        metavar="NAME",
-        help="Only papers by this author (part of the name is enough); repeatable.",
-        rich_help_panel=LIBRARY,
-    ),
-]
-ProfileName = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="How to search: default, rrf, even, deep or balanced. `python query.py profiles` explains them.",
-        autocompletion=profiles,
-        rich_help_panel=SEARCH,
-    ),
-]
-Rerank = Annotated[bool, typer.Option("--no-rerank", help="Do not rerank.", rich_help_panel=SEARCH)]
-Reranker = Annotated[
-    str | None,
-    typer.Option(
-        "--reranker",
-        metavar="WHO",
-        help="Reranker: auto, cross-encoder, late-interaction, llm (the chat model) or off.",
-        autocompletion=rerankers,
-        rich_help_panel=SEARCH,
-    ),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object; docs/json.md describes it.", rich_help_panel=OUTPUT)
-]
-JsonEach = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print one JSON object for each question; docs/json.md describes it.", rich_help_panel=OUTPUT
-    ),
-]
+LIBRARY, SEARCH, TALK, OUTPUT, RUN = "Which part of the library", "How to search", "Conversation", "Output", "Run"
+"""Headings of options in the help."""
 
-_PAPER: dict[str, Any] = {"metavar": "PAPER", "show_default": False, "autocompletion": papers}
+
+def option(names: str, help_text: str, default: Any = None, panel: str | None = None, **more: Any) -> Any:
+    """An option for a default value: its spellings, and a word for its value, as in "-o --output FILE"."""
+    words = names.split()
+    spellings = [word for word in words if word.startswith("-")]
+    shows = default not in (None, False, "")
+    value = " ".join(words[len(spellings) :]) or None
+    return typer.Option(
+        default, *spellings, metavar=value, help=help_text, rich_help_panel=panel, show_default=shows, **more
+    )
+
+
+def flag(names: str, help_text: str, panel: str | None = None, **more: Any) -> Any:
+    """An option without a value, False unless it is given."""
+    return option(names, help_text, False, panel, **more)
+
+
+def argument(name: str, help_text: str, default: Any = ..., **more: Any) -> Any:
+    """An argument for a default value; without a default it is required."""
+    return typer.Argument(default, metavar=name or None, help=help_text, show_default=False, **more)
+
+
+# What <Tab> offers. Nothing is opened or written for it; what cannot be read is not offered.
+
+
+def _offering(words: Callable[[Path], Iterable[str]]) -> Callable[[typer.Context, str], list[str]]:
+    def offered(ctx: typer.Context, incomplete: str) -> list[str]:
+        home = Path(ctx.params.get("home") or os.environ.get("RAG_HOME") or default_home()).expanduser()
+        with suppress(Exception):
+            return sorted({word for word in words(home) if word.startswith(incomplete)})
+        return []
+
+    return offered
+
+
+def _papers(home: Path) -> Iterable[str]:
+    from ragscience.engine.completion_words import paper_names
+
+    return paper_names(home)
+
+
+def _chats(home: Path) -> Iterable[str]:
+    from ragscience.engine.completion_words import conversation_names
+
+    return conversation_names(home)
+
+
+def _kinds(_: Path) -> Iterable[str]:
+    from ragscience.engine.filter_words import KINDS
+
+    return KINDS
+
+
+def _allowed(setting: str) -> Callable[[Path], Iterable[str]]:
+    def values(_: Path) -> Iterable[str]:
+        from ragscience.core.settings import Settings
+
+        return get_args(Settings.model_fields[setting].annotation) if setting else Settings.model_fields
+
+    return values
+
+
+papers, chats, settings_names = _offering(_papers), _offering(_chats), _offering(_allowed(""))
+
+# Arguments and options of single commands
+
 _NAMED = "Part of the file name or title, a pattern with *, the name of the paper's method, a path or an MD5."
-OnePaper = Annotated[str, typer.Argument(help=_NAMED, **_PAPER)]
-SomePapers = Annotated[list[str], typer.Argument(help=_NAMED, **_PAPER)]
-AnyPapers = Annotated[list[str] | None, typer.Argument(help=f"{_NAMED} Default: all papers.", **_PAPER)]
+ONE_PAPER = SOME_PAPERS = argument("PAPER", _NAMED, autocompletion=papers)
+ANY_PAPERS = argument("PAPER", f"{_NAMED} Default: all papers.", None, autocompletion=papers)
+QUESTION = argument("QUESTION", "The question. Put quotes around it if it contains a ? * ' or (.", None)
+WHICH = argument("ID", "A conversation's number or name, an answer's id, or last.", None, autocompletion=chats)
+FROM_FILE = option("--from FILE", "A file of questions, one per line (text or JSON); - for stdin.")
+JSON = flag("--json", "Print one JSON object; docs/json.md describes it.", OUTPUT)
+JSON_EACH = flag("--json", "Print one JSON object for each question (docs/json.md).", OUTPUT)
+STRICT = flag("--strict", "Exit with code 4 if nothing was found.", OUTPUT)
+BRIEF = flag("--brief", "Answer in one line: the best quote, its page and the confidence.", OUTPUT)
+HIGHLIGHT = option("--highlight OUT.pdf", "Write the cited pages to this PDF, with the quotes marked.", panel=OUTPUT)
+OUTPUT_FILE = option("-o --output FILE", "Write to this file instead of stdout.", panel=OUTPUT)
+LIMIT = option("-n N", "How many lines to show.", panel=OUTPUT, min=1)
+PAGES = option("--pages PAGES", "Only these pages: 3 or 3-9.", panel=LIBRARY)
+BY_AGENT = flag("--agent", "Answer in several steps, shown as they happen: sub-questions, drafts, a check.", SEARCH)
+CORRECTIVE = option(
+    "--corrective/--no-corrective",
+    "Judge the passages found, and search again in other words if they are doubtful. On in profile even.",
+    panel=SEARCH,
+)
+PLAIN = flag("--plain", "Always search once and answer from the passages: no summaries, lists or counts.", SEARCH)
+YES = flag("--yes -y", "Do not ask for confirmation.", RUN)
 
-GoOn = Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.", rich_help_panel=TALK)]
-ChatName = Annotated[
-    str | None,
-    typer.Option(
-        "--chat",
-        metavar="NAME",
-        help="Continue the conversation with this name, or start it.",
-        autocompletion=chats,
-        rich_help_panel=TALK,
-    ),
-]
-NoHistory = Annotated[bool, typer.Option("--no-history", help="Do not save this conversation.", rich_help_panel=TALK)]
-ByAgent = Annotated[
-    bool,
-    typer.Option(
-        "--agent",
-        help="Answer in several steps, shown as they happen: sub-questions, drafts, a check of each draft.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Corrective = Annotated[
-    bool | None,
-    typer.Option(
-        "--corrective/--no-corrective",
-        help="Judge the passages found, and search again in other words if they are doubtful. On in profile even.",
-        show_default=False,
-        rich_help_panel=SEARCH,
-    ),
-]
-Plain = Annotated[
-    bool,
-    typer.Option(
-        "--plain",
-        help="Always search once and answer from the passages found: no summaries, lists or counts.",
-        rich_help_panel=SEARCH,
-    ),
-]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with code 4 if nothing was found.", rich_help_panel=OUTPUT)
-]
-Brief = Annotated[
-    bool,
-    typer.Option(
-        "--brief",
-        help="Answer in one line: the best quote, its page and the confidence.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Graph = Annotated[
-    bool | None,
-    typer.Option(
-        "--graph/--no-graph",
-        help="Also search the knowledge graph (`python ingest.py graph` makes it). On in profile deep.",
-        show_default=False,
-        rich_help_panel=SEARCH,
-    ),
-]
-GraphFilter = Annotated[
-    bool,
-    typer.Option(
-        "--graph-filter",
-        help="Only papers that mention entities near the question in the knowledge graph.",
-        rich_help_panel=LIBRARY,
-    ),
-]
-Highlight = Annotated[
-    Path | None,
-    typer.Option(
-        "--highlight",
-        metavar="OUT.pdf",
-        help="Write the cited pages to this PDF, with the quotes marked.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write to this file instead of stdout.", rich_help_panel=OUTPUT
-    ),
-]
-LogTo = Annotated[
-    Path | None,
-    typer.Option("--log", metavar="FILE", help="Append one line per question to this file.", rich_help_panel=OUTPUT),
-]
-MetricsTo = Annotated[
-    Path | None,
-    typer.Option(
-        "--metrics",
-        metavar="FILE",
-        help="Add counts and times to this file, for Prometheus.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Limit = Annotated[
-    int | None, typer.Option("-n", metavar="N", help="How many lines to show.", min=1, show_default=False)
-]
-Which = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="ID",
-        help="A conversation's number or name, or the start of an answer's id.",
-        show_default=False,
-        autocompletion=chats,
-    ),
-]
+# Groups of options
+
+
+@dataclass(frozen=True)
+class Run:
+    """What holds for a whole run; every command has it."""
+
+    home: Path | None = option("--home DIR", "Folder with papers/ and vectorstore/. Default: RAG_HOME.", panel=RUN)
+    offline: bool | None = option("--offline", "Refuse everything that needs another machine.", panel=RUN)
+    quiet: bool = flag("--quiet -q", "Show no progress and no warnings.", RUN)
+    debug: bool = flag("--debug", "Show the full traceback of an error.", RUN)
+
+    def flags(self) -> dict[str, object]:
+        """The settings that these options replace."""
+        return {"home": self.home, "offline": self.offline}
+
+
+@dataclass(frozen=True)
+class LoggedRun(Run):
+    """What holds for a whole run whose questions can be logged."""
+
+    log: Path | None = option("--log FILE", "Append one line per question to this file.", panel=OUTPUT)
+    metrics: Path | None = option("--metrics FILE", "Add counts and times to this file, for Prometheus.", panel=OUTPUT)
+
+    def flags(self) -> dict[str, object]:
+        """The settings that these options replace."""
+        files = {"log_file": self.log, "metrics_file": self.metrics}
+        return {**super().flags(), **{name: str(file) for name, file in files.items() if file is not None}}
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """How many passages, and from which part of the library."""
+
+    k: int | None = option("-k N", "How many passages to use.", panel=LIBRARY, min=1, max=1000)
+    paper: list[str] | None = option(
+        "--paper PAPER",
+        "Only papers with this name (a part of it or a pattern); repeatable.",
+        panel=LIBRARY,
+        autocompletion=papers,
+    )
+    section: list[str] | None = option(
+        "--section TEXT", "Only sections with this text in their heading; repeatable.", panel=LIBRARY
+    )
+    kind: list[str] | None = option(
+        "--kind KIND",
+        "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference or all; "
+        "repeatable. References are searched only with reference or all.",
+        panel=LIBRARY,
+        autocompletion=_offering(_kinds),
+    )
+    year: str | None = option("--year YEAR", "Only papers from this year (2017) or range (2015-2020).", panel=LIBRARY)
+    author: list[str] | None = option(
+        "--author NAME", "Only papers by this author (part of the name); repeatable.", panel=LIBRARY
+    )
+
+    def filters(self, pages: str | None = None) -> Filters:
+        """The part of the library. Raises UsageError."""
+        from ragscience.engine.filter_words import filters_of
+
+        return filters_of(
+            papers=self.paper,
+            pages=_page_range(pages),
+            sections=self.section,
+            kinds=self.kind,
+            years=self.year,
+            authors=self.author,
+        )
+
+
+def _page_range(text: str | None) -> tuple[int, int] | None:
+    """`3-9`, `3-` or `3` as first and last page, inclusive. Raises UsageError."""
+    if text is None:
+        return None
+    first, dash, last = text.partition("-")
+    try:
+        low = int(first)
+        high = (int(last) if last else 1 << 62) if dash else low
+    except ValueError:
+        low = high = 0
+    if not 1 <= low <= high:
+        raise UsageError(f"--pages {text!r} is not a page range.", "Write `--pages 3` or `--pages 3-9`.")
+    return low, high
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How passages are ranked."""
+
+    profile: str | None = option(
+        "--profile NAME",
+        "How to search: default, rrf, even, deep or balanced. The command `profiles` explains them.",
+        panel=SEARCH,
+        autocompletion=_offering(_allowed("profile")),
+    )
+    no_rerank: bool = flag("--no-rerank", "Do not rerank.", SEARCH)
+    reranker: str | None = option(
+        "--reranker WHO",
+        "Reranker: auto, cross-encoder, late-interaction, llm (the chat model) or off.",
+        panel=SEARCH,
+        autocompletion=_offering(_allowed("rerank")),
+    )
+
+    def flags(self) -> dict[str, object]:
+        """The settings that these options replace. Raises UsageError."""
+        if self.no_rerank and self.reranker not in (None, "off"):
+            raise UsageError(f"--no-rerank and --reranker {self.reranker} contradict each other.", "Give one of them.")
+        return {"profile": self.profile, "rerank": "off" if self.no_rerank else self.reranker}
+
+
+@dataclass(frozen=True)
+class How(Ranking):
+    """How a question is searched for."""
+
+    graph: bool | None = option(
+        "--graph/--no-graph", "Also search the knowledge graph, once it is built. On in profile deep.", panel=SEARCH
+    )
+    graph_filter: bool = flag("--graph-filter", "Only papers that mention entities near the question.", LIBRARY)
+
+    def flags(self) -> dict[str, object]:
+        """The settings that these options replace. Raises UsageError."""
+        return {**super().flags(), "graph": None if self.graph is None else "on" if self.graph else "off"}
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Which conversation a question belongs to."""
+
+    go_on: bool = flag("--continue -c", "Continue the last conversation.", TALK)
+    name: str | None = option(
+        "--chat NAME", "Continue the conversation with this name, or start it.", panel=TALK, autocompletion=chats
+    )
+    no_history: bool = flag("--no-history", "Do not save this conversation.", TALK)
+
+
+@dataclass(frozen=True)
+class Reading(Run):
+    """How papers are read."""
+
+    ocr: bool = flag("--ocr", "Read pages without a text layer by OCR; needs Tesseract.")
+    layout: bool = flag("--layout", "Also run PyMuPDF's layout model on each page: about 0.7 s a page.")
+
+    def flags(self) -> dict[str, object]:
+        """The settings that these options replace."""
+        return {**super().flags(), "ocr": self.ocr or None, "layout": "always" if self.layout else None}
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who reads papers."""
+
+    workers: int = option(
+        "--workers N", "Read in N processes of one core and about 0.4 GB each. Default: one.", 0, min=0, max=256
+    )
+    ray: str = option("--ray HOST:PORT", "Read on the machines of this Ray cluster (docs/scale.md).", "")
+
+    def chosen(self) -> int | str:
+        """What `engine.ingest.add` takes. Raises UsageError."""
+        if self.workers and self.ray:
+            raise UsageError("--workers is for this machine, --ray for a cluster.", "Leave one of them out.")
+        return self.ray or self.workers

@@ -2,35 +2,88 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from ragscience.cli.cli import say
-from ragscience.cli.line_wrap import LONGEST_LINE, StreamedLines, width_of
+from ragscience.cli.output import PROSE, WordStream, console
+from ragscience.cli.running import say
 from ragscience.cli.status_line import STATUS
-from ragscience.cli.step_words import step_lines
-from ragscience.core.serialization import to_json
-from ragscience.engine.events import (
-    Event,
-    ModelAsked,
-    ModelChosen,
-    Reranking,
-    Searched,
-    StepDone,
-    Thinking,
-    Token,
-    Warned,
-)
+from ragscience.core.records import Step
+from ragscience.engine import events
 from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from ragscience.cli.output import WordStream
     from ragscience.engine.told_choices import ToldChoices
 
-__all__ = ["Screen", "console", "hand_over", "print_json"]
+__all__ = ["Screen", "cost_line", "step_lines"]
+
+# The steps of the agent
+
+_STEPS = {
+    "decompose_query": "Splitting the question:",
+    "retrieve": "Searching:",
+    "reason": "Drafting an answer:",
+    "reflect": "Does the draft answer the question?",
+    "generate_answer": "The answer:",
+}
+_GRADES = ((0.8, "likely"), (0.5, "perhaps"), (0.0, "unlikely"))
+_WHY = {
+    "support": "not every sentence is supported by its page",
+    "coverage": "part of the question is not covered",
+    "answerability": "the passages may not answer it",
+    "refused": "the passages do not answer it",
+}
+"""The weakest side of a draft that is not likely an answer."""
+_GRADED = re.compile(r"\d\.\d\d \(([^()\n]{1,60})\)(.{0,60})")
+"""A step's summary of its grade: "0.40 (support), not better than before"."""
+_LONGEST = 160
+"""Characters of a sub-query, a note or a missing thing."""
+
+
+def step_lines(step: Step) -> Iterator[str]:
+    """A step of the agent in one line; below it its queries, notes and what is missing, a line each."""
+    again = f" (pass {step.iteration})" if step.iteration > 1 else ""
+    name, cost = _STEPS.get(step.node, f"{step.node}:"), [*_counts([step])[:3], f"{step.seconds:.1f} s"]
+    yield f"{name[:-1]}{again}{name[-1]} {_result(step)} [{', '.join(cost)}]"
+    if step.node == "decompose_query":
+        yield from (f"    ? {_short(query)}" for query in step.queries)
+    yield from (f"    - {_short(note)}" for note in step.notes)
+    if step.missing:
+        yield f"    missing: {'; '.join(map(_short, step.missing))}"
+
+
+def _result(step: Step) -> str:
+    graded = _GRADED.match(step.summary)
+    if graded is None or step.score is None:
+        return _short(step.summary)
+    likely = next(word for least, word in _GRADES if step.score >= least)
+    why = f": {_WHY.get(graded[1], graded[1])}" if likely != "likely" else ""
+    return f"{likely} ({step.score:.2f}){why}{graded[2]}"
+
+
+def cost_line(trace: Sequence[Step]) -> str:
+    """What all steps cost together."""
+    passes, tokens = max((step.iteration for step in trace), default=0), sum(step.tokens for step in trace)
+    parts = [counted(passes, "pass", "passes")] * bool(passes) + _counts(trace)
+    parts += [counted(tokens, "token")] * bool(tokens)
+    return f"Together: {', '.join(parts)}, {sum(step.seconds for step in trace):.1f} s"
+
+
+def _counts(steps: Sequence[Step]) -> list[str]:
+    """The searches and calls of the steps, without those that there were none of."""
+    searches, tools = sum(step.searches for step in steps), sum(step.tool_calls for step in steps)
+    calls = sum(step.llm_calls for step in steps)
+    named = ((searches, "search", "searches"), (tools, "tool call", "tool calls"), (calls, "model call", "model calls"))
+    return [counted(number, one, many) for number, one, many in named if number]
+
+
+def _short(text: str) -> str:
+    flat = " ".join(plain(text).split())
+    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]} …"
 
 
 class Screen:
@@ -39,67 +92,60 @@ class Screen:
     The first token is shown with the second: what comes in one piece (quotes, a refusal) is shown from the answer.
     """
 
-    def __init__(self, *, quiet: bool, brief: bool = False, shows_tokens: bool = False) -> None:
+    def __init__(self, *, quiet: bool, brief: bool = False) -> None:
         self.quiet = quiet
         self.brief = brief
         """Whether an answer is one line."""
-        self.shows_steps = False
-        self.shows_tokens = shows_tokens
         self.streamed = ""
         """The tokens of this answer that are on the screen."""
         self.task = ""
         """What the status line begins with."""
-        self.told_choices: ToldChoices | None = None
-        """The choices of models that need not be said again; None: each is said."""
+        self._told: ToldChoices | None = None
+        self._shows_steps = self._shows_tokens = False
         self._model = ""
         """The language model that was asked last for this answer."""
         self._held: str | None = None
-        self._lines: StreamedLines | None = None
+        self._lines: WordStream | None = None
         self._shown: set[str] = set()
 
     def keep_choices_in(self, file: Path) -> None:
         """Say each choice of a model once for a library; the file keeps what was said."""
         from ragscience.engine.told_choices import ToldChoices
 
-        self.told_choices = ToldChoices(file)
+        self._told = ToldChoices(file)
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Show the event, if it is one to show."""
-        if isinstance(event, Warned):
-            self.warn(event.text)
-        elif isinstance(event, ModelChosen):
-            self._tell(event)
-        elif isinstance(event, StepDone) and self.shows_steps:
-            for line in step_lines(event.step):
-                say(line)
-        elif isinstance(event, Token) and self.shows_tokens:
-            self._stream(event.text)
-        else:
-            self._show_doing(event)
+        match event:
+            case events.Warned(text):
+                self.warn(text)
+            case events.ModelChosen():
+                self._tell(event)
+            case events.StepDone(step) if self._shows_steps:
+                for line in step_lines(step):
+                    say(line)
+            case events.Token(text) if self._shows_tokens:
+                self._stream(text)
+            case events.Searched():
+                self._model = ""
+                self.doing("searching")
+            case events.Reranking(passages):
+                self.doing(f"reading {counted(passages, 'passage')}")
+            case events.ModelAsked(model, passages):
+                self._model = model
+                self.doing(f"{model} reads {counted(passages, 'passage')}" if passages else f"waiting for {model}")
+            case events.Thinking(model):
+                self.doing(f"{model} is thinking")
+            case events.Token() if self._model:
+                self.doing(f"{self._model} is writing")
 
     def doing(self, what: str) -> None:
         """Say on the status line what is being done."""
         STATUS.show(f"{self.task}{what}")
 
-    def _show_doing(self, event: Event) -> None:
-        match event:
-            case Searched():
-                self._model = ""
-                self.doing("searching")
-            case Reranking(passages):
-                self.doing(f"reading {counted(passages, 'passage')}")
-            case ModelAsked(model, passages):
-                self._model = model
-                reads = f"{model} reads {counted(passages, 'passage')}"
-                self.doing(reads if passages else f"waiting for {model}")
-            case Thinking(model):
-                self.doing(f"{model} is thinking")
-            case Token() if self._model:
-                self.doing(f"{self._model} is writing")
-
     def begin_answer(self, *, shows_tokens: bool) -> None:
         """Get ready for the events of another answer."""
-        self.shows_tokens, self.shows_steps = shows_tokens and not self.brief, not (self.quiet or self.brief)
+        self._shows_tokens, self._shows_steps = shows_tokens and not self.brief, not (self.quiet or self.brief)
         self.streamed, self._held, self._lines = "", None, None
 
     def end_stream(self) -> None:
@@ -113,20 +159,17 @@ class Screen:
         if self._held is None:
             self._held = text
             return
+
         text = text if self.streamed else self._held + text
         self.streamed += text
         if self._lines is None:
-            self._lines = StreamedLines(min(width_of(sys.stdout), LONGEST_LINE))
+            self._lines = WordStream(min(console().width, PROSE))
         sys.stdout.write(self._lines.feed(plain(text)))
         sys.stdout.flush()
 
-    def _tell(self, chosen: ModelChosen) -> None:
-        if (
-            self.quiet
-            or not chosen.part
-            or self.told_choices is None
-            or self.told_choices.is_new(chosen.part, chosen.text)
-        ):
+    def _tell(self, chosen: events.ModelChosen) -> None:
+        told = self._told
+        if self.quiet or not chosen.part or told is None or told.is_new(chosen.part, chosen.text):
             self.warn(chosen.text)
         self._shown.add(chosen.text)
 
@@ -140,36 +183,3 @@ class Screen:
         """Show each, once."""
         for text in texts:
             self.warn(text)
-
-
-def print_json(value: object) -> None:
-    """One line on stdout, seen by a pipe at once."""
-    sys.stdout.write(to_json(value) + "\n")
-    sys.stdout.flush()
-
-
-def console(stream: IO[str] | None = None) -> Console:
-    """A stream (stdout) for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
-    from rich.console import Console
-
-    is_watched = (stream or sys.stdout).isatty()
-    return Console(
-        file=stream,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=not is_watched,
-        force_terminal=is_watched,
-        width=width_of(sys.stdout) if is_watched else None,
-    )
-
-
-def hand_over(text: str, target: Path | None) -> None:
-    """Write it to the file and say so, or to stdout without one."""
-    if target is None:
-        sys.stdout.write(text.encode("utf-8", "replace").decode())
-        return
-    from ragscience.engine.markdown_export import write_out
-
-    write_out(target, text)
-    say(f"Written to {target}.")

@@ -1,83 +1,55 @@
-"""`query.py serve` and `query.py mcp`: the library for browsers, other programs and assistants."""
+"""`query.py serve` and `mcp`: the library for a browser and for other programs; `serve token`: who may use it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import sys
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+from typer.core import TyperGroup
 
-from ragscience.cli.cli import opened, say
-from ragscience.cli.command_groups import HELP, App, OwnAndMore
-from ragscience.cli.run_options import Debug, HomeFolder, Offline
+from ragscience.cli import options as opt
+from ragscience.cli.groups import App, grouped, make_app
+from ragscience.cli.output import console, local_time, print_json, print_table
+from ragscience.cli.running import opened, say, settings_of
 from ragscience.cli.status_line import STATUS
-from ragscience.cli.token_commands import token_app
 from ragscience.core.errors import UsageError
+from ragscience.core.serialization import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ragscience.engine.access_tokens import AccessTokens
     from ragscience.engine.library_engine import Engine
     from ragscience.serving.server_state import ServerOptions
 
-__all__ = ["add_serve_commands"]
+__all__ = ["mcp", "serve_app"]
 
 PORT = 8765
 LOOPBACK = "127.0.0.1"
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104
 
 serve_app = App(
-    cls=OwnAndMore,
+    cls=TyperGroup,
     invoke_without_command=True,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings=HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-serve_app.add_typer(token_app, name="token")
-
-
-def add_serve_commands(app: typer.Typer) -> None:
-    """Add both to the app."""
-    app.add_typer(serve_app, name="serve")
-    app.command("mcp")(mcp)
 
 
 @serve_app.callback()
+@grouped
 def serve(
     ctx: typer.Context,
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host", metavar="ADDRESS", help="Address to listen on; one of this machine alone, or see above."
-        ),
-    ] = LOOPBACK,
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", help="Port to listen on; 0 takes a free one.", min=0, max=65535)
-    ] = PORT,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--name", metavar="HOST", help="Host name by which people reach it; several times for several names."
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate with its chain (PEM).")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="FILE", help="Key of the certificate, not encrypted (PEM).")
-    ] = None,
-    behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy in front speaks TLS, and says who asks.")
-    ] = False,
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option("--proxy", metavar="ADDRESS", help="Address of that proxy, where it is another machine."),
-    ] = None,
-    home: HomeFolder = None,
-    offline: Offline = None,
-    debug: Debug = False,
+    run: opt.Run,
+    host: str = opt.option("--host ADDRESS", "Address to listen on.", LOOPBACK),
+    port: int = opt.option("--port PORT", "Port to listen on; 0 takes a free one.", PORT, min=0, max=65535),
+    name: list[str] | None = opt.option("--name HOST", "Host name by which people reach it; repeatable."),
+    tls_cert: Path | None = opt.option("--tls-cert FILE", "Certificate with its chain (PEM)."),
+    tls_key: Path | None = opt.option("--tls-key FILE", "Key of the certificate, not encrypted (PEM)."),
+    behind_proxy: bool = opt.flag("--behind-proxy", "A proxy in front speaks TLS, and says who asks."),
+    proxy: list[str] | None = opt.option("--proxy ADDRESS", "Address of that proxy, where it is another machine."),
 ) -> int:
     """Serve the library to a browser and to other programs, until Ctrl-C.
 
@@ -85,63 +57,57 @@ def serve(
     (`serve token add`), a --name, and TLS: its own files or --behind-proxy. docs/lab.md shows all of it.
     """
     if ctx.invoked_subcommand is not None:
-        if home is not None:  # it would be another one's
-            raise UsageError(
-                "--home belongs behind the command.",
-                f"Write it at the end: serve {ctx.invoked_subcommand} … --home DIR",
-            )
+        if run.home is not None:  # it would be another one's
+            fix = f"Write it at the end: serve {ctx.invoked_subcommand} … --home DIR"
+            raise UsageError("--home belongs after the command.", fix)
         return 0
-    check_installed()
+    _check_installed()
     from ragscience.serving.server_state import ServerOptions
+    from ragscience.serving.web_server import run_server
 
     if proxy and not behind_proxy:
         raise UsageError("--proxy is the address of a proxy in front.", "Add --behind-proxy.")
-    options = ServerOptions(
-        host=host,
-        port=port,
-        names=tuple(name or ()),
-        is_shared=behind_proxy or not is_loopback(host),
-        proxies=(LOOPBACK, "::1", *(proxy or ())) if behind_proxy else (),
-        tls=tls_files(tls_cert, tls_key),
-    )
-    with opened(None, False, True, home=home, offline=offline) as engine:
-        _serve(engine, options)
+    tls = _tls_files(tls_cert, tls_key)
+    with opened(None, False, True, **run.flags()) as engine:
+        settings = engine.settings
+        options = ServerOptions(
+            host=host,
+            port=port,
+            names=tuple(name or ()),
+            is_shared=behind_proxy or not is_loopback(host),
+            proxies=(LOOPBACK, "::1", *(proxy or ())) if behind_proxy else (),
+            tls=tls,
+            max_body=settings.serve_body_kb << 10,
+            max_upload=settings.serve_upload_mb << 20,
+            answers=settings.serve_answers,
+        )
+        if options.is_shared:
+            _check_shared(options, engine)
+        run_server(engine, options, _listening)
     return 0
 
 
-def _serve(engine: Engine, options: ServerOptions) -> None:
-    """Serve with the limits of the settings, until Ctrl-C. Raises UsageError for a server that is shared unsafely."""
-    from ragscience.engine.access_tokens import AccessTokens
-    from ragscience.serving.web_server import run_server
-
-    settings = engine.settings
-    options = replace(
-        options,
-        max_body=settings.serve_body_kb << 10,
-        max_upload=settings.serve_upload_mb << 20,
-        answers=settings.serve_answers,
-    )
-    if options.is_shared:
-        _check_shared(options, AccessTokens(engine.home.serve_tokens))
-    run_server(engine, options, _listening)
+def _listening(address: str) -> None:
+    STATUS.hide()
+    say(f"Serving {address} (Ctrl-C ends)")
 
 
-def _check_shared(options: ServerOptions, tokens: AccessTokens) -> None:
+def _check_shared(options: ServerOptions, engine: Engine) -> None:
     """Raise UsageError for a server that others reach without tokens, without TLS, or without a name."""
+    from ragscience.engine.access_tokens import AccessTokens
+
     host = options.host
     if not options.tls and not options.proxies:
         raise UsageError(
             f"{host} can be reached from other machines, and nothing encrypts what is sent.",
             "Give --tls-cert FILE and --tls-key FILE, or --behind-proxy where a proxy does it: see docs/lab.md.",
         )
-    if not tokens.all():
-        raise UsageError(
-            "Others can reach this server, and nobody has a token.", "python query.py serve token add NAME"
-        )
+    if not AccessTokens(engine.home.serve_tokens).all():
+        what = "Others can reach this server, and nobody has a token."
+        raise UsageError(what, "python query.py serve token add NAME")
     if not options.names and (options.proxies or host in EVERY_ADDRESS):
-        raise UsageError(
-            "By which host name do people reach this server? It refuses all others.", "Give it: --name papers.lab"
-        )
+        what = "By which host name do people reach this server? It refuses all others."
+        raise UsageError(what, "Give it: --name papers.lab")
 
 
 def is_loopback(host: str) -> bool:
@@ -152,7 +118,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def tls_files(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
+def _tls_files(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
     """Both files, after a look at them; None for none. Raises UsageError."""
     if cert is None and key is None:
         return None
@@ -173,33 +139,90 @@ def tls_files(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
     return cert, key
 
 
-def _listening(address: str) -> None:
-    STATUS.hide()
-    say(f"Serving {address} (Ctrl-C ends)")
-
-
-def mcp(
-    home: HomeFolder = None,
-    offline: Offline = None,
-    debug: Debug = False,
-) -> int:
+def mcp(run: opt.Run) -> int:
     """Give an assistant tools to search and read the papers (MCP over stdin and stdout).
 
     The assistant's program starts it: name `python` as the command, and the path of query.py and `mcp` as arguments.
     """
-    check_installed()
+    _check_installed()
     from ragscience.serving.mcp_server import run_stdio
 
-    with opened(None, False, True, home=home, offline=offline) as engine:
+    with opened(None, False, True, **run.flags()) as engine:
         run_stdio(engine)
     return 0
 
 
-def check_installed() -> None:
+def _check_installed() -> None:
     """Raise UsageError where the packages of the server are missing."""
     missing = [name for name in ("fastapi", "uvicorn", "sse_starlette", "mcp") if find_spec(name) is None]
     if missing:
-        raise UsageError(
-            f"The packages of the server are not installed ({missing[0]} is missing).",
-            "python -m pip install -r requirements-serve.txt",
-        )
+        what = f"The packages of the server are not installed ({missing[0]} is missing)."
+        raise UsageError(what, "python -m pip install -r requirements-serve.txt")
+
+
+# Who may use it
+
+token_app = make_app(
+    "Say who may use the served library: a token for each person.\n\nOnly hashes of them are kept, in "
+    "serve_tokens.json.",
+    default="list",
+    bare="list",
+)
+serve_app.add_typer(token_app, name="token")
+PERSON = opt.argument("NAME", "The person: a-z, 0-9, _ and -.")
+
+
+def _tokens(run: opt.Run) -> AccessTokens:
+    from ragscience.engine.access_tokens import AccessTokens
+
+    return AccessTokens.of_home(settings_of(**run.flags()).home)
+
+
+@token_app.command("add", example="python query.py serve token add ben --role editor")
+def add_token(
+    run: opt.Run,
+    name: str = PERSON,
+    role: str = opt.option(
+        "--role ROLE",
+        "reader (may read and ask), editor (also add papers, build the graph) or owner (also remove papers).",
+        "reader",
+    ),
+) -> int:
+    """Make a token for a person and print it, this once.
+
+    The person signs in with it; programs send it as `Authorization: Bearer TOKEN`.
+    """
+    from ragscience.engine.access_tokens import ROLES
+
+    wanted = next((each for each in ROLES if each == role), None)
+    if wanted is None:
+        raise UsageError(f"There is no role {role!r}.", f"Give one of {', '.join(ROLES)}.")
+    sys.stdout.write(f"{_tokens(run).add(name, wanted)}\n")
+    say(f"{name} is {wanted}. Give them the token safely: it is not shown again.")
+    return 0
+
+
+@token_app.command("list")
+def list_tokens(run: opt.Run, json: bool = opt.JSON) -> int:
+    """List who has a token, with role and date; not the tokens."""
+    found = _tokens(run).all()
+    if json:
+        rows = [{"name": each.name, "role": each.role, "created_at": each.created_at} for each in found]
+        print_json({"schema": SCHEMA_VERSION, "tokens": rows})
+        return 0
+    cells = [(each.name, each.role, local_time(each.created_at)) for each in found]
+    print_table(("name", "role", "made"), cells, console(), wraps=())
+    if not found:
+        say("Nobody has a token: `python query.py serve token add NAME` makes one.")
+    return 0
+
+
+@token_app.command("revoke")
+def revoke_token(run: opt.Run, name: str = PERSON) -> int:
+    """End a person's token, also on a running server.
+
+    Their conversations are kept for a later token of the same name.
+    """
+    _tokens(run).revoke(name)
+    say(f"The token of {name} is revoked.")
+    return 0

@@ -1,147 +1,108 @@
-"""The last line of a terminal: what a command is doing and for how long; removed without trace before the result.
+"""While a command starts and works: one line on the terminal that says so, wiped before any output; and Ctrl-C.
 
-`STATUS.show("reading attention.pdf, page 3 of 15")` draws "reading attention.pdf, page 3 of 15…", and from the first
-second on "… 8 s, Ctrl-C stops". It is drawn on stderr, only where that is a terminal and the command is not quiet.
-Nobody needs to remove it: whatever is written to the terminal removes it first.
+Nothing here imports a library, so that a sign is seen before typer and rich are there.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from threading import Event, RLock, Thread
-from typing import Any, TextIO, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import RLock, Thread
+from typing import Any, NoReturn, TextIO, cast
 
-__all__ = ["STATUS", "STOPS", "StatusLine"]
+__all__ = ["CANCELLED", "STATUS", "STOPS", "catch_interrupts", "second_interrupt_leaves", "start"]
 
-FIRST_SECONDS = 0.05
-"""A command that is done by then shows no line."""
-LOOK_SECONDS = 0.05
-"""Interval of the look whether the line has changed."""
+CANCELLED = 130
+"""The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
 STOPS = "Ctrl-C stops"
+_SECONDS = 0.1
+"""How often the line is drawn: a command that is done by then shows none."""
 _ERASE = "\r\x1b[K"
-_ECHO = "^C"
-"""What a terminal writes behind the line when Ctrl-C is typed; both are removed, as they fit into one line."""
-_COLUMNS = 80
-"""Where the width of the terminal is not known."""
 
 
 class StatusLine:
-    """One line that is redrawn in place by a thread of its own. All methods may be called from any thread.
+    """`show("searching")` draws "searching…", from the first second on "searching… 8 s, Ctrl-C stops", on stderr.
 
-    It does nothing between `end` and `begin`. After a line on stderr it comes back; after anything else that somebody
-    writes (a result on stdout, a prompt, a progress bar) only with the next `show`.
+    A thread draws it, only where stderr is a terminal and the command is not quiet. Whatever is written to stdout ends
+    it; after a line on stderr it comes back.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds that never go back."""
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = RLock()
-        self._terminal: TextIO | None = None
         self._streams: tuple[TextIO, TextIO] | None = None
-        self._ended = Event()
-        self._thread: Thread | None = None
-        self._text = self._drawn = ""
-        self._stops = STOPS
-        self._since = self._first = 0.0
+        self._text = self._drawn = self._stops = ""
+        self._since = 0.0
         self._is_free = True
         """Whether the cursor is at the beginning of a line."""
 
-    def begin(self, arguments: Sequence[str] = ()) -> None:
-        """Show "starting…" if this takes a while, unless stderr is no terminal or the `arguments` ask for quiet."""
-        if self._terminal is not None or not _is_wanted(arguments):
+    def begin(self, arguments: Sequence[str]) -> None:
+        """Show "starting", unless stderr is no terminal or the arguments ask for quiet."""
+        quiet = any(each == "--quiet" or (each[:1] == "-" and each[:2] != "--" and "q" in each) for each in arguments)
+        if self._streams or quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             return
-        self._terminal, self._streams = sys.stderr, (sys.stdout, sys.stderr)
-        if sys.stdout.isatty():
-            sys.stdout = cast("TextIO", _Watched(sys.stdout, self._before_result))
+        self._streams = sys.stdout, sys.stderr
+        sys.stdout = cast("TextIO", _Watched(sys.stdout, self.hide))
         sys.stderr = cast("TextIO", _Watched(sys.stderr, self._before_line))
-        self._since = self._clock()
-        self._first, self._text = self._since + FIRST_SECONDS, "starting"
-        self._ended = Event()
-        self._thread = Thread(target=self._redraw, args=(self._ended,), daemon=True)
-        self._thread.start()
+        self._text, self._stops, self._since = "starting", STOPS, time.monotonic()
+        Thread(target=self._keep_drawing, daemon=True).start()
 
     def end(self) -> None:
-        """Remove the line, and leave stdout and stderr as they were before `begin`."""
-        self.hide()
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join(1.0)
+        """Remove the line, and leave stdout and stderr as they were."""
         with self._lock:
-            if self._streams is not None:
+            self.hide()
+            if self._streams:
                 sys.stdout, sys.stderr = self._streams
-            self._terminal = self._streams = self._thread = None
+            self._streams = None
 
     def show(self, text: str, *, stops: str = STOPS, keeps_time: bool = False) -> None:
-        """Say what is being done: `text`, without "…" at its end, then the seconds since it began and `stops`.
-
-        They are those of the line before if `keeps_time`, else counted from now where the text is another one.
-        """
+        """Say what is being done; the seconds go on where it is the same text, or with `keeps_time`."""
         with self._lock:
-            if self._terminal is None:
-                return
             if not self._text or (text != self._text and not keeps_time):
-                self._since = self._clock()
-            self._text, self._stops, self._is_free, self._first = text, stops, True, 0.0
+                self._since = time.monotonic()
+            self._text, self._stops, self._is_free = text, stops, True
             self._draw()
 
-    def hide(self) -> None:
+    def hide(self, _: str = "") -> None:
         """Remove the line until the next `show`."""
         with self._lock:
             self._text = ""
-            self._erase()
+            self._write("")
 
-    def _redraw(self, ended: Event) -> None:
-        while not ended.wait(LOOK_SECONDS):
+    def _before_line(self, text: str) -> None:
+        with self._lock:
+            self._write("")
+            self._is_free = text.endswith("\n")
+
+    def _keep_drawing(self) -> None:
+        while True:
+            time.sleep(_SECONDS)
             with self._lock:
+                if not self._streams:
+                    return
                 self._draw()
 
     def _draw(self) -> None:
-        now = self._clock()
-        if not self._text or not self._is_free or self._terminal is None or now < self._first:
-            return
-        seconds = int(now - self._since)
-        behind = f" {seconds} s, {self._stops}" if seconds else ""
-        line = _cut(self._text, behind, _columns(self._terminal) - len(_ECHO) - 1)
-        if line != self._drawn:
-            self._drawn = line  # before it is written: a line that Ctrl-C cuts is removed, too
-            self._write(_ERASE + line)
+        if self._text and self._is_free:
+            seconds = int(time.monotonic() - self._since)
+            after = f"… {seconds} s, {self._stops}" if seconds else "…"
+            self._write(_cut(self._text, shutil.get_terminal_size().columns - len(after) - 4) + after)
 
-    def _erase(self) -> None:
-        if self._drawn:
-            self._write(_ERASE)
-            self._drawn = ""
-
-    def _write(self, text: str) -> None:
-        """To the terminal, past what watches it; a terminal that is gone shows nothing."""
-        if self._terminal is None:
-            return
-        try:
-            encoding = self._terminal.encoding or "utf-8"
-            if not encoding.lower().startswith("utf"):
-                text = text.replace("…", "...").encode(encoding, "replace").decode(encoding)
-            self._terminal.write(text)
-            self._terminal.flush()
-        except (OSError, ValueError):
-            self._text = ""
-            self._ended.set()
-
-    def _before_line(self, text: str) -> None:
-        """Somebody writes to stderr: the line comes back behind a whole line of plain text."""
-        with self._lock:
-            self._erase()
-            self._is_free = text.endswith("\n")
-            if "\x1b" in text or "\r" in text:
-                self._text = ""
-
-    def _before_result(self, _: str) -> None:
-        self.hide()
+    def _write(self, line: str) -> None:
+        """Draw it in place of what is drawn, past what watches the stream; a terminal that is gone shows nothing."""
+        if self._streams and line != self._drawn:
+            self._drawn = line
+            with suppress(OSError, ValueError):
+                self._streams[1].write(_ERASE + line)
+                self._streams[1].flush()
 
 
 class _Watched:
-    """A stream to the terminal that says what is written to it, before it is."""
+    """A stream that says what is written to it, before it is."""
 
     def __init__(self, stream: TextIO, before: Callable[[str], None]) -> None:
         self._stream = stream
@@ -160,29 +121,58 @@ class _Watched:
         return getattr(self._stream, name)
 
 
-def _is_wanted(arguments: Sequence[str]) -> bool:
-    is_quiet = any(each == "--quiet" or (each[:1] == "-" and each[:2] != "--" and "q" in each) for each in arguments)
-    return not is_quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _columns(terminal: TextIO) -> int:
-    try:
-        return os.get_terminal_size(terminal.fileno()).columns or _COLUMNS
-    except (OSError, ValueError):
-        return _COLUMNS
-
-
-def _cut(text: str, behind: str, columns: int) -> str:
-    """The text, cut so that all of `behind` fits into the columns with it, and in a narrow terminal nothing else."""
-    room = columns - len(behind) - 1
-    if room < 1:
-        return f"{text}…{behind}"[: max(columns, 0)] if text.isascii() else ""
+def _cut(text: str, columns: int) -> str:
+    """As much of the text as fits into the columns."""
     if text.isascii():
-        return f"{text[:room]}…{behind}"
+        return text[: max(columns, 0)]
     from rich.cells import cell_len, set_cell_size
 
-    return f"{text if cell_len(text) <= room else set_cell_size(text, room).rstrip()}…{behind}"
+    return text if cell_len(text) <= columns else set_cell_size(text, max(columns, 0)).rstrip()
 
 
 STATUS = StatusLine()
 """That of the process, as it has one terminal."""
+
+
+def start(arguments: Sequence[str]) -> None:
+    """What every script does before it imports the rest: a sign of life, and Ctrl-C that ends the process at once.
+
+    KeyboardInterrupt is no way out of an import: raised in a callback of the import system, it is printed and lost. An
+    ignored SIGINT stays ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _exit)
+    STATUS.begin(arguments)
+
+
+def catch_interrupts() -> None:
+    """Let SIGINT raise KeyboardInterrupt again, after `start`."""
+    if signal.getsignal(signal.SIGINT) is _exit:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def second_interrupt_leaves(on_first: Callable[[], None]) -> Iterator[None]:
+    """SIGINT calls `on_first` and raises KeyboardInterrupt; a second one ends the process at once, whatever it does.
+
+    For work that may be killed at any time. A SIGINT that is ignored, or handled otherwise, remains so.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first(*_: object) -> NoReturn:
+        signal.signal(signal.SIGINT, _exit)
+        on_first()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _exit(*_: object) -> NoReturn:
+    os.write(2, b"\r\x1b[Kstopped.\n" if os.isatty(2) else b"stopped.\n")
+    os._exit(CANCELLED)

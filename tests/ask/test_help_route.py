@@ -8,10 +8,10 @@ import typer.main
 
 from ragscience.ask import help_route
 from ragscience.ask.help_route import TOPICS
-from ragscience.cli import config_commands, ingest_cli, query_cli
+from ragscience.cli import config_commands, ingest_app, query_app
 from tests.ask.paper_library import context
 
-APPS = {"ingest.py": ingest_cli.app, "query.py": query_cli.app, "config.py": config_commands.config_app}
+APPS = {"ingest.py": ingest_app.app, "query.py": query_app.app, "config.py": config_commands.config_app}
 COMMANDS = [command for topic in TOPICS for command, _ in topic.commands]
 
 
@@ -35,7 +35,7 @@ def test_commands_named_in_passing_are_ones(text):
     for script, words in re.findall(r"`python (\w+\.py) (\w+)", text):
         assert words in typer.main.get_command(APPS[script]).commands
     for name in re.findall(r"`(\w+)` and downloads", text):
-        assert name in typer.main.get_command(ingest_cli.app).commands
+        assert name in typer.main.get_command(ingest_app.app).commands
 
 
 @pytest.mark.parametrize(

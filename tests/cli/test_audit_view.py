@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from ragscience.cli.audit_view import delete_all, list_answers, show_answer
+from ragscience.cli.history_commands import list_audited, show_audited
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Citation, Sentence
 from ragscience.engine import Engine
 from ragscience.library.history import History, KeptAnswer
 from ragscience.library.store import Home
+from tests.conftest import Commands
 from tests.library.answers_made import answer, paper, record
 
 
@@ -48,7 +49,7 @@ def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys)
     log.append(record(answer_id="c" * 12, question="Quoted?", sentences=quotes))
     log.append(record(answer_id="b" * 12, question="New?", sentences=unsure))
     log.append(record(answer_id="d" * 12, question="Which papers?", sentences=()))
-    assert list_answers(engine, limit=None, as_json=False) == 0
+    assert list_audited(engine, 20, as_json=False) == 0
     out = capsys.readouterr().out
     assert out.index("b" * 12) < out.index("a" * 12)
     assert "\x1b[31m" not in out
@@ -57,10 +58,10 @@ def test_the_list_has_the_newest_first_and_safe_words(engine, home, log, capsys)
     assert "2 quotes" in out
     assert "not checked" in out
     assert "2026-01-31 09:05" in out
-    list_answers(engine, limit=1, as_json=True)
+    list_audited(engine, 1, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert [item["answer_id"] for item in told["answers"]] == ["d" * 12]
-    list_answers(engine, limit=2, as_json=True)
+    list_audited(engine, 2, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["answers"][1] == {
         "answer_id": "b" * 12, "at": "2026-01-31T09:05:00+00:00", "question": "New?", "mode": "extractive",
@@ -85,7 +86,7 @@ def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
         trace_id="9" * 32,
     )
     log.append(made | {"second_look": "ambiguous"})
-    assert show_answer(engine, "aaa", as_json=False) == 0
+    assert show_audited(engine, "aaa", as_json=False) == 0
     out = " ".join(capsys.readouterr().out.split())
     for wanted in (
         "> How fast?", "9" * 32, "by the agent, extractive, profile default, strict, 6 passages asked for",
@@ -96,20 +97,19 @@ def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
         "weak 0.40 Hot. kilns.pdf, p.3", "warning: something was missing",
     ):  # fmt: skip
         assert wanted in out
-    assert show_answer(engine, "a", as_json=True) == 0
+    assert show_audited(engine, "a", as_json=True) == 0
     assert json.loads(capsys.readouterr().out) == made | {"second_look": "ambiguous"}
 
 
 def test_nothing_is_nothing(engine, capsys):
-    assert list_answers(engine, limit=None, as_json=False) == 0
+    assert list_audited(engine, 20, as_json=False) == 0
     assert "The audit log has no answers yet." in capsys.readouterr().err
     for key in ("zz", "", " "):
         with pytest.raises(NothingFound, match="The audit log has no answer"):
             engine.history.audit_record(key)
 
 
-def test_deleting_says_what_went(engine, log, capsys):
+def test_deleting_says_what_went(home, log):
     log.append(record())
-    assert delete_all(engine) == 0
-    assert delete_all(engine) == 0
-    assert capsys.readouterr().err.splitlines() == ["1 audit record deleted.", "The audit log has no answers."]
+    said = [Commands(home.root).query("audit", "--delete-all", "--yes").err for _ in range(2)]
+    assert said == ["1 audit record deleted.\n", "The audit log has no answers.\n"]

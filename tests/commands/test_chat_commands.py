@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from ragscience.cli import clipboard
+from ragscience.cli import source_views
 from ragscience.cli.chat_commands import COMMANDS
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -167,7 +167,7 @@ def test_a_program_that_fails_leaves_it_to_the_terminal(monkeypatch, tmp_path, c
     program(tmp_path / "bin", "wl-copy", "exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    said = clipboard.copied("Täglich.\n", {"WAYLAND_DISPLAY": "wayland-0", "TERM": "xterm"})
+    said = source_views.copied("Täglich.\n", {"WAYLAND_DISPLAY": "wayland-0", "TERM": "xterm"})
     assert said.startswith("Copied through the terminal (OSC 52)")
     sent = capsys.readouterr().out
     assert sent.startswith("\x1b]52;c;")

@@ -165,8 +165,9 @@ def test_a_relative_path_that_is_set_starts_where_it_was_typed(home, tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rules.txt").write_text("Answer {refusal}")
     from ragscience.cli.config_commands import set_values
+    from ragscience.cli.options import Run
 
-    set_values(["answer_rules", "@rules.txt"], home=home)
+    set_values(words=["answer_rules", "@rules.txt"], run=Run(home=home))
     assert f"@{tmp_path}/rules.txt" in config_file(home).read_text()
     assert load_settings().answer_rules == "Answer {refusal}"
 

@@ -107,7 +107,7 @@ def test_what_cannot_be_measured(commands):
     assert "nowhere.jsonl cannot be read" in commands.query("eval", "nowhere.jsonl").err
     (commands.home / "set.jsonl").write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
     ran = commands.query("eval", "set.jsonl", "--md", "nowhere/out.md")
-    assert (ran.code, "nowhere is no folder" in ran.err) == (2, True)
+    assert (ran.code, "nowhere is not a folder" in ran.err) == (2, True)
 
 
 def test_two_ways_of_asking_are_compared_question_by_question(home):
@@ -150,7 +150,7 @@ def test_two_ways_as_a_table(home):
         (["set.jsonl", "--make", "3"], "Give either a file of questions or --make."),
         (["set.jsonl", "--out", "x.jsonl"], "--out is only for --make."),
         (["--make", "3", "--judge"], "need a file of questions."),
-        (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is no folder."),
+        (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is not a folder."),
     ],
 )
 def test_what_makes_no_sense_is_said_with_the_way_out(commands, args, complaint):

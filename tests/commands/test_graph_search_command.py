@@ -143,7 +143,7 @@ def test_what_is_around_an_entity(filled):
     near = asked(filled, "graph", "Tesla", "--hops", "1")
     assert [each["target"] for each in near["relations"]] == ["Elon Musk"]
     shown = filled.query("graph", "Tesla", **ENV).out
-    assert "Tesla has_founder Elon Musk  (tesla_investments.pdf, p.2)" in shown
+    assert "Tesla has_founder Elon Musk (tesla_investments.pdf, p.2)" in shown
     assert "3 entities within 2 steps" in shown
 
 

@@ -244,7 +244,7 @@ def test_the_chat_shows_a_source_and_says_why(asked, viewer):
     assert ran.err.count("No answer yet.") == 2
     assert "[1] bees.pdf, p." in ran.out
     assert "»" in ran.out
-    assert f"You asked                 {QUESTION}" in ran.out
+    assert f"You asked    {QUESTION}" in ran.out
     assert viewer.called_with()[1] == str(asked.home / "papers" / "bees.pdf")
     assert "no source 77" in ran.err
     assert "'x' is not a source number" in ran.err

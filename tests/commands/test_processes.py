@@ -58,7 +58,7 @@ sys.meta_path.insert(0, Finder())
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ("query.py list", "ragscience.cli.cli"),
+        ("query.py list", "ragscience.cli.running"),
         ("query.py search fog", "typer"),
         ("query.py search fog", "ragscience.engine.library_engine"),
         ("query.py search fog", "numpy"),

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from config import Settings
-from ragscience.cli.ingest_view import WatchScreen
+from ragscience.cli.ingest_screen import WatchScreen
 from ragscience.core.errors import ModelProblem
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.watch_runs import WatchRun

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from config import load_settings
-from ragscience.cli import audit_view
+from ragscience.cli import history_commands as audit_view
 from ragscience.cli.ask_command import ask_all
-from ragscience.cli.audit_view import DIFFERENT
+from ragscience.cli.history_commands import DIFFERENT
 from ragscience.cli.screen import Screen
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Filters
@@ -62,12 +62,12 @@ class Asked:
 
     def shown(self, answer):
         with self.engine() as engine:
-            assert audit_view.show_answer(engine, answer["answer_id"], as_json=False) == 0
+            assert audit_view.show_audited(engine, answer["answer_id"], as_json=False) == 0
         return self._capsys.readouterr().out
 
     def listed(self):
         with self.engine() as engine:
-            assert audit_view.list_answers(engine, limit=None, as_json=True) == 0
+            assert audit_view.list_audited(engine, 20, as_json=True) == 0
         return json.loads(self._capsys.readouterr().out)["answers"]
 
     def record(self, answer):

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from ragscience.cli.graph_views import GraphProgress
+from ragscience.cli import graph_commands
 from ragscience.core.errors import ModelProblem
 from ragscience.engine.graph_runs import PassagesRead
 from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version, local_version
@@ -240,16 +240,17 @@ def test_an_llm_reads_through_the_command(filled, server):
     assert "METHOD:lstm" in {key.replace("long short term memory", "lstm") for key, _ in entities(filled.home)}
 
 
-def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd):
-    with GraphProgress(quiet=False, seconds_between_lines=0.0) as progress:
+def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd, monkeypatch):
+    monkeypatch.setattr(graph_commands, "SECONDS_BETWEEN_LINES", 0.0)
+    with graph_commands.progress_shown(quiet=False) as progress:
         for done in (0, 1, 4):
             progress(PassagesRead(done, 4))
-    with GraphProgress(quiet=True, seconds_between_lines=0.0) as progress:
+    with graph_commands.progress_shown(quiet=True) as progress:
         for done in (0, 4):
             progress(PassagesRead(done, 4))
     first, last = capfd.readouterr().err.splitlines()
     assert first.startswith("[1/4] passages, about ")
-    assert last == "[4/4] passages, about 0 s left"
+    assert last == "[4/4] passages, about 10 s left"
 
 
 def test_on_a_terminal_the_last_line_counts_and_is_removed(ingested, tmp_path):

@@ -69,7 +69,7 @@ def import_everything():
             importlib.import_module(module.name)
     main = sys.modules["typer.main"]
     main.get_command = functools.lru_cache(main.get_command)
-    for name in ("ingest_cli", "query_cli"):  # each command describes itself to typer
+    for name in ("ingest_app", "query_app"):  # each command describes itself to typer
         main.get_command(sys.modules[f"ragscience.cli.{name}"].app)
     gc.collect()
     gc.freeze()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.cli.fetch_view import FetchScreen, pick, picked, run_fetch
+from ragscience.cli.fetch_command import pick, picked, run_fetch
+from ragscience.cli.ingest_screen import FetchScreen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import NothingFound, SourceError, UsageError
 from ragscience.core.records import Metadata, Paper
@@ -411,7 +412,7 @@ def test_a_terminal_shows_how_far_each_download_is(monkeypatch):
     terminal = Screen()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
-    STATUS.begin()
+    STATUS.begin([])
     try:
         with FetchScreen(FetchRequest(()), quiet=False, as_json=False) as screen:
             downloads(screen)

@@ -1,0 +1,290 @@
+"""An answer as a person sees it: its blocks, where it comes from, how much of it holds; or all of it in one line."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
+from ragscience.core.answer_records import PASSAGES
+from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
+from ragscience.engine.asked_words import asked_terms, asked_words, excerpt
+from ragscience.engine.markdown_tables import CellTable, asked_columns, asked_rows, read_table, shown_rows
+from ragscience.engine.printable import counted, plain, shortened
+from ragscience.engine.source_list import Source, cited_label, section_of, sources_of
+
+__all__ = ["answer_footer", "answer_view", "brief_line", "source_line", "under", "verdicts_view"]
+
+SENTENCE_CHARS = 100
+_MOST_NEAR = 3
+"""Passages that are shown under a refusal."""
+_MOST_ROWS = 10
+"""Rows that are shown of a large table round those that were asked for."""
+_BRIEF_CHARS = 240
+_NO_PAGE_CITED = f"{UNCITED} The passages that the model was given:"
+_VERDICTS = {"supported": ("✓", "+", "green"), "weak": ("~", "~", "yellow"), "unsupported": ("✗", "x", "red")}
+"""The sign of each verdict, its ASCII replacement and its colour."""
+_CONFIDENCE = {
+    "high": ("high", "green"),
+    "medium": ("medium (read the pages)", "dim"),
+    "low": ("low (these passages may not answer it)", "yellow"),
+}
+
+
+def answer_view(answer: Answer, out: Console) -> None:
+    """The answer's blocks on a terminal; else its text: doubtful sentences in a colour, each citation a link."""
+    searched = flat(answer.found.question)
+    if searched.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
+        put(out, f"Searched as: {searched}\n", style="dim")
+    if answer.blocks and out.is_terminal:
+        before = None
+        numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
+        for block in answer.blocks:
+            dense = "brief" if block.is_brief else block.kind
+            if before is not None and not (dense == before and dense in ("brief", "item")):
+                out.print()
+            _block(block, answer, out, numbers)
+            before = dense
+        return
+    text = Text(plain(answer.text))
+    at = 0
+    for sentence in answer.sentences:
+        words = plain(sentence.text)
+        found = text.plain.find(words, at)
+        if found < 0:
+            continue
+        at = found + len(words)
+        if sentence.verdict in ("weak", "unsupported"):
+            text.stylize(_VERDICTS[sentence.verdict][2], found, at)
+    for source in sources_of(answer):
+        label = re.escape(cited_label(source.file, source.page))
+        text.highlight_regex(label, link_style(source.path, source.page, out))
+    put(out, text, width=PROSE)
+
+
+def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, int], int]) -> None:
+    """One block: a heading, table, formula, item of a list, text, or a quote; a brief one is one line."""
+    question = _question(answer)
+    labels = _labels(block, out)
+    after = Text(" ").append_text(labels) if labels else Text()
+    bullet = f"{sign_of('•', '-', out)} "
+    if block.is_brief:
+        where = _labels(block, out, numbers)
+        quotes = ("“", "”") if block.kind == "quote" else ("", "")
+        left = max(min(out.width, PROSE) - len(where) - len(bullet) - 4, 8)
+        parts = (excerpt(question, _block_words(block, question), chars) for chars in range(left, 2, -1))
+        words = next((part for part in parts if cell_len(part) <= left), "")  # some characters are two columns wide
+        put(out, Text(f"{bullet}{quotes[0]}") + _marked(words, question) + Text(f"{quotes[1]} ") + where)
+    elif block.kind == "heading":
+        put(out, Text(plain(block.text), "bold") + after, width=PROSE)
+    elif block.kind == "table":
+        put(out, _marked(block.lead, question) + after if block.lead else labels, width=PROSE)
+        _table(read_table(plain(block.text)), block, out, question, whole=answer.route == "element")
+    elif block.kind == "item":
+        lead = Text(f"{flat(block.lead)}: ", "dim") if block.lead else Text()
+        put(out, lead + _marked(block.text, question) + after, bullet, width=PROSE)
+    elif block.kind == "text":
+        put(out, plain(block.text), width=PROSE)
+        if labels:
+            put(out, labels, width=PROSE)
+    else:
+        if block.lead:
+            put(out, flat(block.lead), style="dim", width=PROSE)
+        if block.kind == "formula":
+            put(out, Text(flat(block.text)) + after, "   ", width=PROSE)
+        else:
+            put(out, Text("“") + _marked(block.text, question) + Text("”") + after, width=PROSE)
+
+
+def _question(answer: Answer) -> str:
+    return f"{answer.question} {answer.found.question}"
+
+
+def _marked(text: str, question: str) -> Text:
+    """The text on one line, the words of the question in bold."""
+    marked = Text(flat(text))
+    for start, end in asked_words(question, marked.plain):
+        marked.stylize("bold", start, end)
+    return marked
+
+
+def _labels(block: Block, out: Console, numbers: dict[tuple[str, int], int] | None = None) -> Text:
+    """`(a.pdf, p.3) (a.pdf, p.4)`, each a link where there can be links; `p.3 [1]` with the `numbers` of sources."""
+    pages: dict[tuple[str, int], Citation] = {(cited.file, cited.page): cited for cited in block.citations}
+    short = numbers is not None and pages.keys() <= numbers.keys()
+    line = Text()
+    for (file, page), cited in pages.items():
+        label = f"p.{page} [{numbers[file, page]}]" if short and numbers else cited_label(file, page)
+        line.append(" " if line else "").append(label, link_style(cited.path, page, out) + Style(dim=True))
+    return line
+
+
+def _table(table: CellTable, block: Block, out: Console, question: str, *, whole: bool) -> None:
+    """A table with the rows that were asked for marked; columns that do not fit without broken words are left out."""
+    if not table.rows:
+        put(out, _marked(block.text, question), width=PROSE)
+        return
+    asked = asked_rows(question, table)
+    rows = shown_rows(len(table.rows), asked, len(table.rows) if whole or not asked else _MOST_ROWS)
+    mark = sign_of("▸", ">", out)
+    least = [
+        max((cell_len(word) for line in (table.header, *table.rows) for word in line[column].split()), default=1)
+        for column in range(len(table.header))
+    ]
+    columns, left = [0], out.width - least[0] - 2 * bool(asked)
+    for column in (*asked_columns(question, table), *range(len(least))):
+        if column not in columns and left >= least[column] + 2:
+            columns.append(column)
+            left -= least[column] + 2
+    columns.sort()
+    shown = Table(box=None, pad_edge=False, show_header=any(table.header), header_style="bold")
+    for name in ([""] if asked else []) + [table.header[column] for column in columns]:
+        shown.add_column(Text(name), overflow="fold")
+    before = -1
+    for row in (*rows, len(table.rows)):
+        sign = ([mark] if row in asked else [""]) if asked else []
+        if row - before > 1:
+            shown.add_row(*[""] * bool(asked), Text(f"… {counted(row - before - 1, 'row')} left out", "dim"))
+        if row < len(table.rows):
+            cells = (Text(table.rows[row][column]) for column in columns)
+            shown.add_row(*sign, *cells, style="bold" if row in asked else "")
+        before = row
+    out.print(shown)
+    gone = [table.header[column] for column in range(len(least)) if column not in columns]
+    if gone:
+        names = ", ".join(filter(None, gone))
+        put(
+            out,
+            f"{counted(len(gone), 'column')} left out, too wide for this terminal: {names}".rstrip(": "),
+            style="dim",
+        )
+
+
+def _block_words(block: Block, question: str) -> str:
+    """The block's words; of a table the row that was asked for, "Adam: Rate 0.001; Steps 100", or the caption."""
+    if block.kind != "table":
+        return plain(block.text)
+    table = read_table(plain(block.text))
+    rows = asked_rows(question, table)
+    if not rows:
+        return plain(block.lead or block.text)
+    label, *cells = table.rows[rows[0]]
+    named = (f"{name} {cell}".strip() for name, cell in zip(table.header[1:], cells, strict=True) if cell)
+    return f"{label}: {'; '.join(named)}"
+
+
+def brief_line(answer: Answer) -> str:
+    """The best quote, or what a route begins with, with its pages; then the confidence. A refusal says that it is one.
+
+    Of a table it is the row that was asked for.
+    """
+    question, blocks = _question(answer), list(answer.blocks)
+    if answer.route == PASSAGES:
+        blocks = [block for block in blocks if block.kind not in ("text", "heading")]
+    if not blocks:
+        return excerpt(question, plain(answer.text), _BRIEF_CHARS)
+    first = next((block for block in blocks if block.kind != "heading"), blocks[0])
+    rest = blocks[blocks.index(first) + 1 :]
+    is_list = first.kind in ("text", "item")
+    items = list(takewhile(lambda block: block.kind == "item", rest)) if is_list else []
+    words = excerpt(question, _block_words(first, question), _BRIEF_CHARS)
+    if items:
+        listed = "; ".join(block.text for block in items)
+        words = excerpt("", f"{words}{'; ' if first.kind == 'item' else ' '}{plain(listed)}", _BRIEF_CHARS)
+    pages = dict.fromkeys(cited_label(one.file, one.page) for block in (first, *items[:1]) for one in block.citations)
+    sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
+    return " ".join([f"“{words}”" if first.kind == "quote" else words, *pages, *sure])
+
+
+# Under an answer
+
+
+def answer_footer(answer: Answer, out: Console) -> None:
+    """Under an answer: where it comes from, how it was found, what of it holds; under a refusal: what is nearest."""
+    sources = sources_of(answer)
+    cites = bool(answer.citations) and not answer.refused
+    if answer.refused:
+        sources = [source for source in sources if _is_near(answer.question, source)][:_MOST_NEAR]
+    if sources:
+        title = "Sources:" if cites else "The nearest passages:" if answer.refused else _NO_PAGE_CITED
+        put(out, f"\n{title}", style="dim")
+    for source in sources:
+        line = source_line(answer, source, out)
+        if not cites:
+            line.append(f": {excerpt(answer.question, plain(source.citations[0].quote), SENTENCE_CHARS)}")
+        put(out, line, Text(f"  [{source.number}] ", "dim"))
+    says_how_sure = answer.confidence is not None or answer.missing or (cites and _claims(answer))
+    has_verdicts = bool(sources) and not answer.refused and bool(says_how_sure)
+    if answer.route_note or has_verdicts:
+        out.print()
+    if answer.route_note:
+        put(out, plain(answer.route_note), style="dim")
+    if has_verdicts:
+        verdicts_view(answer, out)
+
+
+def source_line(answer: Answer, source: Source, out: Console, style: str = "") -> Text:
+    """`a.pdf, p.3 · 3.2 Attention`, a link where there can be links."""
+    line = Text(f"{plain(source.file)}, p.{source.page}", style)
+    line.stylize(link_style(source.path, source.page, out))
+    return line.append(under(section_of(answer, source), out), "not bold dim")
+
+
+def under(section: str, out: Console) -> str:
+    """` · 3.2 Attention`, for what follows a page; empty without a section."""
+    name = flat(section)
+    if not name:
+        return ""
+    return f" · {name}" if can_encode("·›", out.file) else f" - {name.replace('›', '>')}"
+
+
+def _is_near(question: str, source: Source) -> bool:
+    """Whether a passage has two of the question's content words, or its only one."""
+    quote = plain(source.citations[0].quote)
+    asked = asked_terms(question)
+    said = {term for start, end in asked_words(question, quote) for term in asked_terms(quote[start:end])}
+    return len(said & asked) >= min(2, max(len(asked), 1))
+
+
+def verdicts_view(answer: Answer, out: Console, *, every: bool = False) -> None:
+    """Of sentences that a model worded, how many its pages hold; then those in doubt, or `every` one, with its page.
+
+    Quotes are the pages' own words: for them it says how sure they are the answer, and what is missing unless the
+    text itself does.
+    """
+    if answer.refused:
+        return
+    if answer.confidence is not None:
+        says, colour = _CONFIDENCE[answer.confidence]
+        put(out, f"Confidence: {says}", style=colour)
+    for missing in (each for each in answer.missing if each not in answer.text):
+        put(out, plain(missing), style="yellow")
+    claims = _claims(answer) if every or answer.citations else []
+    if not claims:
+        return
+    supported = sum(sentence.verdict == "supported" for sentence in claims)
+    worst = "supported" if supported == len(claims) else "weak" if supported else "unsupported"
+    symbol, ascii_sign, colour = _VERDICTS[worst]
+    sign = f"{sign_of(symbol, ascii_sign, out)} "
+    put(out, f"{supported} of {counted(len(claims), 'sentence')} supported", sign, style=colour)
+    for sentence in claims:
+        doubtful, evidence = sentence.verdict != "supported", sentence.evidence
+        if not (every or doubtful):
+            continue
+        symbol, ascii_sign, colour = _VERDICTS[sentence.verdict]
+        line = Text(sentence.verdict, colour).append(f": {shortened(sentence.text, SENTENCE_CHARS)}", "default")
+        if evidence is not None:
+            line.append("  nearest: " if doubtful else "  ", "dim")
+            style = link_style(evidence.path, evidence.page, out)
+            line.append(cited_label(evidence.file, evidence.page), style)
+        put(out, line, Text(f"  {sign_of(symbol, ascii_sign, out)} ", colour))
+
+
+def _claims(answer: Answer) -> list[Sentence]:
+    return [sentence for sentence in answer.sentences if sentence.verdict in _VERDICTS]

@@ -1,0 +1,230 @@
+"""`query.py eval`: questions with known answers asked, and the measures as tables with bars."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.cli import options as opt
+from ragscience.cli.output import can_encode, console, flat, print_json, put
+from ragscience.cli.running import SOME_FAILED, opened, say
+from ragscience.cli.screen import Screen
+from ragscience.cli.status_line import STATUS
+from ragscience.core.errors import UsageError
+from ragscience.engine.output_files import JSON_LINES, MARKDOWN, check_form
+from ragscience.engine.printable import counted, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ragscience.engine.eval_runs import Evaluation, Paired
+    from ragscience.engine.events import Event
+    from ragscience.engine.library_engine import Engine
+
+__all__ = ["evaluate", "show_evaluation", "show_paired"]
+
+MOST_FAILED = 20
+"""How many failed questions are listed for one reason."""
+BAR_CELLS = 12
+PIPE_COLUMNS = 160
+"""Width of a table when stdout is not a terminal."""
+ROOM_FOR_MEANING = 100
+"""Terminal width, in columns, from which the meaning of each measure is shown."""
+IN_THE_TABLE = ("any@4", "all evidence", "answer", "cited", "refused", "rightly refused")
+"""The measures shown by question type; --json and --md have all of them."""
+SURE = 0.05
+"""p-values below this are shown bold."""
+
+
+def evaluate(
+    narrow: opt.Narrow,
+    ranking: opt.Ranking,
+    run: opt.Run,
+    file: Path | None = opt.argument("FILE", "Questions with known answers, one JSON object per line.", None),
+    mode: str = opt.option(
+        "--mode MODE", "How to answer: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).", "ask"
+    ),
+    against: str | None = opt.option("--against MODE", "Also run this mode, and compare the two question by question."),
+    judge: bool = opt.flag("--judge", "Also let the chat model judge the answers (with ragas); slow."),
+    make: int | None = opt.option("--make N", "Only draft N questions from the papers.", min=1, max=1000),
+    out: Path | None = opt.option("--out FILE", "Where --make writes; default: stdout."),
+    json: bool = opt.JSON,
+    md: Path | None = opt.option("--md OUT.md", "Write the results to this file, as Markdown."),
+) -> int:
+    """Evaluate answers to questions whose answers are known.
+
+    --against compares two modes; --make drafts questions.
+    """
+    from ragscience.engine.eval_runs import modes_of
+
+    if (file is None) == (make is None):
+        fix = "To draft questions: `python query.py eval --make 20 --out questions.jsonl`."
+        raise UsageError("Give either a file of questions or --make.", fix)
+    if file is None and (against or judge or json or md):
+        what = "--against, --judge, --json and --md need a file of questions."
+        raise UsageError(what, "Use --make alone, or with --out.")
+    if file is not None and out is not None:
+        raise UsageError("--out is only for --make.", "To save the results, use --md OUT.md or --json.")
+    check_form(md, MARKDOWN)
+    check_form(out, JSON_LINES)
+    for target in (md, out):
+        if target is not None and not target.absolute().parent.is_dir():
+            raise UsageError(f"{target.parent} is not a folder.", "Name a file in an existing folder.")
+    filters, modes = narrow.filters(), modes_of(mode, against)
+    screen = EvalScreen(quiet=run.quiet)
+    with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
+        screen.keep_choices_in(engine.home.told)
+        if file is None:
+            return _draft(engine, make or 0, filters.papers, out, screen)
+        from ragscience.engine.eval_runs import EvalRequest, read_questions
+
+        questions, bad = read_questions(engine.shared, file, on_event=screen)
+        request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k, judge=judge)
+        evaluations = [engine.evaluate(replace(request, mode=one), on_event=screen) for one in modes]
+    STATUS.hide()
+    _show(evaluations, as_json=json, markdown=md)
+    return SOME_FAILED if bad or any(each.error for one in evaluations for each in one.outcomes) else 0
+
+
+class EvalScreen(Screen):
+    """Shows warnings and what failed, and counts the questions where a person watches."""
+
+    def __call__(self, event: Event) -> None:
+        """Show it."""
+        from ragscience.engine.eval_runs import EvalFailed, QuestionAnswered
+
+        if isinstance(event, EvalFailed):
+            say(event.text)
+        elif isinstance(event, QuestionAnswered):
+            number = min(event.done + 1, event.total)
+            self.task = f"{event.mode}, question {number} of {event.total}: "
+        else:
+            super().__call__(event)
+
+
+def _show(evaluations: Sequence[Evaluation], *, as_json: bool, markdown: Path | None) -> None:
+    """The measures of one mode or two: on stdout, and in the Markdown file."""
+    from ragscience.engine.eval_runs import Paired, as_markdown, eval_output
+
+    first, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
+    if markdown is not None:
+        markdown.write_text(as_markdown(first, second), encoding="utf-8")
+    out = console()
+    if as_json:
+        print_json(eval_output(first, second))
+    elif second is None:
+        show_evaluation(first, out)
+    else:
+        show_paired(Paired(first, second), out)
+
+
+def _draft(engine: Engine, count: int, papers: tuple[str, ...], target: Path | None, screen: EvalScreen) -> int:
+    """Write drafts to `target`, else to stdout, a JSON object a line; a person at a terminal sees their words alone.
+
+    Raises UsageError where `target` is there already, and NothingFound where no paper gives a question.
+    """
+    from ragscience.engine.eval_runs import as_line
+
+    if target is not None and target.exists():
+        raise UsageError(f"{target} already exists.", "Name another file; corrected questions are never overwritten.")
+    made = engine.draft_questions(count, papers=papers, on_event=screen)
+    lines = "".join(f"{as_line(draft, number)}\n" for number, draft in enumerate(made, start=1))
+    out = console()
+    if target is not None:
+        target.write_text(lines, encoding="utf-8")
+    elif out.is_terminal:
+        for draft in made:
+            put(out, f"{flat(draft.question)}  ({plain(draft.file)}, p.{draft.page})")
+    else:
+        sys.stdout.write(lines)
+    if len(made) < count:
+        screen.warn(f"Only {len(made)} of {counted(count, 'question')} could be drafted.")
+    drafted = f"{counted(len(made), 'draft')}{f' in {target}' if target is not None else ''}"
+    keep = "" if target or not out.is_terminal else " --out FILE saves them with their answers."
+    screen.warn(
+        f'{drafted}: correct the wrong ones, remove "draft" from the right ones, then run eval on the file.{keep}'
+    )
+    return 0
+
+
+def show_evaluation(evaluation: Evaluation, out: Console) -> None:
+    """Each measure with its bar, the types of question side by side, and the questions that failed."""
+    from rich.text import Text
+
+    from ragscience.engine.eval_runs import EXPLAINED, FAILURES, failed_questions, pages_of, shown
+
+    _head(evaluation, out)
+    explains = out.width >= ROOM_FOR_MEANING
+    table = _table("measure", "", "value (95 %)", "of", *["meaning"] * explains)
+    for name, found in evaluation.overall.items():
+        meaning = [EXPLAINED[name]] * explains
+        table.add_row(name, _bar(name, found.mean, out), shown(found), str(found.questions), *meaning)
+    out.print(table)
+    out.print()
+    kinds = _table("type", "questions", *IN_THE_TABLE)
+    for kind, means in evaluation.by_kind.items():
+        shares = (f"{means[name].mean:.2f}" if name in means else "–" for name in IN_THE_TABLE)
+        kinds.add_row(Text(plain(kind)), str(means["seconds"].questions), *shares)
+    out.print(kinds)
+    for why, outcomes in failed_questions(evaluation.outcomes).items():
+        put(out, f"\n{FAILURES[why]}: {len(outcomes):,}", style="bold")
+        for outcome in outcomes[:MOST_FAILED]:
+            known, pages = outcome.question, pages_of(outcome)
+            line = Text(flat(known.question)).append(f"  ({plain(pages)})" if pages else "", "dim")
+            put(out, line, f"  {plain(known.question_id)}  ")
+        if len(outcomes) > MOST_FAILED:
+            put(out, f"  and {len(outcomes) - MOST_FAILED:,} more: --json has every question with its values")
+
+
+def show_paired(paired: Paired, out: Console) -> None:
+    """Each measure of both ways, one bar over the other, with the difference and how sure it is."""
+    from rich.text import Text
+
+    from ragscience.engine.eval_runs import shown_difference, shown_p
+
+    _head(paired.first, out)
+    _head(paired.second, out)
+    table = _table("measure", "", "", "value", "difference (95 %)", "higher/lower", "p", "of")
+    for found in paired.overall:
+        for name, way, value in zip((found.measure, ""), paired.names, (found.first, found.second), strict=True):
+            cells = ["", "", "", ""] if name else [
+                shown_difference(found),
+                f"{found.higher}/{found.lower}",
+                Text(shown_p(found.p), style="bold" if found.p < SURE else ""),
+                str(found.difference.questions),
+            ]  # fmt: skip
+            table.add_row(name, way, _bar(found.measure, value, out), f"{value:.3f}", *cells)
+    out.print(table)
+
+
+def _head(evaluation: Evaluation, out: Console) -> None:
+
+    if not out.is_terminal:
+        out.width = PIPE_COLUMNS
+    conditions = ", ".join(f"{name} {value}" for name, value in evaluation.conditions.items())
+    put(out, plain(f"{evaluation.source}: {counted(len(evaluation.outcomes), 'question')}"), style="bold")
+    put(out, plain(conditions), style="dim")
+
+
+def _bar(measure: str, value: float, out: Console) -> str:
+    """A bar of BAR_CELLS cells for a share from 0 to 1, "███·········"; only 0 has none filled; "" for a cost."""
+    from ragscience.engine.eval_runs import COSTS
+
+    if measure in COSTS:
+        return ""
+    filled = min(BAR_CELLS, max(round(value * BAR_CELLS), int(value > 0)))
+    full, empty = "█·" if can_encode("█·", out.file) else "#-"
+    return full * filled + empty * (BAR_CELLS - filled)
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in columns:
+        table.add_column(name, no_wrap=name in ("measure", "", "type", "p", "of", "value"))
+    return table

@@ -1,0 +1,209 @@
+"""Typer's apps with one habit more: the default command needs no name, so that `query.py what is adam` is a question.
+
+The first word is a command where there is one of that name; everything else belongs to the default command. With the
+default command's own name in front (`query.py ask …`) no other word is taken for a command.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
+
+from ragscience.cli.running import as_called
+from ragscience.core.errors import UsageError
+
+__all__ = ["App", "CommandGroup", "grouped", "make_app", "with_version"]
+
+LIKE_ENOUGH = 0.8
+"""difflib's ratio from which a word may be a mistyped command."""
+OTHERS = {
+    "query.py": ("ingest.py", {"ingest": 1, "init": 1, "list": 1, "duplicates": 1, "sync": 1, "doctor": 1, "copy": 1,
+                               "show": 2, "add": 2, "fetch": 2, "remove": 2, "watch": 2, "rebuild": 2}),
+    "ingest.py": ("query.py", dict.fromkeys(("ask", "search", "chat", "open", "bib", "audit", "eval", "serve", "mcp",
+                                             "profiles", "path", "related", "map", "models", "history", "config",
+                                             "query"), 99)),
+}  # fmt: skip
+"""The commands of the other script, and of how many words a line is that can only mean one."""
+
+
+class NamedCommand(TyperCommand):
+    """A command whose help names the commands as they are called here."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        _name_as_called(self)
+        super().format_help(ctx, formatter)
+
+
+def _name_as_called(command: Any) -> None:
+    command.help, command.epilog = as_called(command.help or ""), as_called(command.epilog or "")
+
+
+class CommandGroup(TyperGroup):
+    """A group whose first word may be left out: what is not a command belongs to the default command."""
+
+    default_command = ""
+    bare_command = ""
+    """What runs when nothing is given, or nothing but options that it takes."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        _name_as_called(self)
+        super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command in front, whether it is named or not. Raises UsageError for one that was mistyped."""
+        own = {option for parameter in self.get_params(ctx) for option in parameter.opts}
+        if len(args) == 1 and f"--{args[0]}" in own:  # `help` and `version` alone
+            args = [f"--{args[0]}"]
+        if not (args and args[0] in own) and not (ctx.resilient_parsing and not args):
+            args = self._with_command(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _with_command(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] in self.commands:
+            return args
+        for place, word in enumerate(args):
+            if word in self.commands and self._takes(ctx, word, args[:place]):
+                return [word, *args[:place], *args[place + 1 :]]
+            if word == "--" or (not word.startswith("-") and self._takes(ctx, self.default_command, args[:place])):
+                break
+        meant = self._mistyped(ctx, args) if args and not ctx.resilient_parsing else ""
+        if meant:
+            return [meant, *args[1:]]
+        return [self.bare_command if self._takes(ctx, self.bare_command, args) else self.default_command, *args]
+
+    def _takes(self, ctx: Any, name: str, args: Sequence[str]) -> bool:
+        """Whether the command can be called with these words and options; whether any is missing does not matter."""
+        command: Any = self.commands[name]
+        if isinstance(command, CommandGroup):
+            named = args and args[0] in command.commands
+            return command._takes(ctx, args[0] if named else command.default_command, args[1:] if named else args)
+        parser = command.make_parser(command.context_class(command, info_name=name, parent=ctx))
+        try:
+            return not parser.parse_args(list(args))[1]
+        except TyperException:
+            return False
+
+    def _mistyped(self, ctx: Any, args: Sequence[str]) -> str:
+        """The command that a person says was meant by the first word; empty for none. Raises UsageError."""
+        word, path = args[0], ctx.command_path
+        if Path(word).exists():
+            return ""
+        other, theirs = OTHERS.get(path.removeprefix("python "), ("", {}))
+        words = list(takewhile(lambda each: not each.startswith("-"), args))
+        if word in theirs and len(words) <= theirs[word]:
+            rest = [] if word in other else [word]
+            literally = f"`{path} {self.default_command} {shlex.join(args)}` does what you wrote."
+            raise UsageError(
+                f"`{word}` is a command of {other}.",
+                f"Write: python {shlex.join([other, *rest, *args[1:]])}. {literally}",
+            )
+        meant = next((name for name in self.commands if name != self.default_command and _is_near(word, name)), "")
+        if not meant or not self._takes(ctx, meant, args[1:]):
+            return ""
+        if sys.stdin.isatty() and sys.stderr.isatty():
+            return meant if typer.confirm(f"Did you mean `{meant}`?", default=True, err=True) else ""
+        literally = f"{path} {self.default_command} {shlex.join(args)}"
+        raise UsageError(
+            f"There is no command {word!r}.",
+            f"Did you mean `{path} {shlex.join([meant, *args[1:]])}`? If {word!r} is what you want: `{literally}`.",
+        )
+
+
+def _is_near(word: str, command: str) -> bool:
+    """Whether a word may be a command with a slip in it: its letters in another order, or nearly the same letters."""
+    if sorted(word) == sorted(command):
+        return True
+    return word[:1] == command[:1] and SequenceMatcher(None, word, command).ratio() >= LIKE_ENOUGH
+
+
+class App(typer.Typer):
+    """A Typer app whose commands may take groups of options as dataclasses."""
+
+    def command(
+        self, name: str | None = None, *, panel: str = "", example: str = "", **more: Any
+    ) -> Callable[..., Any]:
+        """Register a command, under a heading of the help, with an example under its help."""
+        more |= {
+            "cls": NamedCommand,
+            "rich_help_panel": panel or None,
+            "epilog": f"Example: {example}" if example else None,
+        }
+        register = super().command(name, **more)
+
+        def taken(command: Callable[..., int]) -> Callable[..., int]:
+            register(grouped(command))
+            return command
+
+        return taken
+
+
+def grouped(command: Callable[..., int]) -> Callable[..., int]:
+    """The command as Typer takes it: a parameter that is a dataclass becomes one parameter for each of its fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        inner = get_type_hints(groups[name], include_extras=True) if name in groups else {}
+        own = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        parameters += [own] if name not in groups else [
+            own.replace(name=field.name, default=field.default, annotation=inner[field.name])
+            for field in fields(groups[name])
+        ]  # fmt: skip
+
+    @functools.wraps(command)
+    def run(**given: Any) -> int:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        return command(**given)
+
+    run.__dict__["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def make_app(help_text: str, *, default: str, bare: str, completion: bool = False) -> App:
+    """An app whose `default` command needs no name, and which runs `bare` when called with nothing."""
+    kind = type("Group", (CommandGroup,), {"default_command": default, "bare_command": bare})
+    return App(
+        cls=kind,
+        help=help_text,
+        add_completion=completion,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def with_version(app: App) -> App:
+    """The app, with an option --version."""
+
+    @app.callback()
+    def begin(
+        version: Annotated[
+            bool, typer.Option("--version", help="Show the versions of program and library.", callback=_version)
+        ] = False,
+    ) -> None:
+        """Nothing is done before a command; Typer hangs options of a group on this."""
+
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from ragscience.engine.program_version import version_line
+
+        sys.stdout.write(version_line() + "\n")
+        raise typer.Exit

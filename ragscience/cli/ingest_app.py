@@ -1,0 +1,348 @@
+"""The commands of `ingest.py`: papers into the library, and what is in it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.cli import options as opt
+from ragscience.cli.fetch_command import fetch
+from ragscience.cli.graph_commands import build_graph
+from ragscience.cli.groups import App, make_app, with_version
+from ragscience.cli.output import console, flat, paged, print_json, print_table, put
+from ragscience.cli.running import as_called, confirm, default_home, opened, say
+from ragscience.core.errors import UsageError
+from ragscience.core.serialization import select
+from ragscience.engine.library_output import ListOutput, paper_output
+from ragscience.engine.paper_list import columns_named, in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from ragscience.core.settings import Settings
+    from ragscience.engine.doctor_run import Finding
+    from ragscience.engine.events import Event
+    from ragscience.engine.rebuild_runs import Part
+
+HELP = (
+    "Read PDFs into the library: new and changed files of papers/, or the files given.\n\n"
+    "Without a command it reads papers/: `python ingest.py` is `python ingest.py add`. "
+    "`python query.py` answers questions about them."
+)
+START, PAPERS, CHECKS = "Start here", "Papers", "Checks and upkeep"
+"""Headings of the commands in the help."""
+KEEP_NEWEST = "keep-newest"
+MOST_NAMES = 20
+DEDUPE = opt.option(
+    "--dedupe HOW", "keep-newest removes the older of two versions of a paper from the library; files remain."
+)
+
+
+def _keeps_newest(value: str | None) -> bool:
+    """Whether the older versions are to go. Raises UsageError for an unknown value of --dedupe."""
+    if value not in (None, KEEP_NEWEST):
+        raise UsageError(f"There is no --dedupe {value!r}.", f"Write `--dedupe {KEEP_NEWEST}`.")
+    return value is not None
+
+
+def add(
+    workers: opt.Workers,
+    run: opt.Reading,
+    paths: list[Path] | None = opt.argument("FILE", "Files, or folders and all in them. Default: papers/.", None),
+    dedupe: str | None = DEDUPE,
+) -> int:
+    """Read new and changed PDFs into the library.
+
+    Running ingest.py without a command does the same.
+    """
+    from ragscience.cli.ingest_screen import IngestScreen, show_kept_newest, show_result
+
+    keep_newest = _keeps_newest(dedupe)
+    again = "the same command" if paths or run.home else "`python ingest.py`"
+    with (
+        IngestScreen(quiet=run.quiet, goes_on=f"{again} continues with the rest") as screen,
+        opened(screen, bool(paths), **run.flags()) as engine,
+    ):
+        code = show_result(engine.ingest.add(paths or (), workers=workers.chosen(), on_event=screen), screen)
+        if keep_newest:
+            show_kept_newest(engine.ingest.keep_newest(on_event=screen), screen)
+    return code
+
+
+def init(run: opt.Run) -> int:
+    """Create a home: a folder with papers/ for PDFs.
+
+    Existing files are left as they are.
+    """
+    with opened(None, True, **run.flags()) as engine:
+        if not run.quiet:
+            place = shlex.quote(str(engine.home.root))
+            say(f"Put PDFs into {engine.home.papers}; `python ingest.py --home {place}` reads them.")
+    return 0
+
+
+def list_papers(
+    run: opt.Run,
+    sort: str = opt.option(
+        "--sort ORDER", "Sort by file, author, year, pages, title or added; newest and longest first.", "file"
+    ),
+    columns: str = opt.option(
+        "--columns LIST",
+        "Columns: author, year, pages, title, file, added, passages, authors, venue, doi, arxiv, path, warnings.",
+        "",
+    ),
+    failed: bool = opt.flag("--failed", "Instead list the files that are not in the library, and why."),
+    json: bool = opt.JSON,
+) -> int:
+    """List the papers in the library.
+
+    Piped output is one paper per line, with tabs between fields and nothing cut.
+    """
+    from ragscience.cli.paper_views import papers_view, show_skipped
+
+    if json and columns:
+        raise UsageError("--columns cannot be used with --json, which has all columns.", "Leave one of them out.")
+    chosen = columns_named(columns)
+    with opened(**run.flags()) as engine, paged(is_long=not json) as out:
+        if failed:
+            show_skipped(engine.papers.skipped(), engine.home.papers, None if json else out)
+            return 0
+        papers = in_order(engine.papers.list(), sort)
+        if json:
+            print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
+        else:
+            papers_view(papers, out, chosen)
+    return 0
+
+
+def show(
+    run: opt.Run,
+    file: str = opt.ONE_PAPER,
+    page: int | None = opt.option("--page N", "Show the text read from this page, with the kind of each part.", min=1),
+    json: bool = opt.JSON,
+) -> int:
+    """Show what the library knows about one paper, or the text read from a page."""
+    from ragscience.cli.paper_views import show_page, show_paper
+
+    with opened(**run.flags()) as engine, paged(is_long=not json) as out:
+        if page is None:
+            outline = engine.papers.outline(file)
+            show_paper(outline, None if json else out, engine.files.shown(outline.paper.path))
+        else:
+            show_page(engine.papers.page(file, page), None if json else out)
+    return 0
+
+
+def duplicates(run: opt.Run, dedupe: str | None = DEDUPE, json: bool = opt.JSON) -> int:
+    """List papers that are in the library twice."""
+    from ragscience.cli.ingest_screen import IngestScreen, show_kept_newest
+    from ragscience.cli.paper_views import show_pairs
+
+    keep_newest = _keeps_newest(dedupe)
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
+        pairs = engine.papers.duplicates()
+        removed = engine.ingest.keep_newest(on_event=screen) if keep_newest else ()
+        show_kept_newest(removed, screen)
+    show_pairs(pairs, removed, None if json else console())
+    return 0
+
+
+def remove(
+    run: opt.Run,
+    papers: list[str] = opt.SOME_PAPERS,
+    forget: bool = opt.flag("--forget", "Do not remember the removal: the next run reads their files again."),
+    yes: bool = opt.YES,
+) -> int:
+    """Remove papers from the library.
+
+    Their files remain on disk and are skipped from then on, unless you name them in `ingest.py add`. It asks before one
+    name removes several papers.
+    """
+    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.engine.printable import counted
+
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
+        for pattern in papers if not yes else ():
+            found = engine.papers.matching(pattern)
+            if len(found) > 1:
+                files = ", ".join(paper.file for paper in found[:MOST_NAMES])
+                more = f" and {len(found) - MOST_NAMES:,} more" if len(found) > MOST_NAMES else ""
+                what = f"{counted(len(found), 'paper')} match {pattern!r}: {files}{more}."
+                confirm(what, yes=False, question=f"Remove all {len(found):,}?")
+        removed = engine.ingest.remove(papers, forget=forget, on_event=screen)
+        if removed and not forget:
+            they = "It is" if len(removed) == 1 else "They are"
+            screen.tell(f"{they} left out from now on; `python ingest.py add FILE` reads one again.")
+    return 0
+
+
+def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what would be done.")) -> int:
+    """Read new and changed files in papers/, and remove papers whose files are gone."""
+    from ragscience.cli.ingest_screen import IngestScreen, show_result
+
+    goes_on = "the same command continues with the rest"
+    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+        if not dry_run:
+            return show_result(engine.ingest.sync(on_event=screen), screen)
+        plan = engine.ingest.sync_plan(on_event=screen)
+        for path in plan.to_read:
+            screen.tell(f"would read {path}")
+        for paper in plan.gone:
+            screen.tell(f"would remove {paper.file}")
+        if not (plan.to_read or plan.gone):
+            screen.tell("Nothing would change: the library matches the files.")
+    return 0
+
+
+def watch(
+    run: opt.Reading,
+    folder: Path | None = opt.argument("FOLDER", "A folder, with everything in it. Default: papers/.", None),
+    json: bool = opt.flag("--json", "Print one JSON object per line, one for each event."),
+) -> int:
+    """Watch a folder and read papers as they arrive, until Ctrl-C.
+
+    SIGTERM also stops it. For network folders that do not report changes, set WATCHFILES_FORCE_POLLING=1 in the
+    environment.
+    """
+    from ragscience.cli.ingest_screen import WatchScreen, cancelled_by_signals
+
+    screen = WatchScreen(quiet=run.quiet, as_json=json)
+    with cancelled_by_signals() as cancel, opened(screen, **run.flags()) as engine:
+        engine.ingest.watch(folder, on_event=screen, cancel=cancel)
+    return 0
+
+
+def rebuild(
+    workers: opt.Workers,
+    run: opt.Reading,
+    papers: list[str] | None = opt.ANY_PAPERS,
+    embeddings: bool = opt.flag("--embeddings", "Only rebuild the vectors."),
+    tokens: bool = opt.flag("--tokens", "Only add missing token vectors."),
+    indexes: bool = opt.flag("--indexes", "Only rebuild the search indexes."),
+) -> int:
+    """Read every paper again, with the current settings."""
+    from ragscience.cli.ingest_screen import IngestScreen, show_result
+
+    parts: dict[Part, bool] = {"embeddings": embeddings, "tokens": tokens, "indexes": indexes}
+    only = [part for part, is_wanted in parts.items() if is_wanted]
+    if len(only) > 1 or (only and papers):
+        raise UsageError(
+            "--embeddings, --tokens, --indexes and names of papers exclude each other.",
+            "Use one of them, or `rebuild` alone to rebuild everything.",
+        )
+    goes_on = "the other papers are unchanged; the same command reads all of them again"
+    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+        if only:
+            engine.ingest.rebuild(only[0], on_event=screen)
+            return 0
+        done = engine.ingest.rebuild(papers=papers or (), workers=workers.chosen(), on_event=screen)
+        return show_result(done, screen)
+
+
+def copy(
+    run: opt.Run,
+    to: str = opt.option("--to PLACE", "The place: lance:///folder, s3://bucket/prefix, or vectorstore.", None),
+    source: str | None = opt.option("--from PLACE", "What to copy. Default: your library."),
+) -> int:
+    """Copy the library to another place, and compare the two."""
+    from ragscience.cli.ingest_screen import IngestScreen
+
+    goes_on = "the same command continues"
+    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+        done = engine.ingest.copy(to, source, on_event=screen)
+        say(f"{done.papers} papers with {done.passages:,} passages are at {to}.")
+    return 0
+
+
+# Doctor
+
+
+def doctor(
+    run: opt.Run,
+    network: bool = opt.flag("--network", "Also check that arXiv and Ollama can be reached; else nothing connects."),
+    fast: bool = opt.flag("--fast", "Do not verify each page, passage and vector of the database."),
+    json: bool = opt.JSON,
+) -> int:
+    """Check papers, indexes, models and disk, and say how to fix what is wrong.
+
+    Nothing is changed. The exit code is 1 if there is an error.
+    """
+    from ragscience.cli.status_line import STATUS
+    from ragscience.engine.doctor_run import DoctorOutput, DoctorReport
+    from ragscience.engine.events import Checking
+    from ragscience.engine.library_engine import Engine
+
+    def show_step(event: Event) -> None:
+        if isinstance(event, Checking):
+            STATUS.show(f"checking {event.what}, {event.step} of {event.steps}")
+
+    settings, found = _settings(run.home)
+    quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})
+    with Engine.open(settings.home, quiet, on_event=show_step) as engine:
+        report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
+    STATUS.hide()
+    if json:
+        print_json(select(DoctorOutput, report))
+    else:
+        _findings_view(report.findings, console())
+    return 1 if report.worst == "error" else 0
+
+
+def _settings(home: Path | None) -> tuple[Settings, list[Finding]]:
+    """The settings, and what is wrong with them; the defaults where they cannot be used."""
+    from ragscience.core.settings import default_settings, find_home, load_settings
+    from ragscience.engine.doctor_run import Finding
+
+    found: list[Finding] = []
+
+    def warn(text: str) -> None:
+        found.append(Finding("settings", "warning", text, ""))
+
+    try:
+        settings = load_settings(default_home=default_home(), on_warning=warn, home=home)
+        return settings, found or [Finding("settings", "ok", "Settings OK.")]
+    except UsageError as problem:
+        found.append(Finding("settings", "error", problem.message, problem.fix))
+    return default_settings(find_home(home, default_home())), found
+
+
+def _findings_view(found: Sequence[Finding], out: Console) -> None:
+    """On a terminal each finding with its remedy below; in a pipe severity, area, finding and remedy between tabs."""
+    from rich.text import Text
+
+    if not out.is_terminal:
+        rows = [(one.severity, one.area, one.message, one.remedy) for one in found]
+        print_table(("severity", "area", "finding", "remedy"), rows, out, wraps=())
+        return
+    colours = {"ok": "green", "info": "cyan", "warning": "yellow", "error": "bold red"}
+    areas = max(len(one.area) for one in found)
+    for one in found:
+        sign = Text(f"{one.severity:7}  ", colours[one.severity]).append(f"{one.area:{areas}}  ", "not bold dim")
+        put(out, flat(one.message), sign)
+        if one.remedy:
+            style = "dim" if one.severity in ("ok", "info") else "bold"
+            put(out, flat(as_called(one.remedy)), " " * len(sign), style=style)
+
+
+def add_ingest_commands(app: App) -> None:
+    """Add the commands that only ingest.py has, in the order of the help."""
+    app.command("list", panel=START, example="python ingest.py list --sort year")(list_papers)
+    app.command(panel=PAPERS, example='python ingest.py fetch "graph learning" -n 3 --from 2023')(fetch)
+    app.command(panel=PAPERS, example="python ingest.py show ragscience.pdf --page 3")(show)
+    app.command(panel=PAPERS, example="python ingest.py remove ragscience.pdf")(remove)
+    app.command(panel=PAPERS, example="python ingest.py sync --dry-run")(sync)
+    app.command(panel=PAPERS, example="python ingest.py watch ~/Downloads")(watch)
+    app.command(panel=PAPERS)(duplicates)
+    app.command(panel=CHECKS, example="python ingest.py doctor --fast")(doctor)
+    app.command(panel=CHECKS, example="python ingest.py rebuild --indexes")(rebuild)
+    app.command(panel=CHECKS, example="python ingest.py copy --to lance:///data/library")(copy)
+    app.command(panel=CHECKS, example="python ingest.py init --home ~/thesis")(init)
+
+
+app = with_version(make_app(HELP, default="add", bare="add"))
+app.command(panel=START, example="python ingest.py add ~/Downloads --dedupe keep-newest")(add)
+add_ingest_commands(app)
+app.command("graph", panel=PAPERS, example="python ingest.py graph --graphml papers.graphml")(build_graph)

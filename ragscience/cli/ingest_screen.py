@@ -1,0 +1,356 @@
+"""What ingest and watch runs show: events as lines, on a terminal how far they are; nothing but failures when quiet."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Event as Flag
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ragscience.cli.output import print_json
+from ragscience.cli.running import SOME_FAILED, say
+from ragscience.cli.status_line import STATUS, STOPS, second_interrupt_leaves
+from ragscience.core.serialization import select
+from ragscience.engine import events, ingest_events
+from ragscience.engine.library_output import WatchOutput
+from ragscience.engine.printable import counted, one_line, plain, rounded_time
+
+if TYPE_CHECKING:
+    from ragscience.core.errors import FileProblem
+
+__all__ = [
+    "FetchScreen",
+    "IngestScreen",
+    "WatchScreen",
+    "cancelled_by_signals",
+    "pair_line",
+    "same_paper",
+    "show_kept_newest",
+    "show_result",
+]
+
+LEAVES = "Ctrl-C again stops at once"
+LEAST_NAME = 12
+"""Characters of a file's name that are shown beside how far it is, at least."""
+MOST_NAMES = 3
+"""Names in a line; the others are counted."""
+
+
+class IngestScreen:
+    """Shows the events of an ingest on stderr; a context manager. The first Ctrl-C stops, the second leaves at once."""
+
+    def __init__(self, *, quiet: bool, goes_on: str = "`python ingest.py` continues with the rest") -> None:
+        """`goes_on` is what is said after Ctrl-C of the papers that are not in."""
+        self.quiet = quiet
+        self._goes_on = goes_on
+        self._papers = self._done = self._stored = 0
+        self._two_interrupts = ExitStack()
+        self._stops = STOPS
+
+    def __enter__(self) -> Self:
+        self._two_interrupts.enter_context(second_interrupt_leaves(self._begin_to_stop))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        STATUS.hide()
+        self._two_interrupts.close()
+        if kind is KeyboardInterrupt and self._papers:
+            self.tell(f"{self._stored} of {counted(self._papers, 'paper')} {_are(self._stored)} in; {self._goes_on}.")
+
+    def __call__(self, event: events.Event) -> None:
+        """Show the event."""
+        match event:
+            case ingest_events.PlanMade(papers):
+                self._papers, self._done, self._stored = papers, 0, 0
+            case ingest_events.PaperStored() | ingest_events.PaperFailed():
+                self._done += 1
+                self._stored += isinstance(event, ingest_events.PaperStored)
+                if line := event_line(event):
+                    self.tell(f"[{min(self._done, self._papers)}/{self._papers}] {line}")
+            case _:
+                if not show_progress(event, self._stops):
+                    self.tell(event_line(event))
+
+    def _begin_to_stop(self) -> None:
+        self._stops = LEAVES
+        show_progress(ingest_events.Preparing("stopping"), self._stops)
+
+    def tell(self, line: str) -> None:
+        """A line on stderr; none when quiet."""
+        if line and not self.quiet:
+            say(line)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def show_progress(event: events.Event, stops: str = STOPS) -> bool:
+    """Show how far a run is in the terminal's last line, and what Ctrl-C does; whether the event is about that."""
+    match event:
+        case ingest_events.RunProgressed(path, number, papers, page, pages, passage, passages, seconds_left):
+            at = f" page {page:,} of {pages:,}" if page else ""
+            at = f" passage {passage:,} of {passages:,}" if passage else at
+            left = f", about {rounded_time(seconds_left)} left" if seconds_left is not None else ""
+            name, before = one_line(path.name), f"[{number}/{papers}] "
+            room = shutil.get_terminal_size().columns - len(before + at + left + stops) - len("… 100 s, ") - 4
+            name = name if len(name) <= max(room, LEAST_NAME) else f"{name[: max(room, LEAST_NAME) - 1]}…"
+            text = f"{before}{name}{at}{left}"
+        case ingest_events.PassagesEmbedded(done, int(total)):
+            text = f"embedding passage {done:,} of {total:,}"
+        case events.Checking(what, step, steps):
+            text = f"checking {what}, {step} of {steps}"
+        case ingest_events.Preparing(what, done, total):
+            text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
+        case ingest_events.PlanMade() | ingest_events.PaperRead() | ingest_events.PassagesEmbedded():
+            return True
+        case _:
+            return False
+    STATUS.show(text, stops=stops, keeps_time=True)
+    return True
+
+
+def event_line(event: events.Event) -> str:
+    """The event in words; "" for one that is no line."""
+    match event:
+        case events.Warned(text) | events.ModelChosen(text):
+            return text
+        case events.WorkersStarted(workers, address=str(address)) if address:
+            return f"{counted(workers, 'worker')} of the Ray cluster at {address}"
+        case events.WorkersStarted(workers, memory_bytes):
+            return f"{counted(workers, 'worker')}, about {memory_bytes / 1e9:.1f} GB of memory together"
+        case ingest_events.PaperStored(paper, is_update):
+            warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
+            verb = "updated" if is_update else "added"
+            return f"{verb} {paper.file}: {counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}{warnings}"
+        case ingest_events.PaperRemoved(paper, newer, is_file_gone):
+            if newer is not None:
+                return f"removed {pair_line(newer)}"
+            if is_file_gone:
+                return f"removed {paper.file}: its file is gone"
+            return f"removed {paper.file} ({counted(paper.chunks, 'passage')}); the file itself remains"
+        case ingest_events.RemovalForgotten(path):
+            return f"`python ingest.py` reads {path} again"
+        case ingest_events.PaperRenamed(before, path):
+            return f"{before.file} is now {path}"
+        case ingest_events.PaperCopied(_, file, other):
+            return f"{file} has the same bytes as {other}: not read again"
+        case ingest_events.PaperSuppressed(file, "", path):
+            again = f"`python ingest.py add {shlex.quote(str(path))}` reads it again"
+            return f"{file} is left out: it was removed from the library. {again}."
+        case ingest_events.PaperSuppressed(file, newer):
+            return f"{file} is left out: {newer} is the same paper, newer or more complete"
+        case ingest_events.OtherFormatsSkipped(names):
+            return _others_line(names)
+        case ingest_events.DuplicateFound(pair):
+            keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
+            return f"{pair_line(pair)}. {keep}"
+        case ingest_events.IndexesRebuilt(passages):
+            return f"search indexes rebuilt: {counted(passages, 'passage')}"
+    return ""
+
+
+def _others_line(names: Sequence[str]) -> str:
+    """Documents that are no PDFs."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    shown = ", ".join(names[:MOST_NAMES]) + more
+    if len(names) == 1:
+        return f"1 file is not a PDF and was skipped: {shown}. Print or export it as PDF to add it."
+    return f"{len(names):,} files are not PDFs and were skipped: {shown}. Print or export them as PDF to add them."
+
+
+def same_paper(pair: ingest_events.Duplicate) -> str:
+    """What shows that both are the same paper."""
+    return ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
+
+
+def pair_line(pair: ingest_events.Duplicate) -> str:
+    """The one to leave first: why it is the same paper, and what decides which is kept."""
+    kept = "more complete" if pair.newer_by == "completeness" else f"newer by its {pair.newer_by}"
+    return f"{pair.older}: the same paper as {pair.newer} ({same_paper(pair)}), which is {kept}"
+
+
+def show_result(result: ingest_events.IngestResult, screen: IngestScreen) -> int:
+    """What failed, and a summary; an exit code."""
+    for failure in result.failures:
+        say(_failure_line(failure.path, failure.problem))
+    counts = {
+        "added": len(result.added),
+        "updated": len(result.updated),
+        "known already": result.known,
+        "not read": len(result.failures),
+    }
+    again = _skipped_again(result)
+    done = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    done = done or ("nothing new" if again else "no PDFs found")
+    held = f"{counted(result.papers, 'paper')}, {counted(result.passages, 'passage')}"
+    screen.tell(f"{done}; the library has {held}.")
+    screen.tell(again)
+    return SOME_FAILED if result.failures else 0
+
+
+def _failure_line(path: Path, problem: FileProblem) -> str:
+    """A file that could not be read, and what to do; with its folder where the problem does not name it."""
+    return f"not read: {problem if path.name in problem.message else f'{path}: {problem}'}"
+
+
+def _skipped_again(result: ingest_events.IngestResult) -> str:
+    """How many files are skipped that an earlier run named, in one line; "" for none."""
+    parts = []
+    if result.still_unreadable:
+        parts.append(f"{counted(result.still_unreadable, 'file is', 'files are')} still unreadable")
+    if result.still_left_out:
+        one, many = ("is", "are") if parts else ("file is", "files are")
+        parts.append(f"{counted(result.still_left_out, one, many)} still skipped")
+    return f"{' and '.join(parts)}: `python ingest.py list --failed`" if parts else ""
+
+
+def show_kept_newest(removed: Sequence[ingest_events.Duplicate], screen: IngestScreen) -> None:
+    """What the removal of older versions means for their files."""
+    if removed:
+        screen.tell(
+            "Their files are kept. `python ingest.py` leaves these out while the newer ones are in the library;"
+            " one that is named (`python ingest.py FILE`) is read again."
+        )
+
+
+# Fetch
+
+
+class FetchScreen(IngestScreen):
+    """Shows the events of a fetch and of its ingest on stderr, on a terminal how far each download is."""
+
+    def __init__(self, request: ingest_events.FetchRequest, *, quiet: bool, as_json: bool) -> None:
+        super().__init__(quiet=quiet)
+        self.as_json = as_json
+        self._shows_failures = len(request.arguments) > 1 or as_json
+        self._is_downloading = False
+        self._unread: list[str] = []
+        self._download = ""
+
+    def __call__(self, event: events.Event) -> None:
+        """Show the event."""
+        match event:
+            case ingest_events.SourceBusy(reason, seconds):
+                say(f"{reason} Trying again in {seconds:.0f} s.")
+            case ingest_events.ArgumentKnown(name, file):
+                self.tell(f"{name} is already in papers/: {file}")
+            case ingest_events.ArgumentFailed(failure):
+                if self._shows_failures:
+                    argument = " ".join(failure.argument.split())
+                    argument = argument if len(argument) <= 80 else f"{argument[:79]}…"
+                    say(f"not found: {argument}: {failure.error}")
+            case ingest_events.DownloadStarted(paper, number, total):
+                self._is_downloading = True
+                self._download = f"[{number}/{total}] fetching {plain(paper.title)}"
+                STATUS.show(self._download)
+            case events.Downloading(_, done, total_bytes):
+                size = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
+                STATUS.show(f"{self._download}, {done / 2**20:.1f}{size} MiB", keeps_time=True)
+            case ingest_events.DownloadDone(paper, number, total, size):
+                at, name = f"[{number}/{total}] ", paper.file.rpartition("/")[2]
+                if paper.status == "failed":
+                    say(f"not fetched: {paper.title}: {paper.error}")
+                elif paper.status == "fetched":
+                    self._unread.append(name)
+                    self.tell(f"{at}fetched {name} ({size / 2**20:.1f} MiB)")
+                else:
+                    self.tell(f"{at}{paper.title} is identical to {name}: not saved twice")
+            case _:
+                super().__call__(event)
+
+    def show_interrupted(self) -> None:
+        """What is left to do after Ctrl-C."""
+        if self._is_downloading:
+            say("Run the same command again to resume the download.")
+        if self._unread and not self._papers:
+            say(f"Not read yet, `python ingest.py` reads: {', '.join(self._unread)}")
+
+
+# Watch
+
+_SIGNS = {
+    "added": "+",
+    "updated": "~",
+    "removed": "-",
+    "renamed": ">",
+    "copy": "=",
+    "failed": "!",
+    "waiting": "waiting:",
+    "problem": "problem:",
+    "vanished": "waiting:",
+    "back": "back:",
+}
+"""The beginning of an event's line, where it is not the event's name."""
+
+
+class WatchScreen:
+    """A line on stdout for each event of a watch, flushed at once; all else on stderr, nothing of it when quiet."""
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self._quiet = quiet
+        self._as_json = as_json
+
+    def __call__(self, event: events.Event) -> None:
+        """Show the event."""
+        match event:
+            case ingest_events.WatchChanged(state, folder, text):
+                self._line(state, folder, text)
+            case ingest_events.PaperStored(paper, is_update, seconds):
+                text = f"{counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}"
+                text, name = "; ".join([text, *paper.warnings]), "updated" if is_update else "added"
+                self._line(name, paper.file, text, seconds, pages=paper.pages, passages=paper.chunks)
+            case ingest_events.PaperRemoved(paper, seconds=seconds):
+                text = f"its file is gone, {counted(paper.chunks, 'passage')}"
+                self._line("removed", paper.file, text, seconds, pages=paper.pages, passages=paper.chunks)
+            case ingest_events.PaperRenamed(before, _, file):
+                self._line("renamed", file, f"it was {before.path}, not read again")
+            case ingest_events.PaperCopied(path, _, other):
+                self._line("copy", str(path), f"the same bytes as {other}, not read again")
+            case ingest_events.PaperFailed(path, problem, seconds):
+                self._line("failed", str(path), str(problem), seconds)
+            case _:
+                if not self._quiet and not show_progress(event) and (line := event_line(event)):
+                    say(line)
+
+    def _line(self, event: str, file: str, text: str, seconds: float | None = None, **counts: int) -> None:
+        if self._as_json:
+            took = None if seconds is None else round(seconds, 3)
+            fields = {"pages": None, "passages": None} | counts
+            print_json(select(WatchOutput, event=event, file=file, text=text, seconds=took, **fields))
+            return
+        line = " ".join(filter(None, [_SIGNS.get(event, event), f"{file}:" if file and text else file, text]))
+        line = one_line(line) + (f" ({seconds:.1f} s)" if seconds is not None else "")
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+@contextmanager
+def cancelled_by_signals() -> Iterator[Flag]:
+    """A flag that the first SIGINT or SIGTERM sets; the second one does what it always does."""
+    cancel = Flag()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        cancel.set()
+        restore()
+        STATUS.show("stopping after this paper", stops=LEAVES)
+
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield cancel
+    finally:
+        restore()

@@ -1,0 +1,122 @@
+"""`query.py profiles` and `query.py models`: the ways to search, and the models at work."""
+
+from __future__ import annotations
+
+from ragscience.cli import options as opt
+from ragscience.cli.groups import make_app
+from ragscience.cli.output import console, facts, print_json, print_table, put
+from ragscience.cli.running import opened, say
+from ragscience.core.records import Profile
+from ragscience.core.serialization import SCHEMA_VERSION, select
+from ragscience.engine.library_output import ProfileOutput, ProfilesOutput
+from ragscience.engine.printable import plain
+
+__all__ = ["list_profiles", "models_app"]
+
+_SEARCHES = {"dense": "dense", "bm25": "keyword", "graph": "graph", "gear": "graph paths"}
+"""What each search is called, by its name in the JSON."""
+EVERY_PASSAGE = 1000
+"""The number of candidates that means all passages."""
+models_app = make_app("Show which models are used, or fetch missing ones.", default="list", bare="list")
+
+
+def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
+    """List the search profiles, for --profile."""
+    with opened(**run.flags()) as engine:
+        profiles, chosen = engine.profiles(), engine.settings.profile
+    if json:
+        more = [{"chosen": one.name == chosen, "weights": _weights(one), "passages": one.top_k} for one in profiles]
+        rows = [select(ProfileOutput, one, **each) for one, each in zip(profiles, more, strict=True)]
+        print_json(select(ProfilesOutput, profiles=rows))
+        return 0
+    out, heads = console(), ("about", "candidates", "first pass", "reranked", "passages")
+    cells = [(one.about, _candidates(one), _first_pass(one), _reranked(one), str(one.top_k)) for one in profiles]
+    names = [f"{one.name} *" if one.name == chosen else one.name for one in profiles]
+    if not out.is_terminal:
+        print_table(("profile", *heads), [(name, *row) for name, row in zip(names, cells, strict=True)], out, wraps=())
+        return 0
+    for name, row in zip(names, cells, strict=True):
+        put(out, name, style="bold")
+        facts([(f"  {head}", value) for head, value in zip(heads, row, strict=True)], out)
+    put(out, "* marks the profile in use; --profile NAME uses another for one run.", style="dim")
+    return 0
+
+
+@models_app.command("list")
+def list_models(run: opt.Run, json: bool = opt.JSON) -> int:
+    """Show which model each part uses, where it is and why."""
+    with opened(**run.flags()) as engine:
+        rows = engine.model_rows()
+    out, names = console(), ("part", "model", "where", "why", "warning")
+    if json:
+        print_json({"schema": SCHEMA_VERSION, "models": rows})
+    elif not out.is_terminal:
+        print_table(
+            names, [(one.part, one.model or "none", one.where, one.why, one.warning) for one in rows], out, wraps=()
+        )
+    else:
+        for one in rows:
+            why = "" if one.model is None and one.warning else one.why  # The warning says why no model is used.
+            put(out, one.model or "none", f"{one.part:10}", style="bold")
+            for line in filter(None, (one.where, why, one.warning)):
+                put(out, plain(line), " " * 10)
+    return 0
+
+
+@models_app.command()
+def pull(run: opt.Run) -> int:
+    """Fetch the models that are missing.
+
+    The cross-encoder comes from the Hugging Face Hub, Ollama's models through Ollama.
+    """
+    from ragscience.engine.events import Downloaded, Downloading, Event, Warned
+
+    shown: dict[str, int] = {}
+    lines = 0
+
+    def show(event: Event) -> None:
+        nonlocal lines
+        match event:
+            case Downloading(item, done, total):
+                tenth = 10 * done // total if total else 0
+                if not run.quiet and shown.get(item) != tenth:
+                    shown[item] = tenth
+                    say(f"{plain(item)}: {done / 2**20:.0f} MiB, {10 * tenth} %")
+            case Downloaded(item):
+                lines += 1
+                say(f"{item} was downloaded.")
+            case Warned(text):
+                lines += text.startswith("error:")
+                say(text)
+
+    with opened(**run.flags()) as engine:
+        is_whole = engine.pull_models(show)
+    if not lines:
+        say("No models are missing.")
+    return 0 if is_whole else 1
+
+
+def _weights(profile: Profile) -> dict[str, float]:
+    return {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
+
+
+def _candidates(profile: Profile) -> str:
+    keyword = "all" if profile.bm25_candidates >= EVERY_PASSAGE else str(profile.bm25_candidates)
+    further = "".join(f", {_SEARCHES[name]}" for name, _ in profile.more_weights)
+    return f"{profile.dense_candidates} dense, {keyword} keyword{further}"
+
+
+def _first_pass(profile: Profile) -> str:
+    if profile.fusion == "rrf":
+        return "reciprocal rank: sum of 1 / (60 + rank)"
+    scaled = {"weighted": "min-max scaled", "by-max": "cosine and BM25 / max"}[profile.fusion]
+    weights = " + ".join(f"{weight:g} {_SEARCHES[name]}" for name, weight in _weights(profile).items())
+    return f"{weights} ({scaled})" + (f", best {profile.prefilter}" if profile.prefilter else "")
+
+
+def _reranked(profile: Profile) -> str:
+    if not profile.rerank_depth:
+        return "no"
+    batches = f", in batches of {profile.rerank_batch}" if profile.rerank_batch else ""
+    reader = ", by an LLM if there is one" if profile.llm_reranks else ""
+    return f"{profile.rerank_depth}{batches}{reader}" + ("; searches again if doubtful" if profile.corrective else "")

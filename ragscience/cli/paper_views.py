@@ -1,0 +1,176 @@
+"""What is in the library: papers as a list, one with its outline, a page, versions of one paper, files left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ragscience.cli.ingest_screen import pair_line, same_paper
+from ragscience.cli.output import facts, flat, print_json, print_table, put, sign_of
+from ragscience.cli.running import as_called, say
+from ragscience.core.paper_records import SURE
+from ragscience.core.records import Metadata, Page, Paper
+from ragscience.core.serialization import select
+from ragscience.engine import library_output as form
+from ragscience.engine.ingest_events import Duplicate
+from ragscience.engine.left_out_files import SkippedFile
+from ragscience.engine.paper_list import PAPER_COLUMNS
+from ragscience.engine.paper_outline import PaperOutline
+from ragscience.engine.paper_views import PaperPage
+from ragscience.engine.printable import counted, one_line, plain, shortened
+
+__all__ = ["papers_view", "show_page", "show_pairs", "show_paper", "show_skipped"]
+
+_CAPTION_CHARS = 120
+_WRAPPED = ("title", "author", "authors", "venue", "path", "warnings")
+
+
+def papers_view(papers: Sequence[Paper], out: Console, columns: Sequence[str]) -> None:
+    """A line a paper with these columns of PAPER_COLUMNS; on a terminal with the totals below."""
+    if not papers:
+        say("The library has no papers yet: `python ingest.py` reads the PDFs in papers/.")
+        return
+    rows = [[PAPER_COLUMNS[name](paper) for name in columns] for paper in papers]
+    mark, is_marked = sign_of("⚠", "!", out), out.is_terminal and any(paper.warnings for paper in papers)
+    if is_marked:
+        rows = [[*row, mark if paper.warnings else ""] for row, paper in zip(rows, papers, strict=True)]
+    print_table([*columns, *[""] * is_marked], rows, out, wraps=_WRAPPED)
+    if out.is_terminal:
+        pages, passages = sum(paper.pages for paper in papers), sum(paper.chunks for paper in papers)
+        totals = f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"
+        put(out, totals, style="dim")
+    if is_marked:
+        text = "Some of it could not be read: `python ingest.py show FILE` says what."
+        put(out, as_called(text), f"{mark} ", style="dim")
+
+
+def show_paper(outline: PaperOutline, out: Console | None, where: str) -> None:
+    """All that is known of a paper, and its outline; as JSON on stdout without a console. `where` its file is."""
+    if out is None:
+        print_json(form.outline_output(outline))
+        return
+    paper = outline.paper
+    names = ", ".join(f"{name.name} (p.{name.page})" if name.page else name.name for name in outline.names)
+    rows = {
+        "file": paper.file,
+        "path": where,
+        **_metadata(paper),
+        "md5": paper.md5,
+        "size": f"{paper.size_bytes:,} bytes",
+        "pages": str(paper.pages),
+        "passages": str(paper.chunks),
+        "added": paper.added_at,
+        "BibTeX key": outline.bibtex_key,
+        "called": names or "(not known)",
+    }
+    facts(rows.items(), out)
+    _warnings(paper, outline.pages, out)
+    put(out, "outline" if outline.headings else "outline: no headings known", style="dim")
+    for entry in outline.headings:
+        put(out, Text(plain(entry.text)).append(f"  p.{entry.page}", "dim"), "  " * entry.level)
+    for name, entries in (("tables", outline.tables), ("figures", outline.figures)):
+        put(out, f"{name}: {len(entries)}", style="dim")
+        for caption in entries:
+            put(out, Text(shortened(caption.text, _CAPTION_CHARS)).append(f"  p.{caption.page}", "dim"), "  ")
+    put(out, f"references: {outline.references}", style="dim")
+
+
+def _warnings(paper: Paper, pages: Sequence[Page], out: Console) -> None:
+    for warning in paper.warnings:
+        put(out, plain(warning), "warning: ", style="yellow")
+    for page in pages:
+        if page.warning:
+            put(out, plain(page.warning), f"p.{page.number}: ", style="yellow")
+
+
+def _metadata(paper: Paper) -> Mapping[str, str]:
+    """What is known of who wrote it, when and where; what is not sure has a question mark."""
+    known = paper.metadata
+    fields = {
+        "title": ("title", known.title or paper.title),
+        "authors": ("authors", ", ".join(known.authors)),
+        "year": ("year", str(known.year or "")),
+        "venue": ("venue", _venue(known)),
+        "DOI": ("doi", known.doi),
+        "arXiv": ("arxiv_id", known.arxiv_id),
+        "subjects": ("categories", ", ".join(known.categories)),
+        "published": ("published", known.published),
+        "from": ("url", known.url),
+    }
+    rows = {
+        label: value + ("" if known.confidence.get(name, 1.0) >= SURE else " ?")
+        for label, (name, value) in fields.items()
+        if value
+    }
+    return {"title": "(not known)"} | rows
+
+
+def _venue(metadata: Metadata) -> str:
+    """Where it was published: "Bioinformatics 34(9), 1547-1554"."""
+    issue = metadata.volume + (f"({metadata.number})" if metadata.number else "")
+    return ", ".join(filter(None, (" ".join(filter(None, (metadata.venue, issue))), metadata.pages)))
+
+
+def show_page(shown: PaperPage, out: Console | None) -> None:
+    """A page with the kind of each part; headers and footers, which are not in the text, are dimmed at the end."""
+    if out is None:
+        print_json(form.page_output(shown))
+        return
+    page, text = shown.page, shown.text
+    if not shown.elements:
+        put(out, plain(text))
+    parts = [
+        (
+            f"{one.kind} {one.level}" if one.kind == "heading" else one.kind,
+            text[one.start - page.start : one.end - page.start],
+        )
+        for one in shown.elements
+    ]
+    for name, part in [*parts, *([("left out", page.furniture)] if page.furniture else [])]:
+        sign = f"{name:11}"  # "reference" and two blanks
+        for line in plain(part).strip().split("\n"):
+            put(out, Text(line, "dim" if name == "left out" else ""), Text(sign, "dim"))
+            sign = " " * 11
+    if page.warning:
+        put(out, plain(page.warning), style="yellow")
+
+
+def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], out: Console | None) -> None:
+    """The pairs and what was removed of them, as JSON on stdout without a console."""
+    if out is None:
+        rows = [select(form.DuplicateOutput, pair) for pair in pairs]
+        print_json(select(form.DuplicatesOutput, duplicates=rows, removed=[pair.older for pair in removed]))
+    elif not removed:
+        cells = [(pair.older, pair.newer, same_paper(pair), pair.newer_by) for pair in pairs]
+        if not out.is_terminal:
+            print_table(("older", "newer", "same", "newer by"), cells, out, wraps=())
+        for pair in pairs if out.is_terminal else ():
+            put(out, one_line(pair_line(pair)))
+        if not pairs:
+            say("No paper is in the library twice.")
+
+
+def show_skipped(files: Sequence[SkippedFile], papers: Path, out: Console | None) -> None:
+    """The files that are not in the library: name, reason and what to do; as JSON on stdout without a console."""
+    if out is None:
+        rows = [select(form.SkippedFileOutput, file, remedy=file.fix) for file in files]
+        print_json(select(form.SkippedFilesOutput, files=rows))
+        return
+    cells = []
+    for file in files:
+        name, message, base = file.path.removeprefix(f"{papers}/"), file.message, Path(file.path).name
+        if message.startswith(f"{base} "):
+            message = f"It{message.removeprefix(base)}"
+        cells.append((name, file.reason, message, file.fix))
+    if not out.is_terminal:
+        print_table(("file", "reason", "what", "remedy"), cells, out, wraps=())
+        return
+    for name, _, *lines in cells:
+        put(out, one_line(name), style="bold")
+        for text in filter(None, lines):
+            put(out, flat(as_called(text)), "    ")
+    if not files:
+        put(out, "No files were skipped.", style="dim")

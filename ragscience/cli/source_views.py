@@ -1,0 +1,288 @@
+"""Passages and sources: listed, shown on their pages, opened in a PDF viewer, copied, and written as references."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import starmap
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ragscience.cli.answer_view import source_line, under
+from ragscience.cli.output import PROSE, console, flat, hand_over, link_style, paged, put, sign_of
+from ragscience.cli.running import say
+from ragscience.core.errors import FileProblem, RagScienceError, UsageError
+from ragscience.core.records import Answer, Found, PathStep
+from ragscience.engine import source_list
+from ragscience.engine.library_engine import Engine
+from ragscience.engine.printable import one_line, plain, shortened
+
+__all__ = [
+    "LAST",
+    "answer_text",
+    "cited_text",
+    "copied",
+    "hits_view",
+    "open_source",
+    "path_words",
+    "paths_view",
+    "show_bib",
+    "sources_view",
+    "surroundings_view",
+    "viewer_command",
+]
+
+LAST = "last"
+"""The id of the last answer, on the command line."""
+SNIPPET_CHARS = 480
+LINK_SECONDS = 900
+"""How long a link to a paper in a bucket can be used."""
+_VIEWERS = ("evince -i {page} {file}", "okular -p {page} {file}", "zathura -P {page} {file}", "mupdf {file} {page}")
+"""Those that are known to take a page, by their manuals; the first that is installed is taken."""
+
+
+def hits_view(found: Found, out: Console) -> None:
+    """The ranked passages, each with where it is, what made its score, and how it begins."""
+    if not found.hits:
+        out.print("No passages found.")
+    for hit in found.hits:
+        chunk, sign = hit.chunk, f"{hit.rank}  "
+        line = Text(f"{plain(chunk.file)}, {source_list.page_label(chunk.page_start, chunk.page_end)}", "bold")
+        line.append(under(chunk.section, out))
+        if chunk.kind != "text":
+            line.append(f"  {plain(chunk.kind)}", "not bold dim")
+        put(out, line, Text(sign, "bold"))
+        scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
+        put(out, f"{scores}  by {' + '.join(hit.found_by)}", " " * len(sign), style="dim")
+        put(out, shortened(chunk.text, SNIPPET_CHARS), " " * len(sign), width=PROSE)
+        out.print()
+    paths_view(found, out)
+
+
+def paths_view(found: Found, out: Console) -> None:
+    """The graph's paths of stated relations for a question, a line each; nothing without any."""
+    if not found.paths:
+        return
+    from ragscience.engine.graph_runs import CO_OCCURS
+
+    paths = [path for path in found.paths if all(step.relation != CO_OCCURS for step in path.steps)]
+    if paths:
+        put(out, "Paths in the knowledge graph:", style="dim")
+    for path in paths:
+        put(out, f"{path.score:.3f}  {'; '.join(map(path_words, path.steps))}", "  ", style="dim")
+
+
+def path_words(step: PathStep) -> str:
+    """`BM25 USED_WITH FAISS (a.pdf, p.3)`."""
+    return flat(f"{step.source} {step.relation} {step.target} {' '.join(starmap(source_list.cited_label, step.pages))}")
+
+
+def sources_view(answer: Answer, out: Console) -> None:
+    """Each source with its page and its quotes; after the cited ones the passages that were given and not cited."""
+    sources = source_list.sources_given(answer)
+    cited = len(source_list.sources_of(answer)) if answer.citations else 0
+    if not sources:
+        out.print("The answer has no sources.")
+    for source in sources:
+        if source.number == cited + 1:
+            given = "Also read, not cited:" if cited else "The answer cites nothing. Passages that were read:"
+            put(out, f"{given}\n", style="dim")
+        sign = f"[{source.number}] "
+        put(out, source_line(answer, source, out, "bold"), Text(sign, "bold"))
+        for citation in dict.fromkeys(source.citations):
+            put(out, plain(citation.quote).strip(), " " * len(sign), width=PROSE)
+        out.print()
+
+
+def surroundings_view(shown: source_list.Surroundings, out: Console) -> None:
+    """The page of a source around what is quoted of it: the quotes in colour, or between marks without colours."""
+    source, text, gap = shown.source, shown.text, sign_of("…", "...", out)
+    style = link_style(source.path, source.page, out)
+    put(out, Text(f"{plain(source.file)}, p.{source.page}", style), Text(f"[{source.number}] ", "dim"))
+    colours = out.color_system is not None and not out.no_color
+    opens, closes = ("", "") if colours else (sign_of("»", ">>", out), sign_of("«", "<<", out))
+    for place, window in enumerate(shown.windows):
+        if place or window[0] > 0:
+            put(out, gap, style="dim")
+        part, at = Text(), window[0]
+        for start, end in shown.quotes:
+            if window[0] <= start and end <= window[1]:
+                part.append(plain(text[at:start]))
+                part.append(f"{opens}{plain(text[start:end])}{closes}", "bold black on yellow")
+                at = end
+        put(out, part.append(plain(text[at : window[1]])), width=PROSE)
+    if shown.windows[-1][1] < len(text):
+        put(out, gap, style="dim")
+    if not shown.quotes:
+        put(out, "The quote was not found in the library's text of this page.", style="yellow")
+
+
+# The page in a viewer
+
+
+def open_source(engine: Engine, answer: Answer, number: int, *, link: bool = False) -> None:
+    """Say where a source is, and open it where there is a screen and a viewer; with `link` print a link to it alone.
+
+    Raises UsageError for a number that the answer does not list, FileProblem where the file is gone, RagScienceError
+    where the viewer does not start.
+    """
+    source = source_list.source_now(answer, number, engine.library)
+    if link:
+        address = engine.files.link(Path(source.path), LINK_SECONDS)
+        if not address:
+            what = f"{source.file} is a file of this machine; --link is for papers in a bucket."
+            raise UsageError(what, "Leave it out.")
+        hand_over(f"{address}#page={source.page}\n", None)  # in one piece, however narrow the terminal is
+        say(f"Whoever has this link can read {source.file} for {LINK_SECONDS // 60} minutes.")
+        return
+    out, shown = console(), engine.files.shown(source.path)
+    is_here = shown == source.path
+    where = f"{one_line(shown or source.file)}, p.{source.page}"
+    put(out, Text(where, link_style(source.path, source.page, out) if is_here else ""), f"[{source.number}] ")
+    if is_here:
+        _require(Path(source.path), source)
+    template = engine.settings.pdf_viewer
+    if not viewer_command(template, source.path, source.page):
+        say("No PDF viewer or no display was found: open the page yourself, or set RAG_PDF_VIEWER.")
+        return
+    with engine.papers.opened(Path(source.path)) as file:
+        _require(file, source)
+        _start(viewer_command(template, str(file), source.page), source)
+
+
+def _require(file: Path, source: source_list.Source) -> None:
+    """Raise FileProblem where the file of the source is not there."""
+    if not file.is_file():
+        fix = "Restore the file, or run `python ingest.py sync` to remove it from the library."
+        raise FileProblem(f"{source.path or source.file} no longer exists.", fix, reason="missing")
+
+
+def viewer_command(template: str, path: str, page: int) -> list[str]:
+    """The command that opens a page, word by word; empty where there is no screen or nothing that could do it.
+
+    `template` is split as a shell does, and {file} and {page} are put into its words: no shell ever reads the file's
+    name. An empty template means the first known viewer that is installed, else the system's default program.
+    """
+    if not template and sys.platform == "darwin":
+        return ["open", path]
+    if not template and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return []
+    template = template or next((known for known in _VIEWERS if shutil.which(known.partition(" ")[0])), "")
+    if not template:
+        return ["xdg-open", path] if shutil.which("xdg-open") else []
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise RagScienceError(f"RAG_PDF_VIEWER {template!r} cannot be read: {error}.", "Close its quotes.") from error
+    return [word.replace("{page}", str(page)).replace("{file}", path) for word in words]  # a file may be called {page}
+
+
+def _start(command: list[str], source: source_list.Source) -> None:
+    try:
+        subprocess.Popen(  # noqa: S603 - the person's own viewer, without a shell
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # It remains open when the terminal closes, and Ctrl-C is not for it.
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise RagScienceError(
+            f"The viewer {command[0]} could not be started: {error}.",
+            f"Set RAG_PDF_VIEWER to another one, or open page {source.page} yourself.",
+        ) from error
+
+
+# References
+
+
+def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: bool, target: Path | None) -> int:
+    """Write the named papers, those that the answer `cited` cites, or all as BibTeX or CSL-JSON; an exit code.
+
+    `cited` is the beginning of an answer's id, or LAST. Raises UsageError for both at once, RagScienceError for a
+    paper, NothingFound for an answer that is not there.
+    """
+    if papers and cited is not None:
+        raise UsageError("Papers and --cited exclude each other.", "Give one of them.")
+    if cited is not None:
+        answer = engine.history.answer("" if cited == LAST else cited).answer
+        text = cited_text(engine, [answer], csl=csl)
+    else:
+        found = engine.papers.bibliography(papers)
+        if not found.entries:
+            say("The library has no papers.")
+        text = found.as_text(csl=csl)
+    if target is not None:
+        hand_over(text, target)
+        return 0
+    with paged() as out:
+        out.print(Text(text.encode("utf-8", "replace").decode()), soft_wrap=True, end="")
+    return 0
+
+
+def cited_text(engine: Engine, answers: Sequence[Answer], *, csl: bool) -> str:
+    """The papers that the answers cite, each once; says so where they cite none."""
+    found = engine.papers.bibliography(cited_by=answers)
+    if not found.entries:
+        say("The answer cites no paper.")
+    return found.as_text(csl=csl)
+
+
+# The clipboard
+
+_PROGRAMS = (
+    ("WAYLAND_DISPLAY", ("wl-copy",)),
+    ("DISPLAY", ("xclip", "-selection", "clipboard")),
+    ("DISPLAY", ("xsel", "--clipboard", "--input")),
+    ("", ("pbcopy",)),
+    ("", ("clip.exe",)),
+)
+"""The variable that says that there is a desktop, and the program that takes the text on its stdin."""
+_MOST_OSC = 74_994
+"""Bytes of base64 that terminals take at once."""
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer with its numbered sources, as plain text."""
+    lines = [plain(answer.text).strip()]
+    sources = source_list.sources_of(answer) if answer.citations else []
+    lines += ["", "Sources:"] if sources else []
+    for source in sources:
+        section = one_line(source_list.section_of(answer, source))
+        lines.append(f"[{source.number}] {one_line(source.file)}, p.{source.page}{f' · {section}' if section else ''}")
+    return "\n".join(lines) + "\n"
+
+
+def copied(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Copy it; what to say of it. Raises RagScienceError where there is no way to."""
+    for variable, command in _PROGRAMS:
+        is_there = (not variable or environment.get(variable)) and shutil.which(command[0])
+        if is_there and _given_to(command, text):
+            return f"Copied to the clipboard with {command[0]}."
+    encoded = base64.b64encode(text.encode()).decode()
+    if sys.stdout.isatty() and environment.get("TERM", "dumb") != "dumb" and len(encoded) <= _MOST_OSC:
+        sys.stdout.write(f"\x1b]52;c;{encoded}\a")
+        sys.stdout.flush()
+        return "Copied through the terminal (OSC 52). If nothing is pasted, your terminal forbids it: use /save FILE."
+    raise RagScienceError(
+        "No clipboard is available.", "Install wl-copy, xclip or xsel, or write a file: /save notes.md"
+    )
+
+
+def _given_to(command: tuple[str, ...], text: str) -> bool:
+    """Whether the program took the text; xclip and wl-copy go on in the background and keep it."""
+    encoded = text.encode("utf-16") if command[0] == "clip.exe" else text.encode()
+    nowhere = subprocess.DEVNULL
+    try:
+        done = subprocess.run(command, input=encoded, stdout=nowhere, stderr=nowhere, timeout=5.0, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,197 @@
+"""The blocks of an answer as a terminal shows them."""
+
+import io
+import re
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from ragscience.cli.answer_view import answer_footer, answer_view, brief_line
+from ragscience.core.records import Block, Citation
+
+from .answers import answer
+
+PAGE_2 = Citation("bees.pdf", 2, "q", True, "/papers/bees.pdf")
+PAGE_3 = Citation("bees.pdf", 3, "q", True, "/papers/bees.pdf")
+TABLE = "| Bee | Speed in m/s | Load in mg |\n|---|---|---|\n| honey bee | 3.7 | 12 |\n| mason bee | 2.1 | 9 |"
+MANY = "| Bee | Speed |\n|---|---|\n" + "".join(f"| bee {n}x | {n}.5 |\n" for n in range(10, 40))
+WIDE = (
+    "| Trial | " + " | ".join(f"A column named {n}" for n in "bcdefgh") + " | Speed |\n" + "|---" * 9 + "|\n"
+    "| first | " + " | ".join("abcdefghijklm" for _ in range(7)) + " | 3.7 |\n"
+)
+
+
+class Stream(io.StringIO):
+    encoding = "utf-8"
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def draw(*blocks, question="How fast does the mason bee fly?", width=60, searched="", **more):
+        more = {"asked": question, **more}
+        given = answer(blocks=blocks, citations=(PAGE_2, PAGE_3), searched=searched or question, **more)
+        stream = Stream()
+        answer_view(
+            given, Console(file=stream, force_terminal=True, width=width, color_system="standard", highlight=False)
+        )
+        return re.sub(r"\x1b\]8;[^\x1b]*\x1b\\", "", stream.getvalue())
+
+    return draw
+
+
+def bare(text):
+    return re.sub(r" +(?=\n)", "", re.sub(r"\x1b\[[\d;]*m", "", text))
+
+
+def test_a_quote_stands_under_its_heading_with_the_asked_words_bold(drawn):
+    shown = drawn(Block("quote", "A mason bee flies 2.1 m/s.", (PAGE_3,), "5.3 Flight"))
+    assert bare(shown) == "5.3 Flight\n“A mason bee flies 2.1 m/s.” (bees.pdf, p.3)\n"
+    assert "\x1b[1mmason\x1b[0m \x1b[1mbee\x1b[0m \x1b[1mflies\x1b[0m 2.1" in shown
+
+
+def test_a_table_has_its_caption_its_header_and_a_mark_at_the_row_that_was_asked_for(drawn):
+    shown = bare(drawn(Block("table", TABLE, (PAGE_2,), "Table 1: Bees.")))
+    assert shown.splitlines() == [
+        "Table 1: Bees. (bees.pdf, p.2)",
+        "   Bee        Speed in m/s  Load in mg",
+        "   honey bee  3.7           12",
+        "▸  mason bee  2.1           9",
+    ]
+
+
+def test_a_large_table_says_how_many_rows_are_left_out(drawn):
+    shown = bare(drawn(Block("table", MANY), question="How fast is 25x?")).splitlines()
+    assert "   … 9 rows left out" in shown
+    assert any(line.startswith("▸  bee 25x ") for line in shown)
+    assert "   … 10 rows left out" in shown
+    assert len([line for line in shown if "bee " in line]) == 11
+    whole = bare(drawn(Block("table", MANY), question="How fast is 25x?", route="element"))
+    assert "left out" not in whole
+    assert "▸  bee 25x" in whole
+    assert "left out" not in bare(drawn(Block("table", MANY), question="What is it?"))
+
+
+def test_rows_that_the_answer_leaves_out_are_said_across_the_table(drawn):
+    shown = bare(drawn(Block("table", TABLE.replace("| honey bee | 3.7 | 12 |", "| … 24 rows left out | | |"))))
+    assert shown.splitlines()[2:] == [
+        "   … 24 rows left out",
+        "▸  mason bee           2.1           9",
+    ]
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 200])
+def test_a_wide_table_keeps_the_column_that_was_asked_for_and_names_those_left_out(drawn, width):
+    shown = bare(drawn(Block("table", WIDE), question="Speed of the trial?", width=width))
+    assert all(cell_len(line) <= width for line in shown.splitlines())
+    assert "3.7" in shown
+    flat = " ".join(shown.split())
+    left_out = flat.partition("left out, too wide for this terminal: ")[2]
+    assert bool(left_out) == (width < 200)
+    words = shown.split()
+    for name in "bcdefgh":
+        assert (f"A column named {name}" in left_out) != (name in words[: words.index("first")]), name
+
+
+def test_short_quotes_are_a_line_each_with_the_number_of_their_source(drawn):
+    text = "It is said by many authors that " * 4 + "the mason bee flies at 2.1 m/s, " + "or so it is told here " * 4
+    shown = bare(drawn(*[Block("quote", text, (page,), "9 Bees", is_brief=True) for page in (PAGE_2, PAGE_3)]))
+    first, second, empty = shown.split("\n", 2)
+    assert first.startswith("• “… ")
+    assert first.endswith(" …” p.2 [1]")
+    assert "mason bee flies" in first
+    assert second.endswith("p.3 [2]")
+    assert cell_len(first) <= 60
+    assert not empty
+
+
+def test_items_are_a_list_and_a_formula_has_a_line_of_its_own(drawn):
+    shown = drawn(
+        Block("heading", "Data"),
+        Block("item", "SQuAD, a collection of questions that are asked of articles", (PAGE_2,)),
+        Block("item", "MNLI"),
+        Block("formula", "E = mc²", (), "We get\nthis:"),
+        Block("text", "One.\nTwo."),
+    )
+    assert bare(shown) == (
+        "Data\n\n"
+        "• SQuAD, a collection of questions that are asked of\n  articles (bees.pdf, p.2)\n• MNLI\n\n"
+        "We get this:\n   E = mc²\n\n"
+        "One.\nTwo.\n"
+    )
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+@pytest.mark.parametrize("kind", ["text", "heading", "quote", "table", "formula", "item"])
+@pytest.mark.parametrize("is_brief", [False, True])
+def test_wide_characters_and_controls_stay_within_the_terminal(drawn, kind, width, is_brief):
+    text = "我们使用优化器，学习率为零。" * 6 + "\x1b[2J\x9b\u202e"
+    text = f"| {text} | {text} |\n|---|---|\n| {text} | 1 |" if kind == "table" else text
+    shown = drawn(Block(kind, text, (), "导\x1b[2J论" * 9, is_brief=is_brief), width=width, question="学习率\x1b[2J")
+    assert all(cell_len(line) <= width for line in bare(shown).splitlines())
+    assert "\x1b[2J" not in shown
+    assert "\u202e" not in shown
+    assert "\x9b" not in shown
+
+
+def test_a_pipe_gets_the_text_and_what_was_done_under_it():
+    given = answer("“A.” (bees.pdf, p.2)", blocks=[Block("quote", "A.", (PAGE_2,))], route_note="Counted.")
+    stream = io.StringIO()
+    answer_view(given, Console(file=stream, width=20))
+    answer_footer(given, Console(file=stream, width=20))
+    assert stream.getvalue().startswith("“A.” (bees.pdf, p.2)\n\nCounted.\n")
+
+
+def test_a_terminal_gets_the_blocks(drawn):
+    shown = bare(drawn(Block("quote", "A.", (PAGE_2,)), question="A question?", route_note="Counted."))
+    assert shown == "“A.” (bees.pdf, p.2)\n"
+
+
+def test_what_was_searched_instead_of_the_question_is_shown(drawn):
+    shown = bare(drawn(Block("quote", "A.", (PAGE_2,)), asked="A question?", question="Bees a question?"))
+    assert shown == "Searched as: Bees a question?\n\n“A.” (bees.pdf, p.2)\n"
+
+
+LEAD = Block("text", "Found in 1 paper: bees.pdf")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "more", "line"),
+    [
+        (
+            (LEAD, Block("quote", "Mason bees fly.", (PAGE_3, PAGE_2)), Block("quote", "More.", (PAGE_2,))),
+            {"confidence": "high"},
+            "“Mason bees fly.” (bees.pdf, p.3) (bees.pdf, p.2) [confidence: high]",
+        ),
+        ((LEAD, Block("table", TABLE, (PAGE_2,))), {}, "mason bee: Speed in m/s 2.1; Load in mg 9 (bees.pdf, p.2)"),
+        (
+            (Block("text", "2 data sets:"), Block("item", "SQuAD", (PAGE_2,)), Block("item", "MNLI", (PAGE_3,))),
+            {"route": "list"},
+            "2 data sets: SQuAD; MNLI (bees.pdf, p.2)",
+        ),
+        (
+            (Block("heading", "Bees"), Block("item", "They fly.", (PAGE_2,))),
+            {"route": "summary", "confidence": "low"},
+            "They fly. (bees.pdf, p.2) [confidence: low]",
+        ),
+        (
+            (Block("item", "SQuAD", (PAGE_2,)), Block("item", "MNLI", (PAGE_2,)), Block("quote", "They fly.")),
+            {"route": "list"},
+            "SQuAD; MNLI (bees.pdf, p.2)",
+        ),
+        ((Block("table", MANY, (PAGE_2,), "Table 1: Bees."),), {"route": "element"}, "Table 1: Bees. (bees.pdf, p.2)"),
+        ((), {}, "An answer."),
+        ((Block("quote", "Bees \x1b[2J" + "fly far " * 60, (PAGE_2,)),), {}, None),
+    ],
+)
+def test_a_brief_answer_is_one_line(blocks, more, line):
+    made = brief_line(answer(blocks=blocks, searched="How fast is the mason bee?", **more))
+    if line is not None:
+        assert made == line
+    assert "\n" not in made
+    assert "\x1b" not in made
+    assert len(made) < 300

@@ -1,0 +1,191 @@
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from ragscience.cli.answer_view import answer_footer, answer_view, verdicts_view
+from ragscience.cli.source_views import sources_view
+from ragscience.core.errors import NothingFound
+from ragscience.core.records import Sentence
+from ragscience.engine.markdown_export import as_markdown
+from ragscience.engine.source_list import source_numbered, sources_given, sources_of
+from ragscience.library.history import KeptAnswer
+
+from .answers import BEES_1, CHECKED, SENTENCES, answer, hit
+
+
+class Terminal(io.TextIOWrapper):
+    def __init__(self, encoding="utf-8", tty=True):
+        super().__init__(io.BytesIO(), encoding=encoding)
+        self._tty = tty
+
+    def isatty(self):
+        return self._tty
+
+    def text(self):
+        self.flush()
+        return self.buffer.getvalue().decode(self.encoding)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def show(view, given, *, encoding="utf-8", tty=True, **more):
+        stream = Terminal(encoding, tty)
+        view(given, Console(file=stream, highlight=False, markup=False, emoji=False, width=200), **more)
+        return stream.text()
+
+    return show
+
+
+def test_sources_are_the_cited_pages_once_each_with_their_quotes():
+    sources = sources_of(CHECKED)
+    assert [(item.number, item.file, item.page) for item in sources] == [
+        (1, "bees.pdf", 1),
+        (2, "kilns.pdf", 1),
+        (3, "bees.pdf", 2),
+    ]
+    assert sources[0].citations == (BEES_1, BEES_1)
+    assert [item.path for item in sources] == ["/papers/bees.pdf", "/papers/a b/kilns.pdf", "/papers/bees.pdf"]
+
+
+def test_without_citations_the_passages_are_the_sources():
+    crossing = hit("bees.pdf", 1, "One page.\nThe other.", start=100, page_breaks=((0, 1), (10, 2)))
+    (source,) = sources_of(answer(hits=[crossing]))
+    (citation,) = source.citations
+    assert (source.page, citation.quote, citation.start, citation.end) == (1, "One page.", 100, 109)
+
+
+def test_a_number_names_a_source():
+    assert source_numbered(CHECKED, 2).file == "kilns.pdf"
+    for wrong in (0, -1, 4):
+        with pytest.raises(NothingFound, match=f"no source {wrong}: the answer has sources 1 to 3"):
+            source_numbered(CHECKED, wrong)
+    with pytest.raises(NothingFound, match="only source 1"):
+        source_numbered(answer(citations=[BEES_1]), 2)
+    with pytest.raises(NothingFound):
+        source_numbered(answer(), 1)
+
+
+def test_a_pipe_gets_plain_lines(shown):
+    text = shown(answer_footer, CHECKED, tty=False)
+    assert text.splitlines() == [
+        "",
+        "Sources:",
+        "  [1] bees.pdf, p.1",
+        "  [2] kilns.pdf, p.1",
+        "  [3] bees.pdf, p.2",
+        "",
+        "~ 1 of 3 sentences supported",
+        "  ~ weak: They fly (kilns.pdf, p.1).  nearest: (kilns.pdf, p.1)",
+        "  ✗ unsupported: It is 9 degrees.",
+    ]
+    assert shown(answer_view, CHECKED, tty=False) == CHECKED.text + "\n"
+
+
+def test_a_terminal_gets_links_and_colours(shown, monkeypatch):
+    monkeypatch.setattr("ragscience.cli.output.os.path.lexists", lambda path: path.startswith("/papers/"))
+    text = shown(answer_footer, CHECKED)
+    assert "file:///papers/a%20b/kilns.pdf#page=1\x1b\\" in text
+    assert text.count("file:///papers/bees.pdf#page=1") == 1
+    assert "\x1b[31m  ✗ \x1b[0m\x1b[31munsupported" in text
+    assert "\x1b[33m  ~ \x1b[0m\x1b[33mweak" in text
+    body = shown(answer_view, CHECKED)
+    assert "file:///papers/bees.pdf#page=1" in body
+    assert "\x1b[31mIt is 9 degrees." in body
+    assert "\x1b[33mThey fly" in body
+    assert "\x1b[33mBees" not in body
+
+
+def test_no_color_means_no_links(shown, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b]8" not in shown(answer_footer, CHECKED) + shown(answer_view, CHECKED)
+
+
+def test_marks_are_ascii_where_nothing_else_can_be_written(shown):
+    text = shown(verdicts_view, CHECKED, encoding="ascii", tty=False, every=True)
+    assert "  + supported: Bees steer" in text
+    assert "  x unsupported: It is 9" in text
+
+
+def test_an_answer_that_holds_is_one_line(shown):
+    given = answer(citations=[BEES_1], sentences=SENTENCES[:1])
+    assert shown(answer_footer, given, tty=False) == "\nSources:\n  [1] bees.pdf, p.1\n\n✓ 1 of 1 sentence supported\n"
+    nothing = answer(citations=[BEES_1], sentences=SENTENCES[3:])
+    assert "✗ 0 of 1 sentence supported" in shown(verdicts_view, nothing, tty=False)
+    assert shown(verdicts_view, answer(sentences=SENTENCES[1:2]), tty=False) == ""
+
+
+def test_a_refusal_names_the_nearest_passages(shown):
+    near, off = hit("bees.pdf", 1, "Bees\nsteer."), hit("kilns.pdf", 4, "Bees wax the kiln.")
+    refusal = replace(answer(hits=[off, near], refused=True, sentences=SENTENCES), question="How do bees steer?")
+    assert shown(answer_footer, refusal, tty=False) == "\nThe nearest passages:\n  [2] bees.pdf, p.1: Bees steer.\n"
+    assert shown(answer_footer, replace(refusal, question="Why is the sky blue?"), tty=False) == ""
+    uncited = answer(hits=[hit("bees.pdf", 1, "Bees\nsteer.")])
+    title = "No citation: nothing could be checked. The passages that the model was given:"
+    given = f"\n{title}\n  [1] bees.pdf, p.1: Bees steer.\n"
+    assert shown(answer_footer, uncited, tty=False) == given
+    assert shown(answer_footer, replace(uncited, sentences=SENTENCES[3:]), tty=False) == given
+    assert shown(answer_footer, answer(), tty=False) == ""
+
+
+def test_nothing_of_a_file_s_name_reaches_the_terminal_as_a_command(shown):
+    evil = BEES_1.__class__("a\x1b]8;;http://evil\x07.pdf", 1, "q", True, "/p/a\x1b]8;;http://evil\x07.pdf")
+    given = answer("Said (a\x1b]8;;http://evil\x07.pdf, p.1).", citations=[evil])
+    text = shown(answer_footer, given) + shown(answer_view, given)
+    assert "\x1b]8;;http" not in text
+    assert "\x07" not in text
+
+
+QUOTE = Sentence("“Bees steer.” (bees.pdf, p.1)", "quote", 1.0, BEES_1)
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [("high", "high"), ("medium", "medium (read the pages)"), ("low", "low (these passages may not answer it)")],
+)
+def test_quotes_have_no_marks_but_how_sure_they_are_the_answer(shown, level, words):
+    given = answer(citations=[BEES_1], sentences=[QUOTE], confidence=level, missing=["‘wasps’ does not occur."])
+    assert shown(answer_footer, given, tty=False).splitlines() == [
+        "",
+        "Sources:",
+        "  [1] bees.pdf, p.1",
+        "",
+        f"Confidence: {words}",
+        "‘wasps’ does not occur.",
+    ]
+
+
+def test_quotes_from_before_there_was_a_confidence_show_none(shown):
+    assert shown(verdicts_view, answer(citations=[BEES_1], sentences=[QUOTE])) == ""
+
+
+def test_a_refusal_shows_no_confidence(shown):
+    assert shown(verdicts_view, answer(refused=True, confidence="low", missing=["x"])) == ""
+
+
+def test_behind_what_a_model_worded_quotes_are_not_counted(shown):
+    text = shown(verdicts_view, answer(citations=[BEES_1], sentences=[*SENTENCES, QUOTE]), tty=False)
+    assert text.splitlines()[0] == "~ 1 of 3 sentences supported"
+
+
+def test_a_source_has_one_number_wherever_it_is_listed(shown):
+    """Many passages and few citations: the cited pages come first, then those that were only read."""
+    passages = [
+        hit(f"{name}.pdf", page, f"Passage {name} {page}.")
+        for name, page in (("ice", 4), ("bees", 1), ("sand", 7), ("sand", 7), ("kilns", 9))
+    ]
+    given = answer("It is so (bees.pdf, p.1).", citations=[BEES_1], hits=passages)
+    numbered = [(source.number, source.file, source.page) for source in sources_given(given)]
+    assert numbered == [(1, "bees.pdf", 1), (2, "ice.pdf", 4), (3, "sand.pdf", 7), (4, "kilns.pdf", 9)]
+    assert [(each.number, each.file, each.page) for each in sources_of(given)] == numbered[:1]
+    for number, file, page in numbered:
+        assert (source_numbered(given, number).file, source_numbered(given, number).page) == (file, page)
+    listed = [line for line in shown(sources_view, given, tty=False).splitlines() if line.startswith(("[", "Also"))]
+    assert listed == ["[1] bees.pdf, p.1", "Also read, not cited:", *(f"[{n}] {f}, p.{p}" for n, f, p in numbered[1:])]
+    assert "[1] bees.pdf, p.1" in shown(answer_footer, given, tty=False)
+    assert "\n1. bees.pdf, p.1" in as_markdown("Bees", [KeptAnswer(1, "2026-01-01T09:00:00+00:00", given)])

@@ -1,0 +1,157 @@
+"""The prompt of the chat as a person sees it: a real terminal, real keys."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from ragscience.cli.chat import ChatState
+from ragscience.cli.chat_prompt import status_line
+from ragscience.cli.screen import Screen
+from ragscience.engine import AskRequest, Engine
+from tests.conftest import ROOT, Commands, copied
+from tests.screens.emulator import Terminal
+
+ROWS = 30
+SPEED = "How fast do bees fly in fog?"
+GLAZE = "At which temperature does the glaze mature?"
+
+
+@pytest.fixture
+def home(library, tmp_path):
+    return copied(library, tmp_path / "home")
+
+
+class ChatAt:
+    """A chat on a terminal of its own."""
+
+    def __init__(self, home, *args, columns=60, **environment):
+        self.terminal = Terminal(columns, ROWS)
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "query.py"), *args],
+            env={**os.environ, "RAG_HOME": str(home), "TERM": "xterm-256color", **environment},
+            **self.terminal.streams(),
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.terminal.__exit__()
+
+    @property
+    def rows(self):
+        """All rows of the screen, with those below the cursor."""
+        screen = self.terminal.emulator
+        return [*screen.scrolled, *(row.rstrip() for row in screen.display)]
+
+    def see(self, *texts):
+        """Read until each text is on the screen."""
+        self.terminal.read_until(lambda: all(text in "\n".join(self.rows) for text in texts))
+
+    def type(self, text):
+        self.terminal.type(text)
+
+    def leaves(self):
+        """The exit code."""
+        self.terminal.read_until(lambda: self.process.poll() is not None or b"\x1b[?2004l" in self.terminal.written)
+        return self.process.wait(60)
+
+
+def test_a_chat_that_is_continued_shows_its_last_turns(home):
+    asked = Commands(home)
+    for question in (GLAZE, SPEED):
+        asked.query("ask", question, "--chat", "day one")
+    with ChatAt(home, "-c") as chat:
+        chat.see(f"  {GLAZE}", f"  {SPEED}", "“", "3 papers · quotes · profile default · day one")
+        assert max(map(len, chat.rows)) <= 60
+        chat.type("exit\r")
+        assert chat.leaves() == 0
+
+
+def test_tab_completes_commands_papers_and_conversations(home):
+    Commands(home).query("ask", SPEED, "--chat", "navigation")
+    with ChatAt(home, "chat", columns=100) as chat:
+        chat.see("profile default")
+        chat.type("/sou\t")
+        chat.see("> /sources")
+        chat.type("\x15/paper kil\t")
+        chat.see("> /paper kilns.pdf")
+        chat.type("\x15/summary honeyb\t")
+        chat.see("> /summary bees.pdf")
+        chat.type("\x15/chat navi\t")
+        chat.see("> /chat navigation")
+        chat.type("\r")
+        chat.see("Continuing “How fast do bees fly in fog?” (navigation), 1 turn.", "default · navigation")
+        chat.type("/open \t")
+        chat.see("bees.pdf, p.2")
+
+
+def test_a_paste_of_several_lines_is_one_question(home):
+    with ChatAt(home, "chat") as chat:
+        chat.see("profile default")
+        chat.type("\x1b[200~How fast\rdo bees fly\nin fog?\x1b[201~")
+        chat.see("> How fast", "  do bees fly", "  in fog?")
+        chat.type("\r")
+        chat.see("Sources:")
+        chat.type("/history\r")
+        chat.see(f"  1  {SPEED}")
+
+
+def test_alt_enter_and_a_backslash_begin_a_new_line(home):
+    with ChatAt(home, "chat") as chat:
+        chat.see("profile default")
+        chat.type("How fast\x1b\rdo bees\\\rfly in fog?")
+        chat.see("> How fast", "  do bees", "  fly in fog?")
+        assert "do bees\\" not in "\n".join(chat.rows)
+
+
+def test_the_arrow_goes_back_over_all_conversations_unless_nothing_is_kept(home):
+    asked = Commands(home)
+    asked.query(GLAZE)
+    asked.query(SPEED)
+    with ChatAt(home, "chat", columns=100) as chat:
+        chat.see("profile default")
+        chat.type("\x12glaze")
+        chat.see(f"`glaze': {GLAZE}")
+        chat.type("\x07\x1b[A")
+        chat.see(f"> {SPEED}")
+        chat.type("\x1b[A")
+        chat.see(f"> {GLAZE}")
+    with ChatAt(home, "chat", "--no-history") as chat:
+        chat.see("profile default")
+        chat.type("\x1b[Anothing")
+        chat.see("> nothing")
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "is_replaced"), [("", "was not changed", False), ("y", "Written to", True)], ids=["no", "yes"]
+)
+def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_path, key, said, is_replaced):
+    target = tmp_path / "a.md"
+    target.write_text("Mine.")
+    with ChatAt(home, "chat", columns=200) as chat:
+        chat.see("profile default")
+        chat.type(f"{SPEED}\r")
+        chat.see("Sources:")
+        chat.type(f"/save {target}\r")
+        chat.see("Replace it? [y/N]")
+        chat.type(f"{key}\r")
+        chat.see(said)
+    assert (SPEED in target.read_text()) == is_replaced
+    assert (target.read_text() == "Mine.") != is_replaced
+
+
+@pytest.mark.parametrize("width", [12, 40, 200])
+def test_the_status_line_says_how_is_asked_and_is_never_wider_than_the_terminal(home, width):
+    with Engine.open(home) as engine:
+        state = ChatState(engine, AskRequest(""), engine.dialogue(name="thesis"), Screen(quiet=True))
+        assert len(status_line(state, width)) < width
+        assert status_line(state, 200) == "3 papers · profile default · thesis"
+        state.filter_by(replace(state.request.filters, papers=("kilns",)))
+        state.request = replace(state.request, llm="llama3.1:8b")
+        assert status_line(state, 200) == ("3 papers · paper=kilns · llama3.1:8b · profile default · thesis")
