@@ -92,7 +92,7 @@ def shortest_path(graph: KnowledgeGraph, start: str, end: str, *, together: bool
     Over stated relations, with `together` also over co-occurrences; never through an ordinary word. Of two equally
     short ones that with the stronger relations, its score being the product of their weights.
     """
-    from networkx import NetworkXNoPath, dijkstra_path
+    from networkx import NetworkXNoPath, bidirectional_dijkstra
 
     def best(edges: Mapping[str, Mapping[str, Any]]) -> Relation | None:
         known = [edge["record"] for edge in edges.values()]
@@ -106,7 +106,7 @@ def shortest_path(graph: KnowledgeGraph, start: str, end: str, *, together: bool
         return 1.0 - math.log(max(strength(relation), 1e-6)) / 1000  # a step costs far more than its weakness
 
     try:
-        keys = dijkstra_path(graph.both_ways, start, end, weight=cost)
+        _, keys = bidirectional_dijkstra(graph.both_ways, start, end, weight=cost)
     except NetworkXNoPath:
         return None
     steps = [best(graph.both_ways[one][other]) for one, other in pairwise(keys)]
