@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -47,8 +46,7 @@ _GAP = 6.0
 """Room around each mark."""
 SNIPPET_CHARS = 260
 LABEL_CHARS = 90
-_HYPHENS = re.compile(r"[\s\u2010-\u2015-]")
-_SEPARATORS = " ++"
+_BETWEEN = re.compile(r"[\s\u2010-\u2015-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,29 +296,15 @@ def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]], *, only_pages: 
 
 def _stands(names: Sequence[str], text: str) -> tuple[int, int] | None:
     """The first occurrence of the longest of these names in the text, ignoring case, spaces and hyphens."""
-    plain = _plain(text)
+    lowered = text.casefold()
     for name in sorted(names, key=lambda name: (-len(name), name)):
-        words = _plain(name).split()
-        if not words or any(word not in plain for word in words):
-            continue
-        wanted, start = " ".join(words), -1
-        while (start := plain.find(wanted, start + 1)) >= 0:
-            if not start or not (plain[start - 1].isalnum() or plain[start - 1] == "_"):
-                return start, start + len(wanted)
-        # Compiling takes long: only for what may be there with other blanks.
-        match = re.search(rf"(?<!\w){_SEPARATORS.join(map(re.escape, words))}", plain)
-        if match:
-            return match.span()
+        words = [word for word in _BETWEEN.split(name) if word]
+        # Compiling takes long: only for what may be there.
+        if words and all(word.casefold() in lowered for word in words):
+            wanted = _BETWEEN.pattern.join(map(re.escape, words))
+            if match := re.search(rf"(?<!\w){wanted}", text, re.IGNORECASE):
+                return match.span()
     return None
-
-
-@lru_cache(2048)
-def _plain(text: str) -> str:
-    """The text in lower case with a space for each space and hyphen, of the same length."""
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-    return _HYPHENS.sub(" ", lowered)
 
 
 def _paper_facts(paper: Paper) -> Iterator[str]:

@@ -24,7 +24,6 @@ from ragscience.agent.corrective import (
     verdict_of,
 )
 from ragscience.ask.confidence import answerability
-from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
 from tests.ask.asking import ask, open_llm, prompt
@@ -136,29 +135,6 @@ def test_wrong_ones_are_said_and_not_searched_again():
     assert look(Searches(((), {}))).verdict == INCORRECT
 
 
-def test_nothing_to_reword_is_not_searched():
-    plain = (hit("Something else.", file="other.pdf"),)
-    search = Searches((plain, DOUBTFUL))
-    corrected = look(search, question="What is it about?")
-    assert (corrected.verdict, corrected.rewritten) == (AMBIGUOUS, "")
-    assert len(search.asked) == 1
-
-
-def test_passages_asked_for_are_not_passed():
-    more = tuple(hit(f"Passage {number}.", file="bert.pdf", rank=number) for number in range(10, 30))
-    assert len(look(Searches((FIRST, DOUBTFUL), (more, SURE)), most_passages=2).found.hits) == 2
-    assert len(look(Searches((FIRST, DOUBTFUL), (more, SURE)), most_passages=4).found.hits) == 4
-    assert len(look(Searches((FIRST, DOUBTFUL), (more, SURE))).found.hits) == 2 + EXTRA_PASSAGES
-
-
-def test_second_search_that_fails_costs_a_warning():
-    corrected = look(Searches((FIRST, DOUBTFUL), ModelProblem("Ollama does not answer.", "Start it.")))
-    assert corrected.found.hits == FIRST
-    assert "could not be repeated: Ollama does not answer." in corrected.warnings[-1]
-    with pytest.raises(ModelProblem):
-        look(Searches(ModelProblem("Ollama does not answer.", "Start it.")))
-
-
 def test_llm_judges_and_rewrites(server, llm):
     says(server, answers="ambiguous")
     says(server, question="activation function of the masked language model encoder")
@@ -175,22 +151,6 @@ def test_llm_judges_and_rewrites(server, llm):
     assert "gelu" not in judged
     assert "gelu" in prompt(server, 2)
     assert all(body["format"]["type"] == "object" for body in server.of("/api/chat"))
-
-
-def test_llm_that_says_no_is_not_asked_again(server, llm):
-    says(server, answers="no")
-    search = Searches((FIRST, SURE))
-    corrected = look(search, llm)
-    assert corrected.verdict == INCORRECT
-    assert (len(search.asked), corrected.llm_calls) == (1, 1)
-
-
-def test_llm_that_repeats_the_question_gets_the_rules_words(server, llm):
-    says(server, answers="ambiguous")
-    says(server, question=QUESTION.upper())
-    says(server, answers="ambiguous")
-    corrected = look(Searches((FIRST, SURE), (SECOND, SURE)), llm)
-    assert TITLE in corrected.rewritten
 
 
 @pytest.mark.parametrize("said", ["I think so!", '{"answers": "perhaps"}', '{"answers": 1}', "[]", ""])
@@ -214,23 +174,9 @@ def test_text_of_passages_cannot_leave_its_fence(server, llm):
     assert "<|im_start|>" not in told
 
 
-def test_window_without_room_is_not_filled(server):
-    long = (hit("word " * 3000, file="long.pdf"),)
-    with open_llm(server.url, num_ctx=1024) as llm:
-        assert look(Searches((long, SURE)), llm).verdict == CORRECT
-    assert server.of("/api/chat") == []
-
-
 def whole(search, llm=None, failures=None):
     context = CorrectiveContext(search, llm, title_of, most_passages=12, seconds=60.0)
     return Corrective(context, on_failure=(failures if failures is not None else []).append)
-
-
-def test_same_question_is_searched_once():
-    search = Searches((FIRST, DOUBTFUL), (SECOND, SURE))
-    corrective = whole(search)
-    assert corrective(QUESTION) is corrective(QUESTION)
-    assert len(search.asked) == 2
 
 
 def test_rewrites_of_one_answer_are_bounded():
@@ -271,14 +217,6 @@ def test_acronyms_are_written_out_both_ways():
 
 
 words = st.lists(st.sampled_from(["the", "LLM", "what", "encoder", "(", "model", "large", "language", "?"]), max_size=9)
-
-
-@given(words, st.lists(words, max_size=5))
-def test_rewording_is_bounded_and_keeps_content(question, texts):
-    said = reworded(" ".join(question), [hit(" ".join(text), rank=n) for n, text in enumerate(texts, 1)], title_of)
-    assert len(said) <= 600
-    if said:
-        assert all(word in said for word in question if word in ("LLM", "encoder", "model"))
 
 
 @given(st.lists(st.integers(1, 30), unique=True), st.lists(st.integers(1, 30), unique=True), st.integers(0, 20))

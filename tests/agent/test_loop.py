@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from ragscience.agent.agent_state import ToolNote, ToolsUsed
 from ragscience.ask.answers import REFUSAL
-from ragscience.core.errors import LibraryUnavailable, NothingFound
+from ragscience.core.errors import NothingFound
 from ragscience.core.records import Turn
 from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 
@@ -54,19 +52,6 @@ def test_trace_adds_up_to_what_was_done():
     assert answer.trace[-1].score is not None
 
 
-def test_passages_found_once_stay_found():
-    answer = run(TWO_PARTS, Library(best=1), limits=replace(LIMITS, enough=1.0))
-    counts = [step.passages for step in answer.trace if step.node == "retrieve"]
-    assert counts == sorted(counts)
-    assert len({hit.chunk.chunk_id for hit in answer.found.hits}) == len(answer.found.hits)
-    assert [hit.rank for hit in answer.found.hits] == list(range(1, len(answer.found.hits) + 1))
-
-
-def test_no_more_passages_than_the_limit():
-    answer = run(TWO_PARTS, Library(best=5), limits=replace(LIMITS, passages=2))
-    assert len(answer.found.hits) == 2
-
-
 def test_draft_below_the_mark_is_given_with_its_grade():
     answer = run(ANSWERED, Library(), limits=replace(LIMITS, enough=1.0))
     assert not answer.refused
@@ -91,27 +76,6 @@ def test_sub_query_that_fails_costs_a_warning():
     assert any("No paper fits." in note for step in answer.trace for note in step.notes)
 
 
-def test_name_that_cannot_be_looked_up_costs_nothing():
-    library = Library(fails={1: NothingFound("No paper fits.", "Try another.")})
-    answer = run(TWO_PARTS, library)
-    assert not answer.refused
-    assert not any("No paper fits." in warning for warning in answer.warnings)
-
-
-def test_what_names_were_looked_up_for_is_kept_where_every_sub_query_fails():
-    busy = LibraryUnavailable("The library is busy.")
-    library = Library(fails=dict.fromkeys(range(3, 30), busy))
-    answer = run(TWO_PARTS, library)
-    assert [query for query, _ in library.asked[:2]] == ["the Transformer", "the BERT"]
-    assert answer.found.hits
-    assert any("busy" in warning for warning in answer.warnings)
-
-
-def test_failure_of_every_search_is_raised():
-    with pytest.raises(LibraryUnavailable, match="busy"):
-        run(TWO_PARTS, Library(fails={"always": LibraryUnavailable("The library is busy.")}))
-
-
 def test_no_time_still_gives_an_answer_from_one_search():
     library = Library()
     answer = run(TWO_PARTS, library, limits=replace(LIMITS, seconds=1e-9, enough=1.0))
@@ -119,11 +83,6 @@ def test_no_time_still_gives_an_answer_from_one_search():
     assert not answer.refused
     assert nodes_of(answer) == ONE_PASS
     assert any("budget was spent" in warning for warning in answer.warnings)
-
-
-def test_empty_library_is_refused():
-    answer = run(ANSWERED, Library(()))
-    assert (answer.refused, answer.found.hits) == (True, ())
 
 
 def test_tools_give_passages_and_notes():

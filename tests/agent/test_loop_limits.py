@@ -123,17 +123,6 @@ def test_any_json_from_the_model_leads_to_an_answer(values):
     assert answer.text
 
 
-def test_calls_beyond_the_number_allowed_are_not_made():
-    llm = ScriptedLLM(lambda step, _: "no" if step != "draft" else "It took 3.5 days (attention.pdf, p.7).")
-
-    def use_tools(question, missing, *, by_llm, most_calls, seconds):
-        return ToolsUsed(llm_calls=1000)
-
-    answer = run(ANSWERED, Library(), llm=llm, use_tools=use_tools)
-    assert llm.calls == ["split", "split"]
-    assert answer.mode == "extractive"
-
-
 def test_a_cancelled_run_ends_at_its_next_step_and_goes_on_later(tmp_path):
     library, done = Library(), []
     with pytest.raises(Cancelled):

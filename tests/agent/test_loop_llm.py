@@ -9,7 +9,7 @@ from ragscience.ask.answers import REFUSAL
 from ragscience.core.records import Turn
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
-from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
+from tests.agent.agent_runs import ANSWERED, LIMITS, Library, run
 from tests.ollama_server import OllamaServer
 
 LLAMA = "llama3.1:8b"
@@ -98,12 +98,6 @@ def test_draft_that_cites_nothing_gives_way_to_quotes(server, llm):
     assert answer.tokens["answer"] > 0
 
 
-def test_draft_that_cites_nothing_is_no_way_round_a_refusal(server, llm):
-    server.default_reply = Model(grade=1.0, draft="AlphaZero uses a bonus of 0.25.")
-    answer = run(UNANSWERED, Library(), llm=llm)
-    assert (answer.text, answer.refused) == (REFUSAL, True)
-
-
 def test_models_low_grade_counts_and_its_feedback_goes_back(server, llm):
     grades = [json.dumps({"score": 0.2, "missing": ["hidden size of BERT"], "unsupported": []}), 0.95]
     server.default_reply = Model(grade=grades)
@@ -140,12 +134,6 @@ def test_model_without_valid_json_is_replaced_by_rules(server, llm, said):
     assert sum("so rules did" in warning for warning in answer.warnings) == 2
 
 
-def test_step_that_failed_is_not_asked_of_the_model_again(server, llm):
-    server.default_reply = Model(split="no", grade="no")
-    run(TWO_PARTS, Library(), llm=llm, limits=replace(LIMITS, enough=1.0))
-    assert calls(server).count("split") == calls(server).count("grade") == 2
-
-
 def test_same_sub_query_again_and_again_is_asked_once(server, llm):
     server.default_reply = Model(split=("training days", "Training  days?", "training days"), grade=0.1)
     library = Library()
@@ -153,15 +141,6 @@ def test_same_sub_query_again_and_again_is_asked_once(server, llm):
     assert len(library.asked) == len(set(library.asked))
     assert sum("training days" in query.casefold() for query, _ in library.asked) == 1
     assert not answer.refused
-
-
-def test_sub_queries_without_an_end_are_left(server, llm):
-    server.script(pieces=["over and over and "], endless=True)
-    server.script(pieces=["over and over and "], endless=True)
-    server.default_reply = Model()
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert answer.text == SAID
-    assert calls(server) == ["split", "split", "draft", "grade"]
 
 
 def test_draft_without_an_end_is_left_and_not_believed(server, llm):
@@ -174,28 +153,6 @@ def test_draft_without_an_end_is_left_and_not_believed(server, llm):
     assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
     assert {sentence.verdict for sentence in answer.sentences} == {"quote"}
     assert any("repeat itself" in warning for warning in answer.warnings)
-
-
-def test_empty_drafts_become_quotes(server, llm):
-    server.default_reply = Model(draft="")
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert (answer.mode, answer.refused) == ("extractive", False)
-    assert "3.5 days" in answer.text
-    assert "grade" not in calls(server)
-
-
-def test_model_that_refuses_is_a_refusal_within_the_passes(server, llm):
-    server.default_reply = Model(draft=REFUSAL)
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert (answer.text, answer.refused) == (REFUSAL, True)
-    assert nodes_of(answer)[-1] == "generate_answer"
-
-
-def test_unanswerable_question_costs_no_draft(server, llm):
-    server.default_reply = Model(split=("AlphaZero bonus",))
-    answer = run(UNANSWERED, Library(), llm=llm)
-    assert answer.refused
-    assert set(calls(server)) == {"split"}
 
 
 def test_server_that_fails_costs_a_warning_and_the_llm_steps(server, llm):
@@ -226,21 +183,3 @@ def test_conversation_is_told_and_the_question_rewritten(server, llm):
     assert library.asked[0][0] == rewritten
     assert answer.question == "And how many parameters?"
     assert "It is 768" in server.of("/api/chat")[0]["messages"][1]["content"]
-
-
-def test_question_without_a_conversation_is_not_rewritten(server, llm):
-    server.default_reply = Model(split=json.dumps({"question": "What is love?", "queries": ["GPUs"]}))
-    library = Library()
-    run(ANSWERED, library, llm=llm)
-    assert library.asked[0][0] == ANSWERED
-
-
-def test_passages_to_be_graded_fit_the_window(server, llm):
-    server.default_reply = Model()
-    llm.num_ctx = 1024
-    long = Library(
-        tuple(replace(item, chunk=replace(item.chunk, text=item.chunk.text * 30)) for item in Library().passages)
-    )
-    run(ANSWERED, long, llm=llm)
-    asked = next(body for body in server.of("/api/chat") if Model.step_of(body) == "grade")
-    assert sum(len(message["content"]) for message in asked["messages"]) < 4 * 1024

@@ -6,12 +6,11 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from ragscience.agent.loop import JsonSerializer, kept_runs
+from ragscience.agent.loop import kept_runs
 from tests.agent.agent_runs import ANSWERED, TWO_PARTS, Library, nodes_of, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,16 +85,6 @@ def test_finished_run_leaves_nothing_and_keeps_nobody_else_from_reading(tmp_path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_other_question_begins_anew_and_leaves_the_first_alone(tmp_path):
-    path = tmp_path / "agent.sqlite"
-    interrupted(path, run_id="one")
-    resumed = []
-    run(ANSWERED, Library(), checkpoints=path, run_id="two", on_resume=resumed.append)
-    assert resumed == []
-    run(TWO_PARTS, Library(), checkpoints=path, run_id="one", on_resume=resumed.append)
-    assert resumed == [2]
-
-
 def test_only_the_newest_interrupted_runs_are_kept(tmp_path):
     path = tmp_path / "agent.sqlite"
     for number in range(22):
@@ -139,10 +128,6 @@ def test_damaged_checkpoint_is_begun_anew(tmp_path, value):
     assert resumed == []
 
 
-def test_place_that_cannot_be_written_costs_only_the_checkpoints(tmp_path):
-    assert run(ANSWERED, Library(), checkpoints=tmp_path / "nowhere" / "agent.sqlite").text
-
-
 def test_what_lies_on_disk_is_json_alone(tmp_path):
     path = tmp_path / "agent.sqlite"
     interrupted(path)
@@ -152,14 +137,3 @@ def test_what_lies_on_disk_is_json_alone(tmp_path):
     db.close()
     assert kinds == {"json"}
     assert b"took 3.5 days" not in stored
-
-
-def test_serializer_reads_nothing_but_json():
-    serializer = JsonSerializer()
-    assert serializer.loads_typed(serializer.dumps_typed({"a": (1, {2, 1})})) == {"a": [1, [1, 2]]}
-    assert serializer.loads_typed(serializer.dumps_typed(ValueError("bad"))) == {"error": "ValueError: bad"}
-    for kind, raw in (("pickle", b"x"), ("msgpack", b"\x80"), ("json", b"{"), ("json", b"[" * 100_000)):
-        with pytest.raises(ValueError, match=r"."):
-            serializer.loads_typed((kind, raw))
-    with pytest.raises(TypeError, match="Thread is not plain"):
-        serializer.dumps_typed(threading.Thread())

@@ -4,15 +4,13 @@ import json
 
 import pytest
 
-from ragscience.agent.run_searches import merged_found
 from ragscience.agent.tool_calling import tool_use
 from ragscience.agent.tools import Toolbox
-from ragscience.core.records import Filters, Found
+from ragscience.core.records import Filters
 from ragscience.library.store import Home, Library
 from tests.agent.agent_runs import run
 from tests.agent.small_library import make, searcher
 from tests.agent.test_tools_calling import llm_of
-from tests.ask.passages import hit
 from tests.ollama_server import OllamaServer
 
 HEADS = "How many parallel heads are employed?"
@@ -90,16 +88,3 @@ def test_passages_outside_of_the_filters_are_not_given(library):
 def test_no_more_calls_than_allowed(library):
     used = use_of(library)("What is 1+1? What is 2+2? What is 3+3?", (), by_llm=False, most_calls=2, seconds=5.0)
     assert len(used.notes) == 2
-
-
-def test_question_of_two_parts_is_as_answerable_as_the_part_that_is_worse():
-    low, high, middle = ({"keyword_match": value, "missing_term": 0.0} for value in (0.05, 0.6, 0.4))
-    whole, first, second = (
-        Found(text, "rrf", (hit(text, rank=rank),), (), {"search_ms": 2.0}, signals)
-        for rank, (text, signals) in enumerate([("a and b", low), ("a", high), ("b", middle)], start=1)
-    )
-    parts = ("a and b", "a", "b")
-    assert merged_found("a and b", parts, [whole, first, second], 9).signals == middle
-    assert merged_found("a and b", parts, [whole, first], 9).signals == low
-    assert merged_found("a and b", ("a and b",), [whole, first, second], 9).signals == low
-    assert merged_found("a and b", parts, [whole, first, second], 9).timings_ms == {"search_ms": 6.0}

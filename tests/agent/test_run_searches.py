@@ -18,18 +18,6 @@ def ids(hits):
     return [each.chunk.chunk_id for each in hits]
 
 
-def test_one_search_stays_as_it_is():
-    only = found(3, 1, 2)
-    assert merged([only], 8) == only.hits
-    assert merged([only], 2) == only.hits[:2]
-
-
-def test_nothing_to_merge():
-    assert merged([], 8) == ()
-    assert merged([found(1)], 0) == ()
-    assert merged([found(), found()], 4) == ()
-
-
 def test_each_search_has_its_share_and_the_best_come_first():
     assert ids(merged([found(1, 2, 3, 4), found(11, 12, 13), found(21, 22, 23)], 6)) == [1, 11, 21, 2, 12, 22]
 
@@ -39,10 +27,6 @@ def test_what_is_found_twice_stands_once_where_it_was_found_best_with_those_scor
     assert ids(hits) == [1, 9, 2, 8]
     assert [each.rank for each in hits] == [1, 2, 3, 4]
     assert hits[1].score == 0.7
-
-
-def test_room_that_the_others_leave_is_for_the_question():
-    assert ids(merged([found(1, 2, 3, 4, 5), found(11)], 4)) == [1, 11, 2, 3]
 
 
 def test_later_rounds_have_a_quarter_at_the_end():

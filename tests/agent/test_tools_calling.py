@@ -75,11 +75,6 @@ def test_model_without_tools_is_not_asked(toolbox):
         assert server.of("/api/chat") == []
 
 
-def test_no_call_is_no_result(server, toolbox):
-    assert ask(server, toolbox) == ()
-    assert len(server.of("/api/chat")) == 1
-
-
 def test_errors_go_back_as_text(server, toolbox):
     server.script(tool_calls=[("open_door", {"which": 1}), ("read_page", {"paper": "bert", "page": 99})])
     server.script(tool_calls=[("read_page", {"paper": "bert", "page": 2})])
@@ -102,13 +97,6 @@ def test_same_call_is_not_run_twice(server, toolbox):
     assert len(server.of("/api/chat")) == 2
 
 
-def test_repeated_call_beside_a_new_one_is_told(server, toolbox):
-    server.script(tool_calls=[("list_papers", {})])
-    server.script(tool_calls=[("list_papers", {}), ("cite", {"paper": "bert"})])
-    assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers", "cite"]
-    assert "made this call already" in server.of("/api/chat")[2]["messages"][-2]["content"]
-
-
 def test_calls_are_bounded(server, toolbox):
     for number in range(20):
         server.script(tool_calls=[("calculate", {"expression": f"{number} + 1"})])
@@ -117,20 +105,9 @@ def test_calls_are_bounded(server, toolbox):
     assert ask(server, toolbox, most_calls=0, chats=3) == ()
 
 
-def test_reply_full_of_calls_is_cut(server, toolbox):
-    many = [("calculate", {"expression": f"{number} + 1"}) for number in range(50)]
-    server.script(tool_calls=many)
-    assert len(ask(server, toolbox, most_calls=3)) == 3
-
-
 def test_endless_reply_is_left(server, toolbox):
     server.script("words and more words ", endless=True)
     assert ask(server, toolbox) == ()
-
-
-def test_endless_calls_are_left(server, toolbox):
-    server.script(tool_calls=[("list_papers", {})], endless=True)
-    assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers"]
 
 
 def test_time_that_is_over_ends_it(server, toolbox):
@@ -138,24 +115,11 @@ def test_time_that_is_over_ends_it(server, toolbox):
     assert ask(server, toolbox, seconds=0.0) == ()
 
 
-def test_window_without_room_ends_it(server, toolbox):
-    server.script(tool_calls=[("search", {"query": "soil bacteria"})])
-    server.script(tool_calls=[("search", {"query": "attention"})])
-    assert len(ask(server, toolbox, num_ctx=800)) == 1
-    before = len(server.of("/api/chat"))
-    assert ask(server, toolbox, num_ctx=500, chats=before) == ()
-
-
 @pytest.mark.parametrize("how", [{"status": 500, "error": "crashed"}, {"malformed": True}, {"cut_after": 0}])
 def test_server_that_fails_costs_only_what_follows(server, toolbox, how):
     server.script(tool_calls=[("list_papers", {})])
     server.fault("/api/chat", after=1, **how)
     assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers"]
-
-
-def test_arguments_that_are_no_object_end_it(server, toolbox):
-    server.script(tool_calls=[("list_papers", "{broken")])
-    assert ask(server, toolbox) == ()
 
 
 def test_a_cancelled_exchange_ends_between_two_calls(server, toolbox):

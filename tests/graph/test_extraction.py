@@ -23,7 +23,6 @@ from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
-from tests.screens.emulator import Terminal
 from tests.store.making import add, paper_of, unit_rows
 
 
@@ -76,17 +75,6 @@ def test_other_types_are_another_version_and_are_read_anew(library):
     wider = (*ENTITY_TYPES, "PERSON")
     assert extract_locally(library, wider, Seen()).passages == 3
     assert library.graph.counts() == {("local", local_version(wider)): 3}
-
-
-def test_the_order_of_the_papers_does_not_matter(tmp_path):
-    found = []
-    for order in ((1, 2), (2, 1)):
-        with Library.open_for_writing(Home(tmp_path / str(order[0]))) as library:
-            for number in order:
-                add(library, paper(number))
-                extract_locally(library, ENTITY_TYPES, Seen())
-            found.append([(entity.key, entity.names, entity.mentions) for entity in load_graph(library).entities()])
-    assert found[0] == found[1]
 
 
 def by_llm(library, server, watcher=None, *, full=False, model=MODEL):
@@ -220,12 +208,6 @@ def test_what_makes_no_sense_is_an_error_with_its_remedy(commands, args, code, s
     assert ran.err.count("\n") == 2
 
 
-def test_an_empty_library_has_an_empty_graph(commands):
-    ran = commands.ingest("graph", "--types", "person,organization,task")
-    assert ran.code == 0
-    assert "no new passages to read: the graph has 0 entities and 0 relations" in ran.err
-
-
 def test_an_llm_reads_through_the_command(filled, server):
     with_llm = {"RAG_OLLAMA_URL": server.url, "RAG_LLM": MODEL}
     server.script("no JSON", "still none")
@@ -251,18 +233,6 @@ def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd, monkey
     first, last = capfd.readouterr().err.splitlines()
     assert first.startswith("[1/4] passages, about ")
     assert last == "[4/4] passages, about 10 s left"
-
-
-def test_on_a_terminal_the_last_line_counts_and_is_removed(ingested, tmp_path):
-    shutil.copytree(ingested, tmp_path / "home")
-    env = {**os.environ, "RAG_HOME": str(tmp_path / "home"), "TERM": "xterm-256color"}
-    with Terminal(200) as terminal:
-        command = [sys.executable, str(ROOT / "ingest.py"), "graph"]
-        with subprocess.Popen(command, env=env, **terminal.streams()) as process:
-            terminal.read_until(lambda: "the graph has" in terminal.emulator.shown[0])
-        assert process.returncode == 0
-    assert b"reading passage 0 of " in terminal.written
-    assert "reading passage" not in "".join(terminal.emulator.shown)
 
 
 def started(home, *args, **env):

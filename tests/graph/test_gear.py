@@ -69,12 +69,6 @@ def test_the_merged_order_of_the_production_notes():
     assert merged == pytest.approx(table, abs=0.025)
 
 
-def test_where_a_missing_score_is_zero_as_in_their_formula_the_passage_on_a_path_goes_ahead():
-    sums = plain_sum([(WEIGHTS[name], scores) for name, scores in SCORES.items()])
-    assert sorted(sums, key=lambda key: -sums[key]) == [101, 303, 202, 606, 404, 505]
-    assert sums[101] == pytest.approx(0.45 * 0.923 + 0.20 + 0.20 * 0.88 + 0.15 * 0.87)
-
-
 def test_paths_are_varied_and_none_goes_in_a_circle():
     graph = drawn(*ATTENTION, ("self-attention", "USES", "transformer"))
     found = trails(graph, "How does attention in a transformer work?", "attention", "transformer")

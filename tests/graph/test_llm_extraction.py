@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, Mention, Triple
-from ragscience.graph.llm_extraction import LONGEST_PASSAGE, MOST_ENTITIES, MOST_RELATIONS, ask_for
+from ragscience.graph.llm_extraction import MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.graph.passages import passage
@@ -146,13 +146,6 @@ def test_a_passage_cannot_close_its_fence_nor_give_orders(server):
     assert "FogNet" not in system
 
 
-def test_a_very_long_passage_is_cut(server):
-    server.script(reply())
-    ask(server, "fog " * 10_000)
-    (body,) = server.of("/api/chat")
-    assert len(body["messages"][1]["content"]) < LONGEST_PASSAGE + 500
-
-
 def test_a_model_that_never_gives_json_costs_its_reply_alone(server):
     server.script("I'd rather not.", "Still not.")
     asked = ask(server)
@@ -162,14 +155,6 @@ def test_a_model_that_never_gives_json_costs_its_reply_alone(server):
     assert asked.problem is None
     server.script('{"names": []}', reply([("FogNet", "METHOD")]))
     assert [each.name for each in ask(server).found[0].mentions] == ["FogNet"]
-
-
-def test_a_server_that_fails_is_told(server):
-    server.fault("/api/chat", status=500, error="out of memory", times=None)
-    asked = ask(server)
-    assert not asked.found
-    assert asked.problem is not None
-    assert asked.failure
 
 
 def test_things_of_a_wrong_shape_are_left_out_and_counts_are_bounded(server):

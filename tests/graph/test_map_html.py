@@ -223,15 +223,6 @@ def test_entities_are_usable(opened, large):
     assert "We look at entity 123 in fog." in page.inner_text("#tip")
 
 
-@pytest.mark.browser
-def test_pages_are_links_into_the_pdf(opened):
-    page = opened(drawing(["One", "Two"], 4))
-    search(page, "two")
-    link = page.locator("#panel a").first
-    assert (link.inner_text(), link.get_attribute("href")) == ("(1.pdf, p.1)", "./1.pdf#page=1")
-    assert link.evaluate("link => link.href").startswith("file:///")
-
-
 def test_a_link_is_relative_only_where_page_and_pdf_lie_in_the_home(tmp_path):
     home, pdf = tmp_path / "home", str(tmp_path / "home" / "papers" / "50% bees: a#b.pdf")
     coded = "50%25%20bees%3A%20a%23b.pdf"
@@ -291,23 +282,6 @@ def test_a_relation_shows_its_words_its_page_and_its_quote_and_leads_on(opened):
     assert re.match(r"uses entity \d \(0\.pdf, p\.2\)", item.inner_text())
     item.locator("summary").click()
     assert "The one uses the other." in item.inner_text()
-
-
-@pytest.mark.browser
-def test_a_type_can_be_hidden_and_the_colours_turned(opened):
-    page = opened(drawing(["One", "Two"], 40))
-    page.get_by_role("tab", name="Entities (40)").click()
-    before = seen(page)
-    page.get_by_label("method").uncheck()
-    hidden = [one for one in seen(page)["labels"] if one["kind"] == "METHOD"]
-    assert any(one["kind"] == "METHOD" for one in before["labels"]) and not hidden
-    colour = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(colour)
-    page.click("#theme")
-    assert page.evaluate(colour) != light
-    for name in ("#closer", "#farther", "#fit"):
-        page.click(name)
-    assert seen(page)["scale"] == seen(page)["overview"]
 
 
 @pytest.mark.browser

@@ -62,12 +62,6 @@ def test_neighbours_are_those_of_brute_force(count, wanted, seed):
         assert np.allclose(matrix[row, found], values, atol=1e-5)
 
 
-def test_no_papers_have_no_neighbours():
-    empty = np.empty((0, 0), np.float32)
-    assert nearest(empty, 3, empty, []) == ([], [])
-    assert similarity_edges(empty) == []
-
-
 def add(library, name, vectors):
     text = "\n".join(f"passage {index} of {name}" for index in range(len(vectors)))
     lines = text.split("\n") if len(vectors) else []
@@ -122,8 +116,3 @@ def test_a_map_leaves_out_the_passages_of_a_damaged_paper(tmp_path):
     assert known.papers == (whole.papers[0], whole.papers[2])
     assert np.array_equal(known.means, whole.means[[0, 2]])
     assert known.ids.tolist() == whole.ids[whole.owners != 1].tolist()
-
-
-def test_an_empty_library_has_an_empty_map(tmp_path):
-    with Library.open(Home(tmp_path)) as library:
-        assert paper_map(library).papers == ()

@@ -1,6 +1,3 @@
-import sqlite3
-from contextlib import closing
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -48,12 +45,6 @@ def test_the_graph_follows_its_rows(library):
     assert keys(library) == ["METHOD:lstm"]
     assert library.graph.clear() == 1
     assert keys(library) == []
-
-
-def test_rows_of_passages_that_have_left_are_left_out(library):
-    fill(library)
-    put(library, say(10**6, ("LSTM", "METHOD")))
-    assert library.graph.rows() == []
 
 
 def test_pending_are_the_passages_that_this_version_has_not_read(library):
@@ -112,17 +103,3 @@ def test_a_name_that_was_not_merged_is_told_with_the_nearest(library):
     assert "--merges" in caught.value.fix
     with pytest.raises(NothingFound, match="'LSTM' was not taken out of a merge"):
         merge_again(library, "LSTM")
-
-
-def test_what_is_apart_stays_apart_when_papers_come_and_go(library):
-    (ids,) = fill(library, [0]).values()
-    found = say(ids[0], ("LSTM", "METHOD"), ("LSTMs", "METHOD"))
-    put(library, found)
-    undo_merge(library, "LSTMs")
-    library.remove_papers([library.papers()[0].paper_id])
-    assert keys(library) == []
-    (ids,) = fill(library, [0]).values()
-    put(library, Extracted(ids[0], found.mentions, ()))
-    assert keys(library) == ['METHOD:"lstms"', "METHOD:lstm"]
-    with closing(sqlite3.connect(library.home.database)) as db:
-        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
