@@ -235,7 +235,7 @@ BEES = "How fast do bees fly in fog?"
 SAID = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 
 
-def test_flag_setting_and_profile_turn_it_on(commands, monkeypatch):
+def test_flag_and_profile_turn_it_on(commands, monkeypatch):
     fill(commands.home / "papers")
     with OllamaServer(models={"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(96)}) as server:
         monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
@@ -246,12 +246,7 @@ def test_flag_setting_and_profile_turn_it_on(commands, monkeypatch):
         printed = json.loads(refused.out)
         assert printed["verdict"] == INCORRECT
         assert any("does not seem to answer" in warning for warning in printed["warnings"])
-        for how, said_no in (
-            ({}, False),
-            ({"corrective": "on"}, True),
-            ({"profile": "even", "rerank": "off"}, True),
-            ({"profile": "even", "rerank": "off", "corrective": "off"}, False),
-        ):
+        for how, said_no in (({}, False), ({"profile": "even", "rerank": "off"}, True)):
             with Engine.open(commands.home, load_settings(home=commands.home, **how)) as engine:
                 answer = engine.ask(AskRequest(BEES, strict=True))
                 assert answer.refused is said_no, how
