@@ -16,7 +16,7 @@ from ragscience.core.settings import load_settings
 
 if TYPE_CHECKING:
     from ragscience.core.errors import FileProblem
-    from ragscience.core.records import Chunk, Document
+    from ragscience.core.records import Document
     from ragscience.engine.question_run import QuestionRun
     from ragscience.models.minilm import MiniLM
 
@@ -100,18 +100,13 @@ def plain_document(path: Path) -> Document:
 
 
 def _fill_plainly(home: Path) -> None:
-    from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
+    from ragscience.engine.ingest_pipeline import Pipeline
     from ragscience.library.ingestion import find_pdfs, make_plan
+    from ragscience.library.paper_task import TaskOptions
     from ragscience.library.store import Home, Library
-    from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
-    from ragscience.reading.chunking import chunk_document
 
     settings, model = load_settings(home=home), minilm()
-
-    def chunk(document: Document) -> list[Chunk]:
-        return chunk_document(
-            document, size=settings.chunk_size, overlap=settings.chunk_overlap, separators=settings.separators
-        )
+    options = TaskOptions("", "never", settings.chunk_size, settings.chunk_overlap, 64, embeds=True, tokens=True)
 
     def read_all(paths: Iterable[Path]) -> Iterator[tuple[Path, Document | FileProblem]]:
         return ((path, plain_document(path)) for path in paths)
@@ -120,8 +115,9 @@ def _fill_plainly(home: Path) -> None:
     with Library.open_for_writing(Home(home)) as library:
         library.set_identity(model.identity, "plain text")
         plan = make_plan(library, found.pdfs, found.failures)
-        ingestion = Ingestion(read_all, chunk, model, EMBEDDING_BATCH, model, MOST_TOKEN_BYTES)
-        Pipeline(library, ingestion, lambda _: None).run(plan)
+        pipeline = Pipeline(library, options, model, lambda _: None, tokens_from=model)
+        pipeline.max_token_bytes = 2 << 30
+        pipeline.run(plan, read_all)
 
 
 def baseline_store() -> Path:

@@ -25,7 +25,6 @@ def no_settings_from_outside(monkeypatch):
 def test_the_guides_values():
     settings = load_settings()
     assert (settings.chunk_size, settings.chunk_overlap) == (1500, 200)
-    assert settings.separators == ("\n\n", "\n", ". ", " ", "")
     assert (settings.top_k_candidates, settings.top_k) == (20, 4)
     assert (settings.dense_weight, settings.bm25_weight, settings.temperature) == (0.7, 0.3, 0)
     assert settings.llm == "llama3.1:8b"
@@ -163,7 +162,6 @@ OTHERS = {
     "llm_key": SecretStr("other"),
     "dense_weight": 0.6,
     "bm25_weight": 0.2,
-    "separators": ("\n", ""),
     "graph_entity_types": ("METHOD",),
     "ollama_url": "http://localhost:1",
     "arxiv_url": "http://localhost:1/api",

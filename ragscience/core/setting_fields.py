@@ -264,26 +264,6 @@ class Settings(BaseSettings):
     )
 
     # Still to become constants where they are used
-    papers_cache_mb: int = setting(
-        2048,
-        NOTHING,
-        "Disk space for PDFs of a bucket, in MiB, in `cache_folder`; what was not used for longest goes first.",
-        ge=1,
-        le=10_000_000,
-    )
-    papers_poll_seconds: float = setting(
-        60.0, NOTHING, "`ingest.py watch` lists a bucket this often: one request for 1,000 objects.", ge=0.1, le=86400
-    )
-    reading_timeout_seconds: float = setting(
-        60.0, NOTHING, "Most seconds for reading one file; a slower one is reported and skipped.", gt=0, le=3600
-    )
-    reading_memory_mb: int = setting(1024, NOTHING, "Memory limit of one reading process, in MiB.", ge=256, le=65536)
-    watch_settle_seconds: float = setting(
-        2.0, NOTHING, "`ingest.py watch` reads a file once it has not changed for this many seconds.", gt=0, le=3600
-    )
-    separators: tuple[str, ...] = setting(
-        ("\n\n", "\n", ". ", " ", ""), LIBRARY, "Where a chunk may end, the best place first.", min_length=1
-    )
     serve_answers: int = setting(
         8, NOTHING, "Questions that `query.py serve` answers at once; others wait for their turn.", ge=1, le=1000
     )

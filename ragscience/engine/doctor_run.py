@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
-from ragscience.engine.open_store import EMBEDDED, open_store
-from ragscience.engine.paper_files import paper_files
+from ragscience.engine.open_store import EMBEDDED, open_store, paper_files
 from ragscience.upkeep.doctor import Given, examine
 from ragscience.upkeep.findings import DoctorOutput, Finding, Severity, guarded, worst
 

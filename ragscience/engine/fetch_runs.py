@@ -23,8 +23,7 @@ from ragscience.engine.ingest_events import (
     SourceBusy,
 )
 from ragscience.engine.ingest_runs import IngestRun
-from ragscience.engine.open_store import open_store
-from ragscience.engine.paper_files import refuse_papers_in
+from ragscience.engine.open_store import open_store, refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Store, known_files
 from ragscience.sources.allowed_addresses import NetworkRules

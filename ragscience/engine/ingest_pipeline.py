@@ -6,18 +6,27 @@ A paper is in the library when its transaction has committed; whatever stops a r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
-from ragscience.core.records import Chunk, Document, Paper
-from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperStored, PassagesEmbedded, PlanMade, Preparing
+from ragscience.core.records import Document, Paper
+from ragscience.engine.ingest_events import (
+    PaperFailed,
+    PaperRead,
+    PaperStored,
+    PassagesEmbedded,
+    PlanMade,
+    Preparing,
+    RunProgressed,
+)
 from ragscience.library import left_out
 from ragscience.library.duplicates import Duplicate, duplicates_of
 from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
-from ragscience.models.maxsim import embed_batch
+from ragscience.library.paper_task import EmbeddedPaper, TaskOptions, Vectors, embed_texts, prepare
+from ragscience.library.store import NewPaper, Store, text_hash
+from ragscience.reading.worker_pool import ReadingProgress
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
@@ -27,45 +36,88 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.engine.events import OnEvent
-    from ragscience.engine.ingest_progress import RunProgress
-    from ragscience.library.paper_task import EmbeddedPaper
-    from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
-__all__ = ["Ingestion", "Pipeline"]
+__all__ = ["Pipeline", "Read", "RunProgress"]
 
-Vectors = tuple["NDArray[np.float32]", "dict[bytes, NDArray[np.uint8]]"]
-"""Unit rows, shape (texts, dimension), float32; codes of new texts' token vectors, shape (tokens, 28), by text hash."""
+_ENOUGH_SECONDS = 5.0
+"""A remaining time is given once a run has lasted so long."""
+
+Read = Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]
+"""Files in their order, each with what came of it; workers have cut and embedded them, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ingestion:
-    """How files are read, cut and embedded."""
+class RunProgress(ReadingProgress):
+    """How far a run is; publishes `RunProgressed`. The remaining time follows from the pages of what is done."""
 
-    read_all: Callable[[Iterable[Path]], Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]]
-    """What reads files, in their order; workers have cut and embedded them, too."""
-    chunk: Callable[[Document], Sequence[Chunk]]
-    embedder: Embedder
-    batch: int
-    """Chunks in one call of the embedder."""
-    tokens_from: TokenEmbedder | None = None
-    """What makes the token vectors that are kept for late interaction; None keeps none."""
-    max_token_bytes: int = 0
-    """What all token vectors may take on disk."""
-    progress: RunProgress | None = None
-    """Is told how far the run is."""
-    where: LocalFiles = LOCAL
-    """Where the files are."""
+    def __init__(
+        self, pages: Mapping[Path, int], on_event: OnEvent, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`pages` has each file's number of pages, 0 where it is not known."""
+        self._pages = pages
+        self._left = dict(pages)
+        self._read: dict[Path, int] = {}
+        self._on_event = on_event
+        self._clock = clock
+        self._began = clock()
+        self._part = 0.0
+        """Pages of the file in hand that are embedded."""
+
+    def page_done(self, path: Path, number: int, pages: int) -> None:
+        """A page is read, of so many; from the readers' threads."""
+        del pages
+        self._read[path] = number
+
+    def waiting(self, path: Path) -> None:
+        """The run waits for this file to be read."""
+        pages = self._pages[path]
+        self._publish(path, page=min(self._read.get(path, -1) + 1, pages), pages=pages)
+
+    def embedded(self, path: Path, done: int, passages: int) -> None:
+        """So many of its passages have vectors."""
+        self._part = self._pages[path] * done / max(1, passages)
+        self._publish(path, passage=min(done + 1, passages), passages=passages)
+
+    def done(self, path: Path) -> None:
+        """The file is stored, or has failed."""
+        self._left.pop(path, None)
+        self._part = 0.0
+
+    def _publish(self, path: Path, *, page: int = 0, pages: int = 0, passage: int = 0, passages: int = 0) -> None:
+        number, total = len(self._pages) - len(self._left) + 1, len(self._pages)
+        self._on_event(RunProgressed(path, number, total, page, pages, passage, passages, self.seconds_left()))
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the last file is stored; None until enough is measured to say so."""
+        seconds, left = self._clock() - self._began, sum(self._left.values()) - self._part
+        done = sum(self._pages.values()) - left
+        return seconds * left / done if seconds >= _ENOUGH_SECONDS and done > 0 else None
 
 
 class Pipeline:
     """One run over a plan, with what came of it so far."""
 
-    def __init__(self, library: Store, ingestion: Ingestion, on_event: OnEvent) -> None:
+    max_token_bytes = 0
+    """What all token vectors may take on disk."""
+    progress: RunProgress | None = None
+
+    def __init__(
+        self,
+        library: Store,
+        options: TaskOptions,
+        embedder: Embedder,
+        on_event: OnEvent,
+        *,
+        tokens_from: TokenEmbedder | None = None,
+        where: LocalFiles = LOCAL,
+    ) -> None:
+        """`tokens_from` makes the token vectors that are kept for late interaction; the files are `where`."""
         self._library = library
-        self._ingestion = ingestion
+        self._options = options
+        self._embedder = embedder
+        self._tokens_from = tokens_from
+        self._where = where
         self._on_event = on_event
-        self._progress = ingestion.progress
         self._began = time.monotonic()
         self.added: list[Paper] = []
         self.updated: list[Paper] = []
@@ -75,7 +127,7 @@ class Pipeline:
         self.reused = 0
         """Chunks whose vectors the library had already."""
 
-    def run(self, plan: Plan, cancel: Flag | None = None) -> None:
+    def run(self, plan: Plan, read_all: Callable[[Iterable[Path]], Read], cancel: Flag | None = None) -> None:
         """Store the files of the plan, until `cancel` is set; the caches are brought up to date in any case.
 
         A file that cannot be read or cut is a failure and the run goes on. Raises ModelProblem where the embedder
@@ -84,7 +136,7 @@ class Pipeline:
         self._on_event(PlanMade(len(plan.to_read)))
         states = {state.path: state for state in plan.to_read}
         try:
-            for path, read in self._ingestion.read_all(states):
+            for path, read in read_all(states):
                 try:
                     if isinstance(read, FileProblem):
                         raise read
@@ -92,8 +144,8 @@ class Pipeline:
                 except FileProblem as problem:
                     self.failures.append(Failure(path, problem))
                     self._on_event(PaperFailed(path, problem, self._seconds()))
-                if self._progress is not None:
-                    self._progress.done(path)
+                if self.progress is not None:
+                    self.progress.done(path)
                 if cancel is not None and cancel.is_set():
                     return
         finally:
@@ -109,25 +161,20 @@ class Pipeline:
         return duplicates_of(self._library, files)
 
     def _store(self, state: FileState, read: Document | EmbeddedPaper) -> None:
-        if not self._ingestion.where.is_as(state):
+        library = self._library
+        if not self._where.is_as(state):
             message = f"{state.path.name} was changed while it was read."
             raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
-        from ragscience.library.store import NewPaper, merged
-
-        library = self._library
         self._on_event(PaperRead(state.path))
-        if isinstance(read, Document):
-            document = merged(read, library.sources.of(state.md5))
-            chunks = self._ingestion.chunk(document)
+        if isinstance(read, EmbeddedPaper):
+            document, chunks, ready = read.document, list(read.chunks), read.vectors
         else:
-            document, chunks = read.document, read.chunks
+            document, chunks = prepare(read, library.sources.of(state.md5), self._options)
+            ready = {}, {}
         if not chunks:
             raise FileProblem(f"{state.path.name} has no text.", "If it is a scan, add --ocr.", reason="no-text")
-        if self._progress is not None:
-            self._progress.cut(state.path, len(chunks))
-        ready = None if isinstance(read, Document) else read
-        vectors, tokens = self._embed(state.path, [chunk.searched for chunk in chunks], ready)
         replaced = library.paper(path=str(state.path))
+        vectors, tokens = self._vectors(state.path, [chunk.searched for chunk in chunks], ready)
         new = NewPaper(
             path=str(state.path),
             md5=state.md5,
@@ -145,47 +192,38 @@ class Pipeline:
         (self.updated if replaced else self.added).append(paper)
         self._on_event(PaperStored(paper, replaced is not None, self._seconds()))
 
-    def _embed(self, path: Path, texts: Sequence[str], ready: EmbeddedPaper | None) -> Vectors:
-        """The vectors of the texts: from the library, else as a worker has them `ready`, else made now."""
+    def _vectors(
+        self, path: Path, texts: Sequence[str], ready: Vectors
+    ) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]:
+        """The vectors of the texts, shape (len(texts), dimension): the library's, a worker's, or made now."""
         import numpy as np
 
-        from ragscience.library.store import text_hash
+        order = [text_hash(text) for text in texts]
+        known = self._library.vectors.by_hash(order)
+        done = sum(key in known for key in order)
+        self.reused += done
 
-        library, ingestion = self._library, self._ingestion
-        hashes = [text_hash(text) for text in texts]
-        known = library.vectors.by_hash(hashes)
-        vectors = np.empty((len(texts), ingestion.embedder.identity.dimension), np.float32)
-        missing: list[int] = []
-        for row, key in enumerate(hashes):
-            if key in known:
-                vectors[row] = known[key]
-            else:
-                missing.append(row)
-        self.reused += len(texts) - len(missing)
-        self._tell_of_vectors(path, len(texts) - len(missing), 0.0)
-        room = ingestion.max_token_bytes - library.tokens.size_bytes() if ingestion.tokens_from is not None else 0
-        tokens: dict[bytes, NDArray[np.uint8]] = {}
-        for first in range(0, len(missing), ingestion.batch):
-            rows, began = missing[first : first + ingestion.batch], time.monotonic()
-            if ready is not None and all(hashes[row] in ready.vectors for row in rows):
-                for row in rows:
-                    vectors[row] = ready.vectors[hashes[row]]
-                compressed = [ready.tokens[hashes[row]] for row in rows if ready.tokens]
-            else:
-                batch = [texts[row] for row in rows]
-                vectors[rows], compressed = embed_batch(ingestion.embedder, ingestion.tokens_from, batch)
-            for row, kept in zip(rows, compressed, strict=False):
-                room -= kept.nbytes
-                if room >= 0:
-                    tokens[hashes[row]] = kept
-            self.embedded += len(rows)
-            self._tell_of_vectors(path, len(rows), time.monotonic() - began)
-        return vectors, tokens
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            self.embedded += more
+            self._on_event(PassagesEmbedded(self.embedded + self.reused))
+            if self.progress is not None:
+                self.progress.embedded(path, done, len(order))
 
-    def _tell_of_vectors(self, path: Path, more: int, seconds: float) -> None:
-        self._on_event(PassagesEmbedded(self.embedded + self.reused))
-        if self._progress is not None:
-            self._progress.embedded(path, more, seconds)
+        count(0)
+        hashed = zip(order, texts, strict=True)
+        missing = {key: text for key, text in hashed if key not in known and key not in ready[0]}
+        vectors, tokens = embed_texts(missing, self._embedder, self._tokens_from, self._options.batch, count)
+        count(len(order) - done)  # those that were ready, and repeated ones
+        room = self.max_token_bytes - self._library.tokens.size_bytes() if self._tokens_from is not None else 0
+        kept: dict[bytes, NDArray[np.uint8]] = {}
+        for key, codes in (ready[1] | tokens).items():
+            room -= codes.nbytes
+            if room >= 0:
+                kept[key] = codes
+        found = {**known, **ready[0], **vectors}
+        return np.stack([found[key] for key in order]).astype(np.float32, copy=False), kept
 
     def _seconds(self) -> float:
         """Since the last call."""

@@ -1,19 +1,19 @@
-"""Runs that write a library: papers come in, follow their files, leave, and are rebuilt."""
+"""Runs that write a library: papers come in, follow their files, and leave."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.counts import counted
-from ragscience.core.errors import FileProblem, LibraryUnavailable, ModelProblem
-from ragscience.core.records import Chunk, Document, Paper
-from ragscience.engine.events import OnEvent, Warned
+from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.records import Paper
+from ragscience.engine.events import OnEvent, Warned, WorkersStarted
 from ragscience.engine.ingest_events import (
     DuplicateFound,
     IngestResult,
@@ -23,30 +23,28 @@ from ragscience.engine.ingest_events import (
     Preparing,
     SyncPlan,
 )
-from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
+from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
-from ragscience.engine.paper_files import paper_files, require_some_left
+from ragscience.engine.open_store import paper_files, require_some_left
 from ragscience.library.duplicates import Duplicate
-from ragscience.library.ingestion import (
-    FoundFiles,
-    Plan,
-    apply_renames,
-    make_plan,
-    vanished,
-)
-from ragscience.library.store import known_files, require_identity
+from ragscience.library.index_config import available_memory
+from ragscience.library.ingestion import FoundFiles, Plan, apply_renames, make_plan, vanished
+from ragscience.library.paper_task import PaperJob, TaskOptions
+from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
+from ragscience.library.store import known_files, require_identity, text_hash
+from ragscience.models.bert_session import available_cores
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
+from ragscience.reading.chunking import load_splitter
+from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS
+from ragscience.reading.worker_pool import ReadingPool
 
 if TYPE_CHECKING:
     from threading import Event as Flag
 
     from ragscience.core.settings import Settings
-    from ragscience.engine.ingest_progress import RunProgress
     from ragscience.engine.model_pool import ModelPool
-    from ragscience.library.paper_task import EmbeddedPaper
     from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Embedder
-    from ragscience.reading.worker_pool import ReadingPool
+    from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
 __all__ = ["IngestRun", "ocr_language", "open_readers"]
 
@@ -81,23 +79,22 @@ class IngestRun:
 
     def add(self, paths: Sequence[Path]) -> IngestResult:
         """Read what is new or changed under `paths`, papers/ without any."""
-        papers = self.library.home.papers
-        if not self._settings.papers and (not paths or list(paths) == [papers]):
-            papers.mkdir(parents=True, exist_ok=True)
-        found, plan = self._planned(paths or [papers])
         named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
-        self._skips.note_others(found.others)
-        return self.carry_out(plan, named)
+        return self.carry_out(self._planned(paths or [self.library.home.papers]), named)
 
-    def _planned(self, paths: Sequence[Path]) -> tuple[FoundFiles, Plan]:
-        """What the paths name, and the work for it."""
-        found = self._files.find(paths, lambda count: self._on_event(Preparing("looking for PDFs", count)))
+    def _planned(self, paths: Sequence[Path]) -> Plan:
+        """The work for what the paths name."""
+        papers = self.library.home.papers
+        if not self._settings.papers and list(paths) == [papers]:
+            papers.mkdir(parents=True, exist_ok=True)
+        found: FoundFiles = self._files.find(paths, lambda count: self._on_event(Preparing("looking for PDFs", count)))
+        self._skips.note_others(found.others)
 
         def compared(number: int) -> None:
             self._on_event(Preparing("comparing files", number, len(found.pdfs)))
 
         try:
-            return found, make_plan(self.library, found.pdfs, found.failures, compared, self._files)
+            return make_plan(self.library, found.pdfs, found.failures, compared, self._files)
         finally:
             self._files.save()
 
@@ -130,10 +127,7 @@ class IngestRun:
 
     def _changes(self) -> tuple[Plan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
-        if not self._settings.papers:
-            self.library.home.papers.mkdir(parents=True, exist_ok=True)
-        found, plan = self._planned([self.library.home.papers])
-        self._skips.note_others(found.others)
+        plan = self._planned([self.library.home.papers])
         moved = {paper.paper_id for paper, _ in plan.moved}
         planned = {*plan.paths, *(failure.path for failure in plan.failures)}
         gone = [paper for paper in vanished(self.library, self._files) if paper.paper_id not in moved]
@@ -161,80 +155,89 @@ class IngestRun:
         """
         apply_renames(self.library, plan)
         plan = self._skips.leave_out(plan, named, self._read_by)
+        pipeline = None
         try:
-            return self._carried_out(plan)
+            if plan.to_read:
+                self._require_same_reader()
+                self._on_event(Preparing("opening the models"))
+                embedder = self._models.embedder(self._settings, self.library.about.embedder, self._warn, packed=True)
+                if self.library.about.chunks:
+                    require_identity(self.library, embedder.identity, self._chunker)
+                else:
+                    self.library.set_identity(embedder.identity, self._chunker)
+                pipeline = self._run(plan, embedder)
+            elif plan.renames:
+                self.library.refresh_indexes()
+            return self._result(plan, pipeline)
         finally:
             self._skips.save()
 
-    def _carried_out(self, plan: Plan) -> IngestResult:
-        if not plan.to_read:
-            if plan.renames:
-                self.library.refresh_indexes()
-            return self._result(plan, None)
-        self._require_same_reader()
-        self._on_event(Preparing("opening the models"))
-        embedder = self._models.embedder(self._settings, self.library.about.embedder, self._warn, packed=True)
-        if self.library.about.chunks:
-            require_identity(self.library, embedder.identity, self._chunker())
-        else:
-            self.library.set_identity(embedder.identity, self._chunker())
-        return self._result(plan, self._run(plan, embedder))
-
     def _run(self, plan: Plan, embedder: Embedder) -> Pipeline:
-        from ragscience.reading.chunking import chunk_document, load_splitter
-
-        settings = self._settings
-
-        def chunk(document: Document) -> Sequence[Chunk]:
-            return chunk_document(
-                document, size=settings.chunk_size, overlap=settings.chunk_overlap, separators=settings.separators
-            )
-
         with ExitStack() as stack:
-            readers = self._readers or stack.enter_context(open_readers(settings, self._ocr_language))
+            readers = self._readers or stack.enter_context(open_readers(self._settings, self._ocr_language))
             readers.start()
             load_splitter()  # while the reader's process comes up
-            tokens = self._models.ingest_tokens(settings, embedder, self._warn)
-            workers = readers.workers
-            batch = EMBEDDING_BATCH
-            if embedder.identity.provider == "embedded":  # no faster in larger batches, and Ctrl-C waits for one
-                batch = min(batch, 16)
-            read_all: Callable[..., Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]] = readers.read_all
+            tokens = self._models.ingest_tokens(self._settings, embedder, self._warn)
+            options = self._options(embedder, tokens)
+            paths = [state.path for state in plan.to_read]
+            pages = {}
+            for number, count in enumerate(readers.count_pages(paths, self._opened(plan, only_here=True))):
+                self._on_event(Preparing("counting pages", number, len(paths)))
+                pages[paths[number]] = count
+            progress = RunProgress(pages, self._on_event)
+            read_all: Callable[..., Read] = readers.read_all
             if self.workers:
-                from ragscience.engine.worker_runs import open_workers, task_options
-
-                options = task_options(settings, embedder, tokens, ocr=self._ocr_language, batch=batch)
-                pool = stack.enter_context(open_workers(self.workers, options, self.library, plan, self._on_event))
-                read_all, workers = pool.read_all, pool.workers
-            progress = self._progress(plan, readers, workers)
-            ingestion = Ingestion(
-                partial(read_all, progress=progress, opened=self._opened(plan)),
-                chunk,
-                embedder,
-                batch,
-                tokens,
-                MOST_TOKEN_BYTES,
-                progress,
-                self._files,
-            )
-            pipeline = Pipeline(self.library, ingestion, self._on_event)
+                read_all = stack.enter_context(self._open_workers(options, plan)).read_all
+            pipeline = Pipeline(self.library, options, embedder, self._on_event, tokens_from=tokens, where=self._files)
+            pipeline.max_token_bytes, pipeline.progress = MOST_TOKEN_BYTES, progress
             try:
-                pipeline.run(plan, self._cancel)
+                pipeline.run(plan, partial(read_all, progress=progress, opened=self._opened(plan)), self._cancel)
             finally:
                 states = {state.path: state for state in plan.to_read}
                 self._skips.note_failures(pipeline.failures, states, self._read_by)
         return pipeline
 
-    def _progress(self, plan: Plan, readers: ReadingPool, workers: int) -> RunProgress:
-        """The progress of a run over the plan, after the pages of its files are counted."""
-        from ragscience.engine.ingest_progress import RunProgress
+    def _options(self, embedder: Embedder | None = None, tokens: TokenEmbedder | None = None) -> TaskOptions:
+        """What is done with each paper; a model on a server is asked by this process, never by workers."""
+        settings = self._settings
+        is_built_in = embedder is not None and embedder.identity.provider == "embedded"
+        return TaskOptions(
+            ocr=self._ocr_language,
+            layout=settings.layout,
+            chunk_size=settings.chunk_size,
+            chunk_overlap=settings.chunk_overlap,
+            # The built-in model is no faster in larger batches, and Ctrl-C waits for one.
+            batch=min(EMBEDDING_BATCH, 16) if is_built_in else EMBEDDING_BATCH,
+            embeds=is_built_in,
+            tokens=tokens is not None,
+            cache_folder=str(settings.chosen("cache_folder") or ""),
+        )
 
-        paths, pages = [state.path for state in plan.to_read], {}
-        counts = readers.count_pages(paths, self._opened(plan, only_here=True))
-        for number, (path, count) in enumerate(zip(paths, counts, strict=True)):
-            self._on_event(Preparing("counting pages", number, len(paths)))
-            pages[path] = count
-        return RunProgress(pages, workers, self._on_event, by_file=bool(self.workers))
+    def _open_workers(self, options: TaskOptions, plan: Plan) -> PaperWorkers:
+        """So many processes of this machine as have room, or the workers of the Ray cluster at an address."""
+        library, states, made_by = self.library, {state.path: state for state in plan.to_read}, options.made_by
+
+        def job_of(path: Path) -> PaperJob:
+            state, before = states[path], library.paper(path=str(path))
+            known = library.paper_chunks(before.paper_id) if before else []
+            hashes = frozenset(text_hash(chunk.searched) for chunk in known)
+            return PaperJob(path, state.md5, state.size_bytes, made_by, library.sources.of(state.md5), hashes)
+
+        if isinstance(self.workers, str):
+            from ragscience.library.ray_workers import RayWorkers
+
+            self._on_event(Preparing("connecting to the Ray cluster"))
+            cluster = RayWorkers(self.workers, options, job_of)
+            self._on_event(WorkersStarted(cluster.workers, address=self.workers))
+            return cluster
+        wanted = min(self.workers, len(states))
+        workers = max(1, min(wanted, (available_memory() or wanted * WORKER_BYTES) // WORKER_BYTES))
+        self._on_event(WorkersStarted(workers, workers * WORKER_BYTES))
+        if workers < wanted:
+            self._warn(f"There is no memory for {wanted} workers now.")
+        if workers > available_cores():
+            self._warn(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing.")
+        return WorkerProcesses(workers, options, job_of)
 
     def _opened(self, plan: Plan, *, only_here: bool = False) -> Callable[[Path], AbstractContextManager[Path]]:
         """What gives the file to read for a path of the plan."""
@@ -297,17 +300,12 @@ class IngestRun:
         """What decides whether a file can be read: one that could not is tried again when it changes."""
         from ragscience.reading import reader_identity
 
-        settings = self._settings
-        limits = f"{settings.reading_timeout_seconds:g} s, {settings.reading_memory_mb} MB"
-        return f"{reader_identity(settings.layout)}, OCR {self._ocr_language or 'off'}, {limits}"
+        limits = f"{READING_SECONDS:g} s, {READING_BYTES >> 20} MB"
+        return f"{reader_identity(self._settings.layout)}, OCR {self._ocr_language or 'off'}, {limits}"
 
+    @property
     def _chunker(self) -> str:
-        from ragscience.reading import reader_identity
-        from ragscience.reading.chunking import chunker_identity
-
-        settings = self._settings
-        cut = chunker_identity(settings.chunk_size, settings.chunk_overlap, settings.separators)
-        return f"{reader_identity(settings.layout)}; {cut}"
+        return self._options().chunker
 
     def _warn(self, text: str) -> None:
         if text:
@@ -330,15 +328,8 @@ def ocr_language(settings: Settings, on_event: OnEvent) -> str:
 
 def open_readers(settings: Settings, language: str) -> ReadingPool:
     """Processes that read PDFs, by the settings, with OCR in the language if there is one."""
-    from ragscience.reading.worker_pool import ReadingPool
-
-    return ReadingPool(
-        workers=settings.reading_workers or max(1, (os.cpu_count() or 2) - 1),
-        timeout_seconds=settings.reading_timeout_seconds,
-        memory_bytes=settings.reading_memory_mb * 2**20,
-        ocr=language,
-        layout=settings.layout,
-    )
+    workers = settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
+    return ReadingPool(workers, ocr=language, layout=settings.layout)
 
 
 def _is_changed(paper: Paper) -> bool:

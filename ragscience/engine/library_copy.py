@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
 
 from ragscience.core.counts import counted
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Chunk, Document, Filters, Page, Paper
+from ragscience.core.records import Chunk, Document, Page, Paper
 from ragscience.engine.events import OnEvent
 from ragscience.engine.ingest_events import PaperStored, PlanMade, Preparing
 from ragscience.engine.open_store import open_at
 from ragscience.library.store import Home, NewPaper, Store, text_hash
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 __all__ = ["CopyResult", "copy_library"]
-
-_QUESTIONS = 200
-_TOP = 20
-_SAME = 1e-6
-"""Scores of two stores that are nearer than this are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +28,6 @@ class CopyResult:
     passages: int
     copied: int
     """Papers that this run copied; the others were there."""
-    questions: int
-    """Made from passages, for which both libraries found the same."""
 
 
 def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> CopyResult:
@@ -75,8 +62,8 @@ def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> Cop
             on_event(PaperStored(copied, is_update=False, seconds=time.monotonic() - began))
         _copy_rest(old, new)
         new.refresh_indexes()
-        questions = _compared(old, new, papers, on_event)
-        return CopyResult(len(papers), old.about.chunks, len(wanted), questions)
+        _compare(old, new, papers, on_event)
+        return CopyResult(len(papers), old.about.chunks, len(wanted))
 
 
 def _new_paper(library: Store, paper: Paper) -> NewPaper:
@@ -138,8 +125,8 @@ def _graph(library: Store) -> list[tuple[str, str, str]]:
 # Comparison
 
 
-def _compared(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) -> int:
-    """Compare counts, contents and searches; how many questions were asked. Raises RagScienceError for a difference."""
+def _compare(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) -> None:
+    """Compare counts and contents. Raises RagScienceError for a difference."""
     fix = "Remove what is there and copy again; the source is unchanged."
     counts = (new.about.papers, new.about.chunks)
     if counts != (len(papers), old.about.chunks):
@@ -151,14 +138,6 @@ def _compared(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) ->
             raise RagScienceError(f"{paper.file} is not the same in the copy.", fix)
     if _graph(old) != _graph(new) or old.graph.counts() != new.graph.counts():
         raise RagScienceError("The rows of the knowledge graph are not the same in the copy.", fix)
-    asked = 0
-    names = old.graph.stable_ids(), new.graph.stable_ids()
-    for text, vector in _questions(old):
-        on_event(Preparing("comparing searches", asked, _QUESTIONS))
-        if not _same(_found(old, vector), _found(new, vector), names):
-            raise RagScienceError(f"A search for “{text}” does not find the same in the copy.", fix)
-        asked += 1
-    return asked
 
 
 def _digest(library: Store, paper: Paper) -> str:
@@ -173,32 +152,3 @@ def _digest(library: Store, paper: Paper) -> str:
     for chunk in chunks:
         ours.update(tokens[chunk.chunk_id].tobytes() if chunk.chunk_id in tokens else b"none")
     return ours.hexdigest()
-
-
-_WORD = re.compile(r"\w{2,40}+")
-
-
-def _questions(library: Store) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """Words from up to 200 passages that lie evenly in the library, each with the passage's vector."""
-    ids = library.vectors.of()[0]
-    step = max(1, len(ids) // _QUESTIONS)
-    for chunk in library.chunks(ids[::step][:_QUESTIONS].tolist()):
-        words = _WORD.findall(chunk.text)[5:15]
-        yield " ".join(words), library.vectors.of([chunk.chunk_id])[1][0]
-
-
-def _found(library: Store, vector: NDArray[np.float32]) -> tuple[Any, Any]:
-    allowed = library.select(Filters())
-    return library.dense.search(vector, _TOP, allowed)
-
-
-def _same(one: tuple[Any, Any], other: tuple[Any, Any], names: tuple[dict[int, str], dict[int, str]]) -> bool:
-    """Whether the scores are the same, and the passages of all but the last score, at which ties may be cut."""
-    (ids, scores), (other_ids, other_scores) = one, other
-    if len(scores) != len(other_scores) or (abs(scores - other_scores) > _SAME).any():
-        return False
-    if not len(scores):
-        return True
-    above, other_above = scores > scores[-1] + _SAME, other_scores > scores[-1] + _SAME
-    theirs = {names[1][chunk_id] for chunk_id in other_ids[other_above].tolist()}
-    return {names[0][chunk_id] for chunk_id in ids[above].tolist()} == theirs

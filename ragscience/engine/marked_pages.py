@@ -10,11 +10,11 @@ from pathlib import Path
 from ragscience.core.counts import counted
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.records import Answer, Citation
-from ragscience.engine.kept_reader import KeptReader
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.paper_rows import short_names
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
+from ragscience.reading.reader_process import KeptReader
 
 __all__ = ["MADE_HERE", "check_target", "write_marked_pages"]
 
@@ -49,17 +49,14 @@ def write_marked_pages(
     answers: Iterable[Answer],
     target: Path,
     *,
-    timeout_seconds: float,
-    memory_bytes: int,
     warn: Callable[[str], None],
     opened: Callable[[Path], AbstractContextManager[Path]] = nullcontext,
 ) -> int:
     """Write each page that the answers cite once, the quotes marked; how many pages there are.
 
     A paper that cannot be marked is left out with a warning. Without a page to write, `target` is left as it is. The
-    papers are opened in a process of its own, which has `timeout_seconds` and `memory_bytes` of address space for
-    each; `opened` gives the file behind a citation's path. Raises UsageError as `check_target`, RagScienceError where
-    nothing can be written.
+    papers are opened in a process of its own; `opened` gives the file of a citation's path. Raises UsageError as
+    `check_target`, RagScienceError where nothing can be written.
     """
     check_target(target)
     wanted = _wanted(answers)
@@ -68,7 +65,7 @@ def write_marked_pages(
         return 0
     with (
         tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
-        closing(KeptReader(timeout_seconds, memory_bytes)) as marker,
+        closing(KeptReader()) as marker,
     ):
         parts: list[Path] = []
         count = 0

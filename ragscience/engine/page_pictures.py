@@ -14,8 +14,7 @@ from ragscience.library.ingestion import LOCAL, LocalFiles
 
 if TYPE_CHECKING:
     from ragscience.core.records import PageShape, Paper
-    from ragscience.core.settings import Settings
-    from ragscience.engine.kept_reader import KeptReader
+    from ragscience.reading.reader_process import KeptReader
 
 __all__ = ["PagePictures", "file_of"]
 
@@ -29,9 +28,8 @@ _AS_IT_IS = "`python ingest.py` reads the file as it is."
 class PagePictures:
     """Draws pages for any number of threads, one page at a time; its process ends a minute after the last one."""
 
-    def __init__(self, settings: Settings, where: LocalFiles = LOCAL) -> None:
+    def __init__(self, where: LocalFiles = LOCAL) -> None:
         """`where` are the papers' files."""
-        self._settings = settings
         self._where = where
         self._kept: KeptReader | None = None
         self._waiting = BoundedSemaphore(_MOST_WAITING)
@@ -51,7 +49,7 @@ class PagePictures:
         return self._drawn(paper, number, width)[1]
 
     def _drawn(self, paper: Paper, number: int, width: int) -> tuple[PageShape, bytes]:
-        from ragscience.engine.kept_reader import KeptReader
+        from ragscience.reading.reader_process import KeptReader
 
         if not self._waiting.acquire(blocking=False):
             raise LibraryBusy("Too many pages are being drawn.", "Try again in a few seconds.")
@@ -63,8 +61,7 @@ class PagePictures:
             ):
                 path = file_of(paper, file)
                 self._end.cancel()
-                limits = self._settings.reading_timeout_seconds, self._settings.reading_memory_mb << 20
-                self._kept = self._kept or KeptReader(*limits)
+                self._kept = self._kept or KeptReader()
                 target = Path(folder, "page.png")
                 shape = self._kept.reader().draw(path, number, width, target)
                 self._end = Timer(_KEPT_SECONDS, self.close)

@@ -110,12 +110,9 @@ class Papers:
         """
         from ragscience.engine.marked_pages import write_marked_pages
 
-        settings = self._shared.settings
         return write_marked_pages(
             answers,
             target,
-            timeout_seconds=settings.reading_timeout_seconds,
-            memory_bytes=settings.reading_memory_mb << 20,
             warn=lambda text: on_event(Warned(text)) if on_event is not None else None,
             opened=self.opened,
         )

@@ -63,7 +63,7 @@ class RebuildRun(IngestRun):
         library = self.library
         self._require_same_reader()
         embedder = self._models.embedder(self._settings, library.about.embedder, self._warn, packed=True)
-        require_identity(library, embedder.identity, self._chunker())
+        require_identity(library, embedder.identity, self._chunker)
         plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
@@ -78,7 +78,7 @@ class RebuildRun(IngestRun):
         pipeline = self._run(plan, embedder)
         read = len(pipeline.added) + len(pipeline.updated)
         if not plan.failures and read == len(plan.to_read) == library.about.papers:
-            library.set_identity(embedder.identity, self._chunker())
+            library.set_identity(embedder.identity, self._chunker)
         self._rebuild_indexes()
         return self._result(plan, pipeline)
 

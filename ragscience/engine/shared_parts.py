@@ -97,7 +97,7 @@ class SharedParts:
         """The files of the papers, wherever they are."""
 
         def make() -> LocalFiles:
-            from ragscience.engine.paper_files import paper_files
+            from ragscience.engine.open_store import paper_files
 
             return paper_files(self.home, self.settings)
 

@@ -1,10 +1,9 @@
-"""A watch: a library follows a folder until it is cancelled."""
+"""A watch: a library follows a folder, or a bucket, until it is cancelled."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -14,22 +13,18 @@ from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.ingest_events import PaperFailed, WatchChanged
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
-from ragscience.engine.open_store import open_store
-from ragscience.engine.paper_files import paper_files, require_some_left
-from ragscience.library.folder_watch import Folder, FolderState, Work, looks_whole, ticks
+from ragscience.engine.open_store import open_store, paper_files, require_some_left
+from ragscience.library.folder_watch import BucketFolder, Folder, Watched, Work
 from ragscience.library.ingestion import make_plan
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.engine.events import Event
-    from ragscience.library.object_storage import BucketFolder
     from ragscience.library.store import Home
     from ragscience.reading.worker_pool import ReadingPool
 
 __all__ = ["WatchRun"]
 
-HEARTBEAT_SECONDS = 10.0
-"""The folder is searched this often even without a report of a change."""
 BUSY_SECONDS = 1.0
 """Pause before the next try while another process writes the library, or the folder is gone."""
 PROBLEM_SECONDS = 30.0
@@ -68,71 +63,52 @@ class WatchRun:
         later errors are events, and the work is tried again.
         """
         path = Path(os.path.abspath(folder or self.home.papers))  # noqa: PTH100  # a link keeps its own name
-        if path == Path(os.path.abspath(self.home.papers)) and self.settings.papers:  # noqa: PTH100
-            self._watch_bucket(path)
-            return
-        if folder is None:
+        there: Watched = Folder(path)
+        if self.settings.papers and path == Path(os.path.abspath(self.home.papers)):  # noqa: PTH100
+            from ragscience.library.bucket_files import BucketFiles
+
+            assert isinstance(self._files, BucketFiles)  # noqa: S101 - for the type: the settings name a bucket
+            there = BucketFolder(self._files, path)
+        elif folder is None:
             path.mkdir(parents=True, exist_ok=True)
-        if not path.is_dir():
+        elif not path.is_dir():
             raise UsageError(f"There is no folder {path}.", "Name the folder to watch, or none for papers/.")
         try:
-            there = Folder(path)
-            changes = ticks(there, self._cancel, lambda text: self._publish(Warned(text)))
-            self._follow(there, changes, self.settings.watch_settle_seconds, looks_whole)
+            self._follow(there)
         finally:
             self.close()
 
-    def _watch_bucket(self, path: Path) -> None:
-        from ragscience.library.object_storage import BucketFiles, BucketFolder
-
-        assert isinstance(self._files, BucketFiles)  # noqa: S101 - for the type: the settings name a bucket
-        folder = BucketFolder(self._files, path)
-        try:
-            self._follow(folder, folder.ticks(self._cancel), 0.0, lambda _: True)  # an object appears when it is whole
-        finally:
-            self.close()
-
-    def _follow(
-        self,
-        folder: Folder | BucketFolder,
-        changes: Iterator[bool],
-        settle_seconds: float,
-        is_whole: Callable[[Path], bool],
-    ) -> None:
-        path, is_local = folder.path, isinstance(folder, Folder)
-        heartbeat = HEARTBEAT_SECONDS if is_local else self.settings.papers_poll_seconds
+    def _follow(self, folder: Watched) -> None:
         with open_store(self.home, self.settings) as library:
-            known = [Path(paper.path) for paper in library.papers() if Path(paper.path).is_relative_to(path)]
-        state = FolderState(known, settle_seconds=settle_seconds, is_whole=is_whole)
-        next_look, wall_ns = 0.0, time.time_ns()
-        is_there, is_first = True, True
+            papers = [Path(paper.path) for paper in library.papers()]
+        state = folder.state(path for path in papers if path.is_relative_to(folder.path))
+        next_look = 0.0
+        wall_ns: int | None = time.time_ns()
+        is_there = True
         self._publish(WatchChanged("watching", folder.shown))
-        for changed in changes:
+        for changed in folder.ticks(self._cancel, lambda text: self._publish(Warned(text))):
             now = time.monotonic()
             if now < next_look and (not changed or self._is_waiting):
                 continue
             files = folder.files()
             if (files is not None) != is_there:
                 is_there = files is not None
-                if is_there:
-                    self._publish(WatchChanged("back", folder.shown, folder.back))
-                else:
-                    self._publish(WatchChanged("vanished", folder.shown, folder.lost))
+                gone = WatchChanged("vanished", folder.shown, folder.lost)
+                self._publish(WatchChanged("back", folder.shown, folder.back) if is_there else gone)
             if files is None:
-                next_look = now + (BUSY_SECONDS if is_local else heartbeat)
+                next_look = now + min(BUSY_SECONDS, folder.pause)
                 continue
-            work = state.look(files, now, wall_ns=wall_ns if is_first else None)
-            is_first = False
+            work = state.look(files, now, wall_ns=wall_ns)
+            wall_ns = None
             pause = self.carry_out(work)
-            next_look = min(now + heartbeat, state.due or now + heartbeat)
             if pause:
                 state.again(work)
-                next_look = time.monotonic() + pause
+            next_look = time.monotonic() + (pause or (folder.settle if state.is_waiting else folder.pause))
         self._publish(WatchChanged("stopped"))
 
     def carry_out(self, work: Work) -> float:
         """Do a piece of work; 0, or where it fails, the seconds until the next try."""
-        if work.is_empty:
+        if not (work.read or work.gone):
             return 0.0
         try:
             self._write(work)
@@ -146,7 +122,7 @@ class WatchRun:
                 raise
             # Models and readers are made again: what they were made for may have changed.
             self.close()
-            self.models = ModelPool(self.home, _untold)
+            self.models = ModelPool(self.home, lambda *_: None)
             self._publish(WatchChanged("problem", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
             self._is_waiting = True
             return PROBLEM_SECONDS
@@ -163,22 +139,19 @@ class WatchRun:
             plan = make_plan(library, work.read, where=self._files)
             self._files.save()
             moved = {paper.paper_id for paper, _ in plan.moved}
-            found = [library.paper(path=str(path)) for path in work.gone if self._is_gone(path)]
-            gone = [paper for paper in found if paper is not None and paper.paper_id not in moved]
+            found = [library.paper(path=str(path)) for path in work.gone if not os.path.lexists(path)]
+            gone = [
+                paper
+                for paper in found
+                if paper is not None and paper.paper_id not in moved and self._files.is_gone(Path(paper.path))
+            ]
             require_some_left(self.home, self.settings, library.papers(), gone)
             run.remove_gone(gone, plan)
             if gone and not plan.to_read:
                 library.refresh_indexes()
             run.carry_out(plan)
 
-    def _is_gone(self, path: Path) -> bool:
-        return not os.path.lexists(path) and self._files.is_gone(path)
-
     def _on_event(self, event: Event) -> None:
         # A file that is gone by now is an event of its own when it counts as gone.
         if not (isinstance(event, PaperFailed) and not self._files.exists(str(event.path))):
             self._publish(event)
-
-
-def _untold(_part: str, _text: str) -> None:
-    """Tells nobody of a choice of models: which ones a watch uses is said when it begins."""

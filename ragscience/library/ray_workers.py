@@ -18,7 +18,7 @@ from typing import Any
 
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.library.paper_task import PaperJob, TaskOptions, embed_paper
-from ragscience.library.task_window import PaperWorkers, Task, TaskResult
+from ragscience.library.paper_workers import PaperWorkers, Task, TaskResult
 from ragscience.reading.text_cleaning import printable_name
 
 __all__ = ["RayWorkers"]
@@ -58,7 +58,7 @@ class RayWorkers(PaperWorkers):
         _require_listener(address)
         self._ray = _connected(address)
         if not self.workers:
-            self.close()
+            self._end()
             raise RagScienceError(
                 f"The Ray cluster at {address} has no worker.", f"`ray start --address={address}` on a machine adds it."
             )

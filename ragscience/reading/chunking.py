@@ -69,7 +69,13 @@ class _Piece:
     """End of that part."""
 
 
-def chunk_document(document: Document, *, size: int, overlap: int, separators: Sequence[str]) -> list[Chunk]:
+SEPARATORS = ("\n\n", "\n", ". ", " ", "")
+"""Where a chunk of text without structure may end, the best place first (the guide)."""
+
+
+def chunk_document(
+    document: Document, *, size: int, overlap: int, separators: Sequence[str] = SEPARATORS
+) -> list[Chunk]:
     """The document's passages in order, each with `document.text[start:end] == text` and no blank at either end.
 
     `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
@@ -289,7 +295,7 @@ def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Elem
         yield elements[number]
 
 
-def chunker_identity(size: int, overlap: int, separators: Sequence[str]) -> str:
+def chunker_identity(size: int, overlap: int, separators: Sequence[str] = SEPARATORS) -> str:
     """A fingerprint that changes whenever the chunks of a text may: algorithm, version and settings."""
     return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(list(separators))}"
 

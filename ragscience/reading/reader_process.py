@@ -32,10 +32,14 @@ from ragscience.reading.worker_protocol import (
     encode_request,
 )
 
-__all__ = ["ReaderProcess"]
+__all__ = ["READING_BYTES", "READING_SECONDS", "KeptReader", "ReaderProcess"]
 
 T = TypeVar("T", Document, int, PageShape)
 
+READING_SECONDS = 60.0
+"""Most for one file: the longest that was measured, a book of 900 pages, took 25."""
+READING_BYTES = 1 << 30
+"""Address space of a process that reads; a paper needs 200 MB, a book of pictures 700."""
 _START_SECONDS = 120.0
 """For the interpreter and its imports: 0.3 s on a warm machine, much more from a cold network disk."""
 _ALARM_AFTER = 2.0
@@ -51,7 +55,9 @@ class ReaderProcess:
     worker starts meanwhile, and the first request raises.
     """
 
-    def __init__(self, timeout_seconds: float, memory_bytes: int, *, waits: bool = True) -> None:
+    def __init__(
+        self, timeout_seconds: float = READING_SECONDS, memory_bytes: int = READING_BYTES, *, waits: bool = True
+    ) -> None:
         self._timeout_seconds = timeout_seconds
         self._ended = threading.Event()
         self._unread = b""
@@ -141,7 +147,7 @@ class ReaderProcess:
         except TimeoutError:
             self.kill()
             message = f"{printable_name(path)} took longer to read than {self._timeout_seconds:g} s."
-            return FileProblem(message, "Skip it, or raise RAG_READING_TIMEOUT_SECONDS.", reason="timeout")
+            return FileProblem(message, "Skip it, or save it again with another program.", reason="timeout")
         if not line:
             message = f"{printable_name(path)} made the PDF reader crash: {self._how_it_ended()}."
             return FileProblem(message, "Skip it, or save it again with another program.", reason="crashed")
@@ -211,6 +217,29 @@ class ReaderProcess:
         lines = clean_text(self._errors.read().decode(errors="replace")).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"exit code {code}" + (f" ({last[:200]})" if last else "")
+
+
+class KeptReader:
+    """A worker process that is there when it is needed: a new one after a file has cost the last one.
+
+    For one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        self._reader: ReaderProcess | None = None
+
+    def reader(self) -> ReaderProcess:
+        """One that is alive. Raises RagScienceError where none comes up."""
+        if self._reader is None or not self._reader.is_alive:
+            self.close()
+            self._reader = ReaderProcess(READING_SECONDS, READING_BYTES)
+        return self._reader
+
+    def close(self) -> None:
+        """End it, until it is needed again."""
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
 
 
 def _python_path() -> str:

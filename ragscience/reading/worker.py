@@ -74,7 +74,7 @@ def _reply(request: Request, perform: Callable[[Request], Reply]) -> bytes:
     except MemoryError:
         name = printable_name(request.target if isinstance(request, Joining) else request.path)
         message = f"{name} needs more memory than the limit for reading."
-        return encode_reply(FileProblem(message, "Raise RAG_READING_MEMORY_MB.", reason="too-large"))
+        return encode_reply(FileProblem(message, "Skip it, or save it again with another program.", reason="too-large"))
 
 
 def _limit_memory(limit_bytes: int) -> None:

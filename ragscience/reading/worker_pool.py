@@ -14,7 +14,7 @@ from typing import Self
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document
-from ragscience.reading.reader_process import ReaderProcess
+from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS, ReaderProcess
 
 __all__ = ["ReadingPool", "ReadingProgress"]
 
@@ -52,7 +52,13 @@ class ReadingPool:
     """
 
     def __init__(
-        self, workers: int, timeout_seconds: float, memory_bytes: int, ocr: str = "", *, layout: str = "never"
+        self,
+        workers: int,
+        timeout_seconds: float = READING_SECONDS,
+        memory_bytes: int = READING_BYTES,
+        ocr: str = "",
+        *,
+        layout: str = "never",
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")

@@ -26,8 +26,8 @@ from ragscience.engine.library_output import (
     page_output,
     paper_output,
 )
+from ragscience.engine.open_store import refuse_papers_in
 from ragscience.engine.page_pictures import file_of
-from ragscience.engine.paper_files import refuse_papers_in
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.json_replies import json_reply, state_of

@@ -73,7 +73,7 @@ def _lifespan(
         stopping = threading.Event()
         warming = asyncio.create_task(asyncio.to_thread(warm_up, engine, stopping))
         answers = CapacityLimiter(options.answers)
-        pictures = PagePictures(engine.settings, engine.files)
+        pictures = PagePictures(engine.files)
         state = ServerState(engine, options, answers, IngestQueue(engine), MapCache(engine), warming, gate, pictures)
         app.state.shared = state
         try:

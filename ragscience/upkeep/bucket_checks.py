@@ -16,7 +16,7 @@ from ragscience.upkeep.findings import Finding, few
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
     from ragscience.library.bucket import StoredObject
-    from ragscience.library.object_storage import BucketFiles
+    from ragscience.library.bucket_files import BucketFiles
     from ragscience.library.store import Home, Store
 
 __all__ = ["bucket"]
@@ -26,7 +26,7 @@ _READ = "`python ingest.py` reads it, or says why it cannot."
 
 def bucket(home: Home, library: Store, papers: Sequence[Paper], where: BucketFiles) -> Iterator[Finding]:
     """What the bucket has and lacks of the library's papers; one request for 1,000 objects, nothing is downloaded."""
-    address = where.bucket.address
+    address = where.address
     shadowed = find_pdfs([home.papers]).pdfs if home.papers.is_dir() else ()
     if shadowed:
         message = (
@@ -67,7 +67,7 @@ def _gone_or_changed(
         if there is None:
             fix = "Put it back; `python ingest.py sync` takes it out."
             if where.is_gone(path):
-                message = f"{paper.file} is in the library, but its object is gone from {where.bucket.address}."
+                message = f"{paper.file} is in the library, but its object is gone from {where.address}."
                 yield Finding("papers", "warning", message, fix)
         elif there.size_bytes != paper.size_bytes or where.md5_if_known(there) not in ("", paper.md5):
             yield Finding(

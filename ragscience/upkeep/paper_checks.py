@@ -33,7 +33,7 @@ def files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
     """Whether each paper's file is there, unchanged; one that was moved to another place in papers/ is found."""
     papers = library.papers()
     if given.where is not LOCAL:
-        from ragscience.library.object_storage import BucketFiles
+        from ragscience.library.bucket_files import BucketFiles
         from ragscience.upkeep.bucket_checks import bucket
 
         assert isinstance(given.where, BucketFiles)  # noqa: S101 - for the type: there is no other kind

@@ -91,7 +91,6 @@ def test_a_value_that_the_environment_overrides_is_named(config):
         (("top_k", "many"), "top_k is 'many'"),
         (("colour", "red"), "no setting colour"),
         (("home", "/x"), "cannot set the home"),
-        (("separators", "x"), "separators is a list"),
         (("ollama_url", "http://me:pw@host"), "ollama_url"),
     ],
 )

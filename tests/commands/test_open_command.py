@@ -8,6 +8,8 @@ import sys
 import pymupdf
 import pytest
 
+from ragscience.engine import AskRequest, Engine
+from ragscience.reading import reader_process
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_endless_pdf, make_pdf
@@ -213,25 +215,19 @@ def test_what_is_refused_marks_nothing(asked, tmp_path):
     assert not (tmp_path / "out.pdf").exists()
 
 
-def test_a_paper_that_breaks_the_reader_costs_a_warning(commands):
+def test_a_paper_that_breaks_the_reader_costs_a_warning(commands, monkeypatch):
     """Its bytes were exchanged after the ingest for ones that never end."""
     papers = commands.home / "papers"
     fill(papers)
     assert commands.ingest().code == 0
     make_endless_pdf(papers / "kilns.pdf")
     out = commands.home / "out.pdf"
-    ran = commands.query(
-        "ask",
-        "--from",
-        "-",
-        "--highlight",
-        out,
-        "--json",
-        stdin=f"{GLAZE}\n{QUESTION}\n".encode(),
-        RAG_READING_TIMEOUT_SECONDS="2",
-    )
-    assert ran.code == 0, ran.err
-    assert "Not in out.pdf: kilns.pdf took longer" in ran.err
+    monkeypatch.setattr(reader_process, "READING_SECONDS", 2.0)
+    said = []
+    with Engine.open(commands.home) as engine:
+        answers = [engine.ask(AskRequest(question)) for question in (GLAZE, QUESTION)]
+        engine.papers.write_marked_pages(answers, out, on_event=lambda event: said.append(event.text))
+    assert "Not in out.pdf: kilns.pdf took longer" in said[0]
     assert {label for label, _ in marked(out)} >= {"bees.pdf, p.2"}
 
 

@@ -27,6 +27,16 @@ from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 DEADLINE_SECONDS = 60
+HASTY = """
+import os, runpy, sys
+sys.path[0] = os.path.dirname(sys.argv[1])
+from ragscience.library import folder_watch
+folder_watch.SETTLE_SECONDS = folder_watch.POLL_SECONDS = 0.2
+del sys.argv[0]
+if __name__ == "__main__":
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""`ingest.py` with a watch that waits for nothing."""
 
 
 class Watching:
@@ -34,10 +44,10 @@ class Watching:
 
     def __init__(self, home, *args):
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "ingest.py"), "watch", *map(str, args)],
+            [sys.executable, "-c", HASTY, str(ROOT / "ingest.py"), "watch", *map(str, args)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "RAG_HOME": str(home), "RAG_WATCH_SETTLE_SECONDS": "0.2"},
+            env={**os.environ, "RAG_HOME": str(home)},
             cwd=home,
             text=True,
         )

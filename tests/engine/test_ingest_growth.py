@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragscience.core.records import Chunk, Document, Metadata, Page
+from ragscience.core.records import Document, Metadata, Page
 from ragscience.engine import PaperStored
-from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
+from ragscience.engine.ingest_pipeline import Pipeline
 from ragscience.library.ingestion import find_pdfs, make_plan
+from ragscience.library.paper_task import TaskOptions
 from ragscience.library.store import Home, Library
 from tests.store.making import EMBEDDER, unit_rows
 
@@ -77,12 +78,7 @@ def test_the_eightieth_paper_costs_no_more_than_the_twentieth(tmp_path, monkeypa
     for number in range(PAPERS):
         (folder / f"{number:03}.pdf").write_bytes(b"PDF %d" % number)
     cost, marks = Cost(monkeypatch), []
-    ingestion = Ingestion(
-        lambda paths: ((path, document_of(path)) for path in paths),
-        lambda document: [Chunk(0, document.text, 0, len(document.text), 1, 1)],
-        Embedder(),
-        8,
-    )
+    options = TaskOptions("", "never", 10_000, 0, 8, embeds=False, tokens=False)
 
     def on_event(event):
         if isinstance(event, PaperStored):
@@ -90,9 +86,10 @@ def test_the_eightieth_paper_costs_no_more_than_the_twentieth(tmp_path, monkeypa
 
     with Library.open_for_writing(Home(tmp_path / "home")) as library:
         library.set_identity(EMBEDDER, "toy")
-        pipeline = Pipeline(library, ingestion, on_event)
+        pipeline = Pipeline(library, options, Embedder(), on_event)
         with cost:
-            pipeline.run(make_plan(library, find_pdfs([folder]).pdfs))
+            plan = make_plan(library, find_pdfs([folder]).pdfs)
+            pipeline.run(plan, lambda paths: ((path, document_of(path)) for path in paths))
     early, late = (marks[39] - marks[19]) / 20, (marks[79] - marks[59]) / 20
     assert (early > 0).all()
     assert (late <= 1.15 * early).all(), (early, late)

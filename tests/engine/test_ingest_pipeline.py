@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import FileProblem
-from ragscience.core.records import Chunk, Document, Metadata, Page
-from ragscience.engine.ingest_pipeline import Ingestion, Pipeline
+from ragscience.core.records import Document, Metadata, Page
+from ragscience.engine.ingest_pipeline import Pipeline
 from ragscience.library.ingestion import find_pdfs, make_plan
+from ragscience.library.paper_task import TaskOptions
 from ragscience.library.store import Home, Library, text_hash
 from tests.store.making import CHUNKER, DIMENSION, EMBEDDER
 
@@ -37,12 +38,10 @@ def read_all(paths):
         if text == "broken":
             yield path, FileProblem("It is broken.")
         else:
-            yield path, Document(text, (Page(1, 0, len(text)),), metadata=Metadata(arxiv_id=path.stem))
+            yield path, Document(text, (Page(1, 0, len(text)),), "On Bees", metadata=Metadata(arxiv_id=path.stem))
 
 
-def cut(document):
-    text = document.text
-    return [Chunk(0, text, 0, len(text), 1, 1, "1 Bees", "text", "On Bees › 1 Bees")]
+OPTIONS = TaskOptions("", "never", 10_000, 0, 4, embeds=False, tokens=False)
 
 
 @pytest.fixture
@@ -54,8 +53,8 @@ def library(tmp_path):
 
 def ingest(library, folder, embedder=None):
     plan = make_plan(library, find_pdfs([folder]).pdfs)
-    pipeline = Pipeline(library, Ingestion(read_all, cut, embedder or Recorder(), 4), lambda event: None)
-    pipeline.run(plan)
+    pipeline = Pipeline(library, OPTIONS, embedder or Recorder(), lambda event: None)
+    pipeline.run(plan, read_all)
     return pipeline
 
 
@@ -75,11 +74,11 @@ def test_what_is_embedded_is_header_and_text_and_it_is_found_again_by_both(libra
     write(tmp_path / "in", "1706.03762v1", "Bees steer by light.")
     embedder = Recorder()
     ingest(library, tmp_path / "in", embedder)
-    joined = "On Bees › 1 Bees\nBees steer by light."
+    joined = "On Bees\nBees steer by light."
     assert embedder.given == [joined]
     assert list(library.vectors.by_hash([text_hash(joined)])) == [text_hash(joined)]
     assert library.chunks([1])[0].text == "Bees steer by light."
-    write(tmp_path / "in", "1706.03762v1", "Bees steer by light.\n")
+    write(tmp_path / "in", "1706.03762v1", "Bees steer by light. So do moths.")
     again = ingest(library, tmp_path / "in")
     assert (again.reused, again.embedded) == (0, 1)
 

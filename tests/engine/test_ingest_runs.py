@@ -155,11 +155,11 @@ def test_of_two_files_that_changed_places_none_is_lost_while_one_cannot_be_read(
     bees.write_bytes(kilns.read_bytes())
     kilns.unlink()
     kilns.symlink_to(kilns)  # which cannot be opened
-    assert getattr(engine, run)().failures
+    assert getattr(engine.ingest, run)().failures
     assert {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()} == before
     kilns.unlink()
     kilns.write_bytes(content)
-    assert getattr(engine, run)().known == 3
+    assert getattr(engine.ingest, run)().known == 3
     after = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()}
     assert after == before | {"bees.pdf": before["kilns.pdf"], "kilns.pdf": before["bees.pdf"]}
 

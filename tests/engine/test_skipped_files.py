@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.settings import load_settings
-from ragscience.engine import Engine, PaperFailed
+from ragscience.engine import Engine, PaperFailed, ingest_runs
 from ragscience.engine.ingest_events import OtherFormatsSkipped, PaperCopied
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
@@ -84,11 +84,12 @@ def test_one_that_is_named_is_tried_again_and_its_folder_is_no_name(home):
     assert run(home)[:2] == (set(), 4)
 
 
-def test_other_limits_are_another_try(home):
+def test_other_limits_are_another_try(home, monkeypatch):
     spoil(home / "papers")
     run(home)
-    assert run(home, reading_timeout_seconds=59)[:2] == ({"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}, 0)
-    assert run(home, reading_timeout_seconds=59)[:2] == (set(), 4)
+    monkeypatch.setattr(ingest_runs, "READING_SECONDS", 59.0)
+    assert run(home)[:2] == ({"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}, 0)
+    assert run(home)[:2] == (set(), 4)
 
 
 def test_a_file_that_may_not_be_opened_is_named_once(home):

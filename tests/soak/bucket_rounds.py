@@ -42,7 +42,7 @@ class BucketRound(ServedRound):
         ("/lab", "close", 4),
         ("/lab", "500 InternalError", 1000),
     )
-    modules = ("botocore.session", "botocore.config", "botocore.httpsession", "ragscience.library.object_storage")
+    modules = ("botocore.session", "botocore.config", "botocore.httpsession", "ragscience.library.bucket_files")
     steps: ClassVar = {"ingest": 40, "remove": 8, "rebuild": 6, "read": 6, "forget": 12, "two-writers": 6, "cached": 8}
 
     def environment(self) -> dict[str, str]:
@@ -52,7 +52,6 @@ class BucketRound(ServedRound):
             "RAG_OFFLINE": "false",
             "RAG_OLLAMA_URL": "http://127.0.0.1:9",
             "RAG_PAPERS": f"s3://{BUCKET}/pdf",
-            "RAG_PAPERS_CACHE_MB": str(_CACHE_MB),
             "RAG_CACHE_FOLDER": str(self._cache),
         }
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from threading import Event as Flag
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,6 @@ from ragscience.library.folder_watch import (
     FolderState,
     Work,
     looks_whole,
-    ticks,
 )
 from tests.pdf_factory import make_pdf
 
@@ -31,10 +31,10 @@ def state_of(*known, settle=2.0, is_whole=lambda path: True):
 def test_a_file_is_given_out_once_when_it_has_settled():
     state = state_of()
     assert state.look({A: OLD}, 100) == NOTHING
-    assert state.due == 102
+    assert state.is_waiting
     assert state.look({A: OLD}, 101.9) == NOTHING
     assert state.look({A: OLD}, 102) == Work((A,))
-    assert state.due is None
+    assert not state.is_waiting
     assert state.look({A: OLD}, 200) == NOTHING
 
 
@@ -72,7 +72,7 @@ def test_what_does_not_look_whole_waits_longer_and_is_then_taken_as_it_is():
     state = state_of(is_whole=lambda path: path == B)
     assert state.look({A: OLD, B: OLD}, 0) == NOTHING
     assert state.look({A: OLD, B: OLD}, 2) == Work((B,))
-    assert state.due == 2 * UNFINISHED_FACTOR
+    assert state.is_waiting
     assert state.look({A: OLD, B: OLD}, 2 * UNFINISHED_FACTOR - 0.1) == NOTHING
     assert state.look({A: OLD, B: OLD}, 2 * UNFINISHED_FACTOR) == Work((A,))
 
@@ -80,7 +80,7 @@ def test_what_does_not_look_whole_waits_longer_and_is_then_taken_as_it_is():
 def test_what_is_gone_counts_as_gone_after_a_while_and_once():
     state = state_of(B)
     assert state.look({}, 0) == NOTHING
-    assert state.due == 2 * GONE_FACTOR
+    assert state.is_waiting
     assert state.look({}, 2 * GONE_FACTOR) == Work(gone=(B,))
     assert state.look({}, 100) == NOTHING
 
@@ -111,7 +111,7 @@ def test_work_that_could_not_be_done_is_given_out_again():
     work = state.look({A: OLD}, 10)
     assert work == Work((A,), (B,))
     state.again(work)
-    assert state.due <= 10
+    assert state.is_waiting
     assert state.look({A: OLD}, 10.5) == work
     state.again(work)
     assert state.look({B: OLD}, 11) == NOTHING  # meanwhile the one went and the other came back
@@ -142,7 +142,7 @@ def test_whatever_happens_in_the_end_everything_was_given_out(looks, known):
         for path in work.gone:
             library.pop(path, None)
     assert library == final
-    assert state.due is None
+    assert not state.is_waiting
 
 
 def test_a_whole_pdf_is_told_from_a_part_of_one(tmp_path):
@@ -215,17 +215,10 @@ def test_an_empty_place_on_another_disk_is_a_disk_that_went_away(tmp_path):
         shutil.rmtree(place)
 
 
-class Stop:
-    stopped = False
-
-    def is_set(self):
-        return self.stopped
-
-
 def test_changes_are_reported_also_after_the_folder_was_another_one(tmp_path):
-    papers, stop = tmp_path / "papers", Stop()
+    papers, stop = tmp_path / "papers", Flag()
     papers.mkdir()
-    waiting = ticks(Folder(papers), stop, pytest.fail)
+    waiting = Folder(papers).ticks(stop, pytest.fail)
     next(waiting)
     make_pdf(papers / "a.pdf", ["Text"])
     assert True in (next(waiting) for _ in range(50))
@@ -236,18 +229,18 @@ def test_changes_are_reported_also_after_the_folder_was_another_one(tmp_path):
         next(waiting)  # watching again
     make_pdf(papers / "b.pdf", ["Text"])
     assert True in (next(waiting) for _ in range(50))
-    stop.stopped = True
+    stop.set()
     assert list(waiting) == []
 
 
 def test_a_folder_can_be_polled(tmp_path, monkeypatch):
     monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
-    stop = Stop()
-    waiting = ticks(Folder(tmp_path), stop, pytest.fail)
+    stop = Flag()
+    waiting = Folder(tmp_path).ticks(stop, pytest.fail)
     next(waiting)
     make_pdf(tmp_path / "a.pdf", ["Text"])
     assert True in (next(waiting) for _ in range(50))
-    stop.stopped = True
+    stop.set()
     assert list(waiting) == []
 
 
@@ -264,11 +257,11 @@ def test_a_folder_that_cannot_be_watched_is_polled_and_that_is_said(tmp_path, mo
         return real(*paths, force_polling=True, **more)
 
     monkeypatch.setattr(watchfiles, "watch", refusing)
-    stop, said = Stop(), []
-    waiting = ticks(Folder(tmp_path), stop, said.append)
+    stop, said = Flag(), []
+    waiting = Folder(tmp_path).ticks(stop, said.append)
     next(waiting)
     assert asked == [None, True]
     assert len(said) == 1
     assert "watch limit" in said[0]
-    stop.stopped = True
+    stop.set()
     assert list(waiting) == []

@@ -7,7 +7,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from tests.paper_workers.papers import contents, read_all, start, wait_for
+from tests.library.workers.papers import contents, read_all, start, wait_for
 from tests.reading.processes import is_gone, until
 
 

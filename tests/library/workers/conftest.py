@@ -1,6 +1,6 @@
 import pytest
 
-from tests.paper_workers.papers import draw_papers, read_all
+from tests.library.workers.papers import draw_papers, read_all
 
 PAPERS = 8
 

@@ -1,6 +1,6 @@
 """A Ray cluster on loopback: a head without workers and two nodes with one each, as processes of their own.
 
-    python -m tests.paper_workers.ray_nodes
+    python -m tests.library.workers.ray_nodes
 
 Prints its address and the process ids of the two nodes as JSON, and ends with its stdin.
 """

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.conftest import ROOT
-from tests.paper_workers.papers import contents, start, wait_for
+from tests.library.workers.papers import contents, start, wait_for
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install -r requirements-ray.txt"
@@ -24,7 +24,7 @@ def cluster(monkeypatch):
     """The address of a cluster of two nodes, and their processes."""
     monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     nodes = subprocess.Popen(
-        [sys.executable, "-m", "tests.paper_workers.ray_nodes"],
+        [sys.executable, "-m", "tests.library.workers.ray_nodes"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

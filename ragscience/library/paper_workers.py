@@ -1,0 +1,202 @@
+"""Papers go to workers and come back in their order; how many are under way is bounded. Here: processes, one a core."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ragscience.core.errors import FileProblem, RagScienceError
+from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, close_readers, embed_paper
+from ragscience.reading.text_cleaning import printable_name
+from ragscience.reading.worker_pool import Opened, ReadingProgress
+
+__all__ = ["WORKER_BYTES", "PaperWorkers", "Task", "TaskResult", "WorkerProcesses"]
+
+TaskResult = EmbeddedPaper | RagScienceError
+
+WORKER_BYTES = 400 * 2**20
+"""What a worker takes with its reading process: measured on papers of up to 60 pages."""
+_AHEAD = 3
+"""Papers per worker that are under way, or done and wait for their turn."""
+_AHEAD_BYTES = 256 * 2**20
+"""And most bytes of their PDFs together; one paper is always under way."""
+_LOOK_SECONDS = 0.2
+_DEATHS = 3
+"""The workers may die so many times while one paper is waited for: together they are started again."""
+
+
+@dataclass(slots=True)
+class Task:
+    """A paper that is under way, or done and waits for its turn."""
+
+    job: PaperJob
+    file: ExitStack = field(default_factory=ExitStack)
+    """Keeps the file where it is while it is open."""
+    result: Future[TaskResult] = field(default_factory=Future)
+
+
+class PaperWorkers(ABC):
+    """Workers that read, cut and embed; use it in a `with`, and for one `read_all` at a time."""
+
+    def __init__(self, options: TaskOptions, job_of: Callable[[Path], PaperJob]) -> None:
+        self._options = options
+        self._job_of = job_of
+        self._opened: Opened = nullcontext
+        self._ahead: deque[Task] = deque()
+        """The papers that were sent to workers, in their order, the one that is waited for first."""
+
+    @property
+    @abstractmethod
+    def workers(self) -> int:
+        """How many papers are read at once, as it is now."""
+
+    @abstractmethod
+    def _start(self, task: Task) -> Future[TaskResult]:
+        """Send the task to a worker. Raises FileProblem or OSError where its file cannot be read."""
+
+    @abstractmethod
+    def _result(self, task: Task) -> TaskResult | None:
+        """What came of a task that is done; None where its worker died and it was sent again."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """End what is under way, and the workers where they are this run's own."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+        while self._ahead:
+            self._ahead.popleft().file.close()
+
+    def read_all(
+        self, paths: Iterable[Path], progress: ReadingProgress | None = None, opened: Opened = nullcontext
+    ) -> Iterator[tuple[Path, EmbeddedPaper | FileProblem]]:
+        """Each path with its paper or problem, in the given order; `opened` as for `ReadingPool.read_all`.
+
+        Raises RagScienceError where a worker cannot work at all.
+        """
+        progress, self._opened = progress or ReadingProgress(), opened
+        waiting, ahead = deque(paths), self._ahead
+        while waiting or ahead:
+            while waiting and self._has_room():
+                ahead.append(Task(self._job_of(waiting.popleft())))
+                self._send(ahead[-1])
+            first = ahead[0]
+            if not wait([first.result], _LOOK_SECONDS).done:
+                progress.waiting(first.job.path)
+                continue
+            result = self._result(first)
+            if result is None:
+                continue
+            ahead.popleft().file.close()
+            path = first.job.path
+            if isinstance(result, EmbeddedPaper) and result.md5 != first.job.md5:
+                message = f"{printable_name(path)} was changed while it was read."
+                result = FileProblem(message, "Run `python ingest.py` again.", reason="changed")
+            if not isinstance(result, EmbeddedPaper | FileProblem):
+                raise result
+            yield path, result
+
+    def _has_room(self) -> bool:
+        is_small = sum(task.job.size_bytes for task in self._ahead) < _AHEAD_BYTES
+        return not self._ahead or (is_small and len(self._ahead) < _AHEAD * max(1, self.workers))
+
+    def _send(self, task: Task) -> None:
+        task.file.close()
+        try:
+            task.result = self._start(task)
+        except (FileProblem, OSError) as error:
+            message = f"{printable_name(task.job.path)} cannot be read: {getattr(error, 'strerror', '')}."
+            task.result = Future()
+            task.result.set_result(error if isinstance(error, FileProblem) else FileProblem(message))
+
+
+class WorkerProcesses(PaperWorkers):
+    """At most `workers` processes. One that dies costs the others their papers, which are all read again.
+
+    They end with the process that started them.
+    """
+
+    def __init__(self, workers: int, options: TaskOptions, job_of: Callable[[Path], PaperJob]) -> None:
+        super().__init__(options, job_of)
+        self._count = workers
+        self._deaths = 0
+        self._begin()
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return self._count
+
+    def _end(self) -> None:
+        # Whatever the workers do, they end with the pipe, and the processes that read for them with them.
+        self._mine.close()
+        self._executor.shutdown(cancel_futures=True)
+        self._theirs.close()
+
+    def _begin(self) -> None:
+        # Not forked: this process has threads.
+        context = multiprocessing.get_context("spawn")
+        self._theirs, self._mine = context.Pipe(duplex=False)
+        self._executor = ProcessPoolExecutor(self._count, context, _live_until_closed, (self._theirs,))
+
+    def _start(self, task: Task) -> Future[TaskResult]:
+        file = task.file.enter_context(self._opened(task.job.path))
+        # The first call starts the processes, which inherit the mask: Ctrl-C in the terminal is for this one alone.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            return self._executor.submit(embed_paper, self._options, task.job, file)
+        except BrokenProcessPool as error:
+            broken: Future[TaskResult] = Future()
+            broken.set_exception(error)
+            return broken
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _result(self, task: Task) -> TaskResult | None:
+        try:
+            result = task.result.result()
+        except BrokenProcessPool:
+            self._deaths += 1
+            if self._deaths > _DEATHS:
+                raise RagScienceError(
+                    f"Workers ended {self._deaths} times while {printable_name(task.job.path)} was read.",
+                    "Memory may be short: give --workers a smaller number, or leave it out.",
+                ) from None
+            self._end()  # from here on no other result is about to break
+            self._begin()
+            for each in self._ahead:
+                if isinstance(each.result.exception() if each.result.done() else None, BrokenProcessPool):
+                    self._send(each)
+            return None
+        self._deaths = 0
+        return result
+
+
+def _live_until_closed(parent: Connection) -> None:
+    """End this process as soon as the other end of the pipe is closed, or its owner dead."""
+
+    def watch() -> None:
+        with suppress(EOFError, OSError):
+            parent.recv_bytes()
+        close_readers()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
