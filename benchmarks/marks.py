@@ -2,7 +2,7 @@
 
 The quotes are half what the program cites for questions, half sentences and rows drawn with a fixed seed: of pages in
 two columns, with a word broken at a line's end, over two pages, of tables. All are placed by
-`engine/quote_location.py`, the drawn ones by their words alone. A quote over two pages counts as right where both its
+`engine/page_places.py`, the drawn ones by their words alone. A quote over two pages counts as right where both its
 parts do.
 
 Right page: of the quote's letters and digits (case and accents aside) at least 90 % stand on the cited page as PDFium
@@ -27,10 +27,10 @@ from benchmarks.corpora import dev_questions
 from benchmarks.libraries import papers_home
 from benchmarks.pdfium_words import PageWords, letters_of, page_words
 from benchmarks.report import REPOSITORY, Report, Table
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Citation, StoredChunk
 from ragscience.core.sentences import split_sentences
-from ragscience.engine.quote_location import placed_citation
+from ragscience.engine.page_places import placed_citation
 
 if TYPE_CHECKING:
     from benchmarks.running import Options

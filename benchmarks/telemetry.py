@@ -117,7 +117,7 @@ def _with_spans(one: QuestionRun) -> None:
 def _alone(one: QuestionRun) -> dict[str, float]:
     """Median milliseconds of what telemetry does for one search: the stages' timing, the files, the spans."""
     from ragscience import SearchRequest
-    from ragscience.core.stage_timing import Timings, timed
+    from ragscience.core.answer_records import Timings, timed
     from ragscience.upkeep.telemetry import of_search
 
     found = one.engine.search(SearchRequest(QUESTIONS[0]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.program import __version__
+from ragscience.core import __version__
 
 if TYPE_CHECKING:
     from ragscience.core.errors import RagScienceError

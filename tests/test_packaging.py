@@ -25,7 +25,7 @@ def names_of(app):
 
 def test_version_and_dependencies_come_from_one_place():
     made = PROJECT["tool"]["setuptools"]["dynamic"]
-    assert made["version"] == {"attr": "ragscience.core.program.__version__"}
+    assert made["version"] == {"attr": "ragscience.core.__version__"}
     assert ragscience.__version__
     assert made["dependencies"] == {"file": ["requirements.txt"]}
     extras = made["optional-dependencies"]

@@ -10,7 +10,7 @@ from ragscience.agent.agent_state import MOST_QUERIES
 from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import REFUSAL, answer
 from ragscience.ask.prompts import Prompts, conversation, fenced_text, passage_text
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import UNCITED, Answer, Found, Paper, Stage, Turn
 from ragscience.core.tokenizing import tokenize
 from ragscience.models.structured_output import Structured, ask_structured

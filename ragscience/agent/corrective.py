@@ -21,7 +21,7 @@ from ragscience.ask.confidence import answerability
 from ragscience.ask.prompts import fenced_text, passage_text
 from ragscience.core.acronyms import short_forms
 from ragscience.core.errors import ModelProblem
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Found, Hit
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel

@@ -10,9 +10,9 @@ from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, answer_of, 
 from ragscience.agent.token_budget import Spending
 from ragscience.ask.confidence import answerability
 from ragscience.ask.sub_queries import SubQuery, home_papers
+from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Hit, Part, StoredChunk
-from ragscience.core.stage_timing import Timings, timed
 
 __all__ = ["RunSearches", "merged", "merged_found"]
 

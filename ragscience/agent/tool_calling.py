@@ -18,7 +18,7 @@ from ragscience.agent.calculator import calculate
 from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, schemas
 from ragscience.ask.paper_mentions import named_papers
 from ragscience.core.errors import Cancelled, ModelProblem, UsageError
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Hit, Paper
 from ragscience.models.model_protocols import Counter
 from ragscience.models.reply_limits import Silence, SilentReply, cancellable

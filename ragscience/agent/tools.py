@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from ragscience.agent.calculator import calculate
 from ragscience.ask.paper_mentions import named_papers
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
-from ragscience.core.counts import counted
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.page_spans import page_label
-from ragscience.core.prompt_sanitizer import sanitize, sendable
+from ragscience.core.paper_records import page_label
+from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import Element, Filters, Found, Hit, Paper, StoredChunk
+from ragscience.core.tokenizing import counted
 from ragscience.library.paper_patterns import match_papers
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.check import Checked, check
-from ragscience.core.page_spans import page_label
+from ragscience.core.paper_records import page_label
 from ragscience.core.records import Hit, Sentence
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragscience.ask.extractive import ScoredUnit, quoted
 from ragscience.ask.quote_candidates import Unit
-from ragscience.core.page_spans import page_label
+from ragscience.core.paper_records import page_label
 from ragscience.core.records import Block, Citation, Found, Sentence
 
 __all__ = ["ROUTE", "as_text", "note", "places", "quotes_of", "side_by_side"]

@@ -17,8 +17,8 @@ from ragscience.ask.extractive import Readers, extract_parts, lead_line, quoted
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.ask.query_rewriting import standalone
 from ragscience.ask.replies import worded
+from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
-from ragscience.core.stage_timing import Timings, timed
 from ragscience.models.model_protocols import ChatModel
 
 if TYPE_CHECKING:

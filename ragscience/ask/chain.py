@@ -15,8 +15,8 @@ from ragscience.ask.context_budget import Plan, Window, condense_history, plan
 from ragscience.ask.generation import Generation
 from ragscience.ask.query_rewriting import has_pronoun, standalone
 from ragscience.core.errors import ModelProblem
-from ragscience.core.page_spans import page_label
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.paper_records import page_label
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Found, Hit, Turn
 from ragscience.models.model_protocols import ChatModel
 

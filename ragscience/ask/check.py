@@ -10,7 +10,7 @@ from ragscience.ask.answer_sentences import AnswerSentence, split_answer
 from ragscience.ask.citations import Mention, find_mentions
 from ragscience.ask.evidence import EvidenceIndex, Place
 from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, SupportScorer, judge, verbatim_quotes
-from ragscience.core.page_spans import page_label
+from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
 
 if TYPE_CHECKING:

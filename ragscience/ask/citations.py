@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragscience.ask.evidence import Place, squeezed
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Hit
 
 __all__ = ["Mention", "find_mentions"]

@@ -15,11 +15,10 @@ from ragscience.ask.phrase_search import Phrase, Place, find_phrases
 from ragscience.ask.router import RouteContext, Routed
 from ragscience.ask.summary_cues import METHOD
 from ragscience.ask.summary_quotes import SummaryQuotes, is_sentence, tells_what
-from ragscience.core.counts import counted
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import Span, split_sentences
-from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.core.tokenizing import counted, joined_lines, terms
 
 __all__ = ["answer"]
 

@@ -13,7 +13,7 @@ from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.unit_scores import Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
 from ragscience.core.tokenizing import STOP_WORDS
 

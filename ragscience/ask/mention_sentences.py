@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ragscience.ask.phrase_search import Place
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Citation, StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import joined_lines

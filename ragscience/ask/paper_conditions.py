@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ragscience.core.counts import counted
 from ragscience.core.records import Paper
+from ragscience.core.tokenizing import counted
 from ragscience.library.filter_selection import plain_name
 
 __all__ = ["Asked", "Conditions", "asked_for", "fitting", "has_author", "unknown", "venue_words", "year_of"]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragscience.core.page_spans import page_label
-from ragscience.core.prompt_sanitizer import sanitize, sendable
+from ragscience.core.paper_records import page_label
+from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import Hit, StoredChunk, Turn
 
 __all__ = [

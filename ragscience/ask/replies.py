@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ragscience.core.prompt_sanitizer import sendable
+from ragscience.core.prompt_templates import sendable
 
 __all__ = ["ThoughtFilter", "repeated_tail", "without_thoughts", "worded"]
 

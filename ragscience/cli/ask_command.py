@@ -17,11 +17,10 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import UNCITED, Answer
 from ragscience.engine.answer_output import answer_output, error_output, search_output
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.filter_words import joined
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import counted, plain
 from ragscience.engine.question_lines import BadLine, Question, read_questions
-from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.requests import AskRequest, SearchRequest, joined
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
 

@@ -19,10 +19,9 @@ from ragscience.cli.running import say
 from ragscience.cli.why_view import why_view
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters
-from ragscience.engine.filter_words import described, refiltered
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import counted, one_line
-from ragscience.engine.requests import NO_LLM, SearchRequest
+from ragscience.engine.requests import NO_LLM, SearchRequest, described, refiltered
 
 __all__ = ["COMMANDS", "ChatCommand", "command_named"]
 

@@ -14,7 +14,7 @@ from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
-from ragscience.engine.output_files import JSON_LINES, MARKDOWN, check_form
+from ragscience.engine.markdown_export import JSON_LINES, MARKDOWN, check_form
 from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:

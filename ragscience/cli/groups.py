@@ -203,7 +203,7 @@ def with_version(app: App) -> App:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from ragscience.engine.program_version import version_line
+        from ragscience.engine.printable import version_line
 
         sys.stdout.write(version_line() + "\n")
         raise typer.Exit

@@ -24,8 +24,8 @@ from ragscience.cli.running import confirm, opened, say
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.library_output import HistoryOutput, conversation_output, turns_output
-from ragscience.engine.output_files import BIBTEX, MARKDOWN, check_form
-from ragscience.engine.output_files import JSON as JSON_FILE
+from ragscience.engine.markdown_export import BIBTEX, MARKDOWN, check_form
+from ragscience.engine.markdown_export import JSON as JSON_FILE
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 if TYPE_CHECKING:

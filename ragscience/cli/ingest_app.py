@@ -15,7 +15,7 @@ from ragscience.cli.running import as_called, confirm, default_home, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.library_output import ListOutput, paper_output
-from ragscience.engine.paper_list import columns_named, in_order
+from ragscience.engine.paper_views import columns_named, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

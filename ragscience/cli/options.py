@@ -56,19 +56,19 @@ def _offering(words: Callable[[Path], Iterable[str]]) -> Callable[[typer.Context
 
 
 def _papers(home: Path) -> Iterable[str]:
-    from ragscience.engine.completion_words import paper_names
+    from ragscience.engine.printable import paper_names
 
     return paper_names(home)
 
 
 def _chats(home: Path) -> Iterable[str]:
-    from ragscience.engine.completion_words import conversation_names
+    from ragscience.engine.printable import conversation_names
 
     return conversation_names(home)
 
 
 def _kinds(_: Path) -> Iterable[str]:
-    from ragscience.engine.filter_words import KINDS
+    from ragscience.engine.requests import KINDS
 
     return KINDS
 
@@ -167,7 +167,7 @@ class Narrow:
 
     def filters(self, pages: str | None = None) -> Filters:
         """The part of the library. Raises UsageError."""
-        from ragscience.engine.filter_words import filters_of
+        from ragscience.engine.requests import filters_of
 
         return filters_of(
             papers=self.paper,

@@ -17,9 +17,7 @@ from ragscience.core.serialization import select
 from ragscience.engine import library_output as form
 from ragscience.engine.ingest_events import Duplicate
 from ragscience.engine.left_out_files import SkippedFile
-from ragscience.engine.paper_list import PAPER_COLUMNS
-from ragscience.engine.paper_outline import PaperOutline
-from ragscience.engine.paper_views import PaperPage
+from ragscience.engine.paper_views import PAPER_COLUMNS, PaperOutline, PaperPage
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 __all__ = ["papers_view", "show_page", "show_pairs", "show_paper", "show_skipped"]

@@ -15,7 +15,7 @@ from ragscience.cli.model_commands import list_profiles, models_app
 from ragscience.cli.running import opened
 from ragscience.cli.serve_commands import mcp, serve_app
 from ragscience.core.errors import UsageError
-from ragscience.engine.output_files import BIBTEX, CSL, check_form
+from ragscience.engine.markdown_export import BIBTEX, CSL, check_form
 
 HELP = (
     "Ask questions about your papers, and see the page behind each fact.\n\n"

@@ -1,1 +1,11 @@
-"""What every package uses: records, settings, errors and text."""
+"""What every package knows: records, settings, errors, text. Here: the version, and where the code is."""
+
+from pathlib import Path
+
+__all__ = ["PACKAGE_ROOT", "__version__"]
+
+__version__ = "0.1.0"
+"""pyproject.toml takes the package's version from here."""
+
+PACKAGE_ROOT = Path(__file__).parents[2]
+"""The folder that has the package; a child process looks for it there."""

@@ -5,14 +5,16 @@ Positions are counted in characters of `Document.text`; pages are numbered from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ragscience.core.serialization import Share
 
+__all__ = ["page_label", "page_parts"]
+
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
-
 SURE = 0.5
 """Confidence from which on a field of `Metadata` is taken for true."""
 
@@ -223,3 +225,17 @@ class EmbedderIdentity:
     digest: str
     """Of the weights, in hexadecimal (sha256, or what Ollama calls the model's digest)."""
     dimension: int
+
+
+def page_label(file: str, page: int) -> str:
+    """The form that a source has everywhere: `(file.pdf, p.3)`."""
+    return f"({file}, p.{page})"
+
+
+def page_parts(chunk: StoredChunk, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """(page, start, end) for each page that `chunk.text[start:end]` has words on, in order."""
+    breaks = [*chunk.page_breaks, (len(chunk.text), 0)]
+    for (begin, page), (stop, _) in pairwise(breaks):
+        left, right = max(start, begin), min(end, stop)
+        if left < right and chunk.text[left:right].strip():
+            yield page, left, right

@@ -1,6 +1,23 @@
 """What travels between the packages: frozen dataclasses without behaviour but a derived value or two."""
 
-from ragscience.core.answer_records import PASSAGES, UNCITED, Answer, Block, Citation, Sentence, Step, Turn
+from ragscience.core.answer_records import (
+    PASSAGES,
+    UNCITED,
+    Answer,
+    Block,
+    Citation,
+    Filters,
+    Found,
+    FoundPath,
+    Hit,
+    Part,
+    PathStep,
+    Profile,
+    Sentence,
+    Stage,
+    Step,
+    Turn,
+)
 from ragscience.core.paper_records import (
     LOST_PAGE,
     REPAIRED_FILE,
@@ -18,7 +35,6 @@ from ragscience.core.paper_records import (
     searched_text,
     title_of,
 )
-from ragscience.core.search_records import Filters, Found, FoundPath, Hit, Part, PathStep, Profile, Stage
 
 __all__ = [
     "LOST_PAGE", "PASSAGES", "REPAIRED_FILE", "UNCITED",

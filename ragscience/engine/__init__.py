@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragscience.engine.dialogue import Dialogue
-    from ragscience.engine.doctor_run import DoctorReport, Finding
     from ragscience.engine.events import (
         Checking,
         Event,
@@ -23,142 +22,22 @@ if TYPE_CHECKING:
         Thinking,
         Token,
         Warned,
-        WorkersStarted,
     )
-    from ragscience.engine.ingest_events import (
-        ArgumentFailed,
-        ArgumentKnown,
-        DownloadDone,
-        DownloadStarted,
-        DuplicateFound,
-        FetchedPaper,
-        FetchFailure,
-        FetchRequest,
-        FetchResult,
-        IndexesRebuilt,
-        IngestResult,
-        PaperCopied,
-        PaperFailed,
-        PaperRead,
-        PaperRemoved,
-        PaperRenamed,
-        PaperStored,
-        PaperSuppressed,
-        PassagesEmbedded,
-        PlanMade,
-        SourceBusy,
-        SyncPlan,
-        WatchChanged,
-    )
+    from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade
     from ragscience.engine.library_engine import Engine
-    from ragscience.engine.paper_outline import OutlineEntry, PaperOutline
-    from ragscience.engine.paper_views import PaperPage
-    from ragscience.engine.replay import Replayed
     from ragscience.engine.requests import AskRequest, SearchRequest
-    from ragscience.engine.saved_answers import SavedAnswers
 
 __all__ = [
-    "ArgumentFailed",
-    "ArgumentKnown",
-    "AskRequest",
-    "Checking",
-    "Dialogue",
-    "DoctorReport",
-    "DownloadDone",
-    "DownloadStarted",
-    "DuplicateFound",
-    "Engine",
-    "Event",
-    "FetchFailure",
-    "FetchRequest",
-    "FetchResult",
-    "FetchedPaper",
-    "Finding",
-    "IndexesRebuilt",
-    "IngestResult",
-    "ModelAsked",
-    "ModelChosen",
-    "OnEvent",
-    "OutlineEntry",
-    "PaperCopied",
-    "PaperFailed",
-    "PaperOutline",
-    "PaperPage",
-    "PaperRead",
-    "PaperRemoved",
-    "PaperRenamed",
-    "PaperStored",
-    "PaperSuppressed",
-    "PassagesEmbedded",
-    "PlanMade",
-    "Replayed",
-    "Reranking",
-    "SavedAnswers",
-    "SearchRequest",
-    "Searched",
-    "SourceBusy",
-    "StepDone",
-    "SyncPlan",
-    "Thinking",
-    "Token",
-    "Warned",
-    "WatchChanged",
-    "WorkersStarted",
-]
-
-_MODULES = {
-    "dialogue": ("Dialogue",),
-    "doctor_run": ("DoctorReport", "Finding"),
-    "events": (
-        "Checking",
-        "Event",
-        "ModelAsked",
-        "ModelChosen",
-        "OnEvent",
-        "Reranking",
-        "Searched",
-        "StepDone",
-        "Thinking",
-        "Token",
-        "Warned",
-        "WorkersStarted",
-    ),
-    "ingest_events": (
-        "ArgumentFailed",
-        "ArgumentKnown",
-        "DownloadDone",
-        "DownloadStarted",
-        "DuplicateFound",
-        "FetchFailure",
-        "FetchRequest",
-        "FetchResult",
-        "FetchedPaper",
-        "IndexesRebuilt",
-        "IngestResult",
-        "PaperCopied",
-        "PaperFailed",
-        "PaperRead",
-        "PaperRemoved",
-        "PaperRenamed",
-        "PaperStored",
-        "PaperSuppressed",
-        "PassagesEmbedded",
-        "PlanMade",
-        "SourceBusy",
-        "SyncPlan",
-        "WatchChanged",
-    ),
-    "library_engine": ("Engine",),
-    "paper_outline": ("OutlineEntry", "PaperOutline"),
-    "paper_views": ("PaperPage",),
-    "replay": ("Replayed",),
-    "requests": ("AskRequest", "SearchRequest"),
-    "saved_answers": ("SavedAnswers",),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+    "AskRequest", "Checking", "Dialogue", "Engine", "Event", "ModelAsked", "ModelChosen", "OnEvent", "PaperFailed",
+    "PaperRead", "PaperRemoved", "PaperStored", "PlanMade", "Reranking", "SearchRequest", "Searched", "StepDone",
+    "Thinking", "Token", "Warned",
+]  # fmt: skip
+_HOMES = {"AskRequest": "requests", "Dialogue": "dialogue", "Engine": "library_engine", "SearchRequest": "requests"}
+"""The modules of what is no event; of the events, those of papers are in `ingest_events`."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = _HOMES.get(name) or ("ingest_events" if name.startswith(("Paper", "Plan")) else "events")
+    return getattr(import_module(f"{__name__}.{home}"), name)

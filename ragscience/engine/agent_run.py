@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile
 from ragscience.core.settings import deciding_values
-from ragscience.engine.question_profiles import QuestionProfiles
+from ragscience.engine.requests import QuestionProfiles
 from ragscience.library.paper_patterns import match_papers
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
     The whole answer is one `Token` event, each finished step a `StepDone`.
     """
     from ragscience.agent.loop import answer_by_agent
-    from ragscience.engine.quote_location import placed
+    from ragscience.engine.page_places import placed
 
     library = run.library
     context = _context(run, request)

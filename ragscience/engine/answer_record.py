@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.program import __version__
+from ragscience.core import __version__
 from ragscience.core.settings import deciding_values
-from ragscience.engine.question_profiles import DECIDING_WHERE_SET
+from ragscience.engine.requests import DECIDING_WHERE_SET
 from ragscience.library.audit import SCHEMA_VERSION, of_answer, place_of, plain, without_credentials
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from threading import Event as Flag
 from typing import Any, TypeVar
 
+from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found
-from ragscience.core.stage_timing import Timings, timed
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import OnEvent
 from ragscience.engine.paper_lookup import check_filters, filters_by_name
@@ -93,9 +93,8 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
         from ragscience.engine.agent_run import agent_answer
 
         return agent_answer(run, request)
-    from ragscience.engine.passage_answer import passage_answer
-    from ragscience.engine.quote_location import placed
-    from ragscience.engine.routed_answer import routed_answer
+    from ragscience.engine.page_places import placed
+    from ragscience.engine.passage_answer import passage_answer, routed_answer
 
     routed = routed_answer(run, request)
     if isinstance(routed, Answer):

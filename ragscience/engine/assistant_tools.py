@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.tools import ASSISTANT, TOOLS, Toolbox, ToolResult, checked_arguments, parameters_schema
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.page_spans import page_label
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.paper_records import page_label
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Filters, Found, Paper, StoredChunk
-from ragscience.engine.quote_location import find_quote
+from ragscience.engine.page_places import find_quote
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.source_list import sources_of
 

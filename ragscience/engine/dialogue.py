@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Citation, StoredChunk, Turn
+from ragscience.core.tokenizing import counted
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.history import History, KeptAnswer, check_name
 

@@ -14,10 +14,9 @@ from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.core.settings import changed_settings
 from ragscience.engine.asking import ask as ask_library
 from ragscience.engine.events import Event, OnEvent, Searched, Warned
-from ragscience.engine.filter_words import described
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
-from ragscience.engine.requests import LONGEST_QUESTION, AskRequest
+from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_report import (
     EXPLAINED,

@@ -10,9 +10,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import Paper
+from ragscience.core.tokenizing import counted
 from ragscience.engine.events import OnEvent, Warned, WorkersStarted
 from ragscience.engine.ingest_events import (
     DuplicateFound,

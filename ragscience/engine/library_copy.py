@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Chunk, Document, Page, Paper
+from ragscience.core.tokenizing import counted
 from ragscience.engine.events import OnEvent
 from ragscience.engine.ingest_events import PaperStored, PlanMade, Preparing
 from ragscience.engine.open_store import open_at

@@ -136,7 +136,7 @@ class Engine:
 
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""
-        from ragscience.engine.question_profiles import QuestionProfiles
+        from ragscience.engine.requests import QuestionProfiles
         from ragscience.search.profiles import PROFILE_NAMES
 
         profiles = QuestionProfiles(self.settings)

@@ -2,18 +2,121 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from ragscience.core.errors import RagScienceError
+from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import UNCITED, Answer, Citation, Sentence
-from ragscience.engine.printable import plain
+from ragscience.core.tokenizing import tokenize
+from ragscience.engine.printable import asked_terms, plain
 from ragscience.engine.source_list import Source, sources_of
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.history import KeptAnswer
 
-__all__ = ["as_markdown", "write_out"]
+__all__ = [
+    "BIBTEX",
+    "CSL",
+    "JSON",
+    "JSON_LINES",
+    "MARKDOWN",
+    "CellTable",
+    "as_markdown",
+    "asked_columns",
+    "asked_rows",
+    "check_form",
+    "read_table",
+    "shown_rows",
+    "write_out",
+]
+
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_MOST_ASKED = 3
+"""More rows than this with the same share of the question's terms are none that it asks for."""
+_FIRST_ROWS = 2
+"""Rows under the header that are always shown: often they go on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellTable:
+    """A table; each row has as many cells as the header."""
+
+    header: tuple[str, ...]
+    """Empty texts where the table has no header."""
+    rows: tuple[tuple[str, ...], ...]
+
+
+def read_table(markdown: str) -> CellTable:
+    """The cells of a Markdown table; rows without a line of dashes below the first have no header."""
+    lines = [_cells(line) for line in markdown.split("\n") if line.strip()]
+    width = max(map(len, lines), default=0)
+    rows = [(*cells, *[""] * (width - len(cells))) for cells in lines]
+    has_header = len(lines) > 1 and all(cell and not cell.strip("-:") for cell in lines[1])
+    return CellTable(rows[0], tuple(rows[2:])) if has_header else CellTable(("",) * width, tuple(rows))
+
+
+def asked_rows(question: str, table: CellTable) -> list[int]:
+    """Numbers of the rows whose cells have the most of the question's terms, rare ones counting more; none if many."""
+    asked = asked_terms(question)
+    held = [asked.intersection(tokenize(" ".join(row))) for row in table.rows]
+    frequency = Counter(term for terms in held for term in terms)
+    weights = [sum(math.log(len(held) / frequency[term]) for term in sorted(terms)) for terms in held]
+    best = max(weights, default=0.0)
+    rows = [number for number, weight in enumerate(weights) if 0 < best <= weight + 1e-9]
+    return rows if len(rows) <= _MOST_ASKED else []
+
+
+def asked_columns(question: str, table: CellTable) -> list[int]:
+    """Numbers of the columns whose header has a term of the question."""
+    asked = asked_terms(question)
+    return [number for number, name in enumerate(table.header) if not asked.isdisjoint(tokenize(name))]
+
+
+def shown_rows(count: int, asked: Sequence[int], most: int) -> list[int]:
+    """Numbers of the rows that are shown of `count`: all, or about `most`: the first ones and those round the asked.
+
+    A single row is never left out.
+    """
+    if count <= most + 2:
+        return list(range(count))
+    chosen = set(range(_FIRST_ROWS if asked else most)) | set(asked)
+    distance = 1
+    while asked and len(chosen) < most:
+        near = {row + step for row in asked for step in (-distance, distance)}
+        chosen |= {row for row in near if 0 <= row < count}
+        distance += 1
+    return [row for row in range(count) if row in chosen or {row - 1, row + 1} <= chosen]
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|")
+    cells = [cell.strip().replace("\\|", "|") for cell in _CELL_BORDER.split(inner)]
+    return cells[:-1] if cells and not cells[-1] and inner.endswith("|") else cells
+
+
+BIBTEX = ("BibTeX", ".bib", ".bibtex", ".txt")
+"""What the file is, and the endings that fit it, the usual one first."""
+CSL = ("CSL-JSON", ".json", ".txt")
+JSON = ("JSON", ".json", ".txt")
+JSON_LINES = ("one JSON object a line", ".jsonl", ".json", ".ndjson", ".txt")
+MARKDOWN = ("Markdown", ".md", ".markdown", ".txt")
+PDF = ("a PDF", ".pdf")
+_KNOWN = {".docx", ".graphml", ".htm", ".html"}.union(*(form[1:] for form in (BIBTEX, JSON_LINES, MARKDOWN, PDF)))
+
+
+def check_form(target: Path | None, form: tuple[str, ...]) -> None:
+    """Raise UsageError where the name of `target` ends as files of another form do; None and other endings are fine.
+
+    `form` is what the file will be, and the endings that fit it.
+    """
+    what, *endings = form
+    if target is not None and target.suffix.lower() in _KNOWN.difference(endings):
+        usual = target.with_suffix(endings[0]).name
+        raise UsageError(f"The file is {what}, and {target.name!r} ends in {target.suffix}.", f"Call it {usual!r}.")
+
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")

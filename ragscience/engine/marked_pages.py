@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.records import Answer, Citation
+from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.paper_rows import short_names

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.core.counts import counted
-from ragscience.core.errors import NothingFound
-from ragscience.core.records import Answer, Element, Page, Paper
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.paper_records import SURE
+from ragscience.core.records import Answer, Element, Page, Paper, title_of
+from ragscience.core.tokenizing import counted
 from ragscience.engine.paper_lookup import find_paper, find_papers
-from ragscience.sources.bib_entries import Entry, entries_cited, entries_of
+from ragscience.reading.author_names import last_name
+from ragscience.reading.name_words import PARTICLES
+from ragscience.search.names import PaperNames
+from ragscience.search.names_of_paper import PaperName
+from ragscience.sources.bib_entries import Entry, citation_keys, entries_cited, entries_of
 from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["Bibliography", "PaperPage", "bibliography", "paper_page"]
+__all__ = [
+    "PAPER_COLUMNS",
+    "PAPER_ORDERS",
+    "USUAL_COLUMNS",
+    "Bibliography",
+    "OutlineEntry",
+    "PaperOutline",
+    "PaperPage",
+    "authors_label",
+    "bibliography",
+    "columns_named",
+    "in_order",
+    "paper_outline",
+    "paper_page",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +77,159 @@ def bibliography(library: Store, names: Sequence[str], cited_by: Sequence[Answer
     if cited_by is not None:
         return Bibliography(tuple(entries_cited(cited_by, every)))
     return Bibliography(tuple(entries_of(find_papers(library, names) if names else every, every)))
+
+
+_TABLE = re.compile(r"tab(?:le|\.)", re.IGNORECASE)
+_NUMBERED = re.compile(r"\[\w+\]|\d{1,3}[.)]\s")
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A heading, or a table or figure by the first line of its caption."""
+
+    text: str
+    page: int
+    level: int = 0
+    """Of a heading, from 1; else 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOutline:
+    """A paper and its parts, in the order of the paper; empty where its structure is not known."""
+
+    paper: Paper
+    pages: tuple[Page, ...]
+    bibtex_key: str
+    headings: tuple[OutlineEntry, ...]
+    tables: tuple[OutlineEntry, ...]
+    """By their captions, else by the first line of their text."""
+    figures: tuple[OutlineEntry, ...]
+    """By their captions, and whatever else has a caption and is not a table."""
+    references: int
+    names: tuple[PaperName, ...] = ()
+    """What questions may call it, the surest first."""
+
+
+def paper_outline(library: Store, name: str) -> PaperOutline:
+    """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
+    paper = find_paper(library, name)
+    elements, pages = library.contents(paper.paper_id).elements, library.contents(paper.paper_id).pages
+    text_of = _texts(library, paper.paper_id, pages)
+    headings: list[OutlineEntry] = []
+    tables: list[OutlineEntry] = []
+    figures: list[OutlineEntry] = []
+    references: list[str] = []
+    for index, element in enumerate(elements):
+        if element.kind == "heading":
+            headings.append(OutlineEntry(" ".join(text_of(element).split()), element.page, element.level))
+        elif element.kind == "caption":
+            entry = OutlineEntry(_first_line(text_of(element)), element.page)
+            (tables if _TABLE.match(entry.text) else figures).append(entry)
+        elif element.kind == "table" and not _has_caption(elements, index):
+            tables.append(OutlineEntry(_first_line(text_of(element)), element.page))
+        elif element.kind == "reference":
+            references.append(text_of(element))
+    key = citation_keys(library.papers())[paper.paper_id]
+    parts = (tuple(headings), tuple(tables), tuple(figures))
+    names = PaperNames.of(library).of_paper(paper.paper_id)
+    return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references), names)
+
+
+def _texts(library: Store, paper_id: int, pages: Sequence[Page]) -> Callable[[Element], str]:
+    starts = {page.number: page.start for page in pages}
+    known: dict[int, str] = {}
+
+    def text_of(element: Element) -> str:
+        if element.page not in known:
+            known[element.page] = library.contents(paper_id).text(element.page)
+        start = starts[element.page]
+        return known[element.page][element.start - start : element.end - start]
+
+    return text_of
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].strip()
+
+
+def _has_caption(elements: Sequence[Element], index: int) -> bool:
+    neighbors = elements[max(index - 1, 0) : index + 2]
+    return any(element.kind == "caption" and element.page == elements[index].page for element in neighbors)
+
+
+def _count_works(references: Sequence[str]) -> int:
+    """How many works are listed; a numbered entry that continues on another page or column is one."""
+    numbered = sum(bool(_NUMBERED.match(text)) for text in references)
+    return numbered if 2 * numbered > len(references) else len(references)
+
+
+def authors_label(paper: Paper) -> str:
+    """The authors as they are cited: "Kleinberg", "Kingma & Ba", "Vaswani et al."; empty where they are not known."""
+    names = [_family(name) for name in _sure_authors(paper)]
+    if len(names) > 2:
+        return f"{names[0]} et al."
+    return " & ".join(names)
+
+
+def _sure_authors(paper: Paper) -> tuple[str, ...]:
+    known = paper.metadata
+    return known.authors if known.confidence.get("authors", 0.0) >= SURE else ()
+
+
+def _family(name: str) -> str:
+    """The family name with its particles: "van den Driessche" of "George van den Driessche"."""
+    last, words = last_name(name), name.split()
+    if last not in words:
+        return last or name
+    begin = end = len(words) - 1 - words[::-1].index(last)
+    while begin > 1 and words[begin - 1].islower() and words[begin - 1] in PARTICLES:
+        begin -= 1
+    return " ".join(words[begin : end + 1])
+
+
+def _year(paper: Paper) -> str:
+    return str(paper.metadata.year or "") if paper.metadata.confidence.get("year", 0.0) >= SURE else ""
+
+
+PAPER_COLUMNS: dict[str, Callable[[Paper], str]] = {
+    "author": authors_label,
+    "year": _year,
+    "pages": lambda paper: str(paper.pages),
+    "title": title_of,
+    "file": lambda paper: paper.file,
+    "added": lambda paper: paper.added_at[:16].replace("T", " "),
+    "passages": lambda paper: str(paper.chunks),
+    "authors": lambda paper: ", ".join(_sure_authors(paper)),
+    "venue": lambda paper: paper.metadata.venue,
+    "doi": lambda paper: paper.metadata.doi,
+    "arxiv": lambda paper: paper.metadata.arxiv_id,
+    "path": lambda paper: paper.path,
+    "warnings": lambda paper: "; ".join(paper.warnings),
+}
+"""What each column says of a paper; empty where it is not known."""
+USUAL_COLUMNS = ("author", "year", "pages", "title", "file")
+PAPER_ORDERS: dict[str, Callable[[Paper], tuple[object, ...]]] = {
+    "file": lambda _paper: (),
+    "author": lambda paper: (not _sure_authors(paper), *(_family(one).casefold() for one in _sure_authors(paper))),
+    "year": lambda paper: (-int(_year(paper) or 0),),
+    "pages": lambda paper: (-paper.pages,),
+    "title": lambda paper: (not title_of(paper), title_of(paper).casefold()),
+    "added": lambda paper: tuple(-ord(character) for character in paper.added_at),
+}
+"""The key of each order, below which the file's name decides: the newest and the longest first, unknown last."""
+
+
+def columns_named(names: str) -> tuple[str, ...]:
+    """The columns of "author,year". Raises UsageError for one that there is not."""
+    wanted = tuple(filter(None, (name.strip().lower() for name in names.split(","))))
+    for name in wanted:
+        if name not in PAPER_COLUMNS:
+            raise UsageError(f"There is no column {name!r}.", f"Columns: {', '.join(PAPER_COLUMNS)}.")
+    return wanted or USUAL_COLUMNS
+
+
+def in_order(papers: Sequence[Paper], order: str) -> list[Paper]:
+    """The papers in one of PAPER_ORDERS. Raises UsageError for one that there is not."""
+    if order not in PAPER_ORDERS:
+        raise UsageError(f"Papers cannot be sorted by {order!r}.", f"Sort by one of: {', '.join(PAPER_ORDERS)}.")
+    return sorted(papers, key=lambda paper: (*PAPER_ORDERS[order](paper), paper.file.casefold(), paper.file))

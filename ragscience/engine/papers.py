@@ -14,8 +14,7 @@ from ragscience.engine.shared_parts import SharedParts
 
 if TYPE_CHECKING:
     from ragscience.engine.left_out_files import SkippedFile
-    from ragscience.engine.paper_outline import PaperOutline
-    from ragscience.engine.paper_views import Bibliography, PaperPage
+    from ragscience.engine.paper_views import Bibliography, PaperOutline, PaperPage
     from ragscience.engine.source_list import Surroundings
     from ragscience.library.duplicates import Duplicate
 
@@ -53,7 +52,7 @@ class Papers:
 
     def outline(self, paper: str) -> PaperOutline:
         """A paper with its headings, tables, figures and references. Raises as `page`."""
-        from ragscience.engine.paper_outline import paper_outline
+        from ragscience.engine.paper_views import paper_outline
 
         return self._after_damage(paper_outline(self._shared.library, paper))
 

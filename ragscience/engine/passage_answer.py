@@ -2,22 +2,97 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.query_rewriting import standalone
+from ragscience.ask.router import RouteContext, Routed, route
+from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
-from ragscience.core.records import Answer, Found
-from ragscience.core.stage_timing import Timings, timed
+from ragscience.core.records import Answer, Filters, Found, Stage
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
     from ragscience.models.served_llm import ServedLLM
 
-__all__ = ["passage_answer"]
+__all__ = ["after_first_search", "passage_answer", "routed_answer"]
+
+
+def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | None:
+    """The answer, or what a language model is to answer from; None for a question that no route takes."""
+    if request.plain or not run.library.about.chunks:
+        return None
+    began, started, timings = time.time(), time.perf_counter(), Timings()
+
+    def search(text: str, filters: Filters) -> Found:
+        return run.search(text, filters, profile=run.answer_profile)
+
+    question = standalone(run.spelled, request.history)
+    with timed(timings, "route_ms"), run.library.snapshot():
+        routed = route(question, RouteContext(run.library, search, request.filters))
+    if routed is None:
+        return None
+    found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0})
+    if routed.for_llm and run.llm is not None:
+        return found
+    total_ms = round((time.perf_counter() - started) * 1000, 3)
+    timings.add("total_ms", total_ms, began)
+    answer = _answer(run, routed, found, timings)
+    if run.on_token is not None:
+        run.on_token(answer.text)
+    return answer
+
+
+def _answer(run: QuestionRun, routed: Routed, found: Found, timings: Timings) -> Answer:
+    trace_id = uuid.uuid4().hex
+    cited = dict.fromkeys(citation for block in routed.blocks for citation in block.citations)
+    return Answer(
+        answer_id=trace_id[:12],
+        question=run.question,
+        text=as_text(routed.blocks),
+        mode="extractive",
+        refused=routed.nothing_found,
+        citations=tuple(cited),
+        found=found,
+        models={**run.models_used, "llm": None},
+        timings_ms=dict(timings),
+        trace_id=trace_id,
+        stages=tuple(timings.stages),
+        confidence=None if routed.nothing_found else routed.confidence,
+        route=routed.route,
+        route_note=routed.note,
+        blocks=routed.blocks,
+    )
+
+
+def after_first_search(answer: Answer, first: Timings) -> Answer:
+    """The answer with the times of both, as those of one question."""
+    if not first.stages:
+        return answer
+    (search,) = first.stages
+    stages, timings = [search], dict(answer.timings_ms)
+    for stage in answer.stages:
+        if stage.name == "total":
+            total_ms = round((stage.started - search.started) * 1000 + stage.ms, 3)
+            timings["total_ms"] = total_ms
+            stages.append(Stage("total", search.started, total_ms))
+        elif stage.name != "search" or _has_part(stage, answer.found):
+            stages.append(stage)
+    timings["search_ms"] = round(sum(stage.ms for stage in stages if stage.name == "search"), 3)
+    return replace(answer, timings_ms=timings, stages=tuple(stages))
+
+
+def _has_part(search: Stage, found: Found) -> bool:
+    """Whether anything was searched for in it: what was found before is only handed over."""
+    end = search.started + search.ms / 1000
+    return any(search.started <= stage.started <= end for stage in found.stages)
 
 
 def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) -> Answer:
@@ -25,8 +100,7 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     from ragscience.ask.answer_context import AnswerRequest
     from ragscience.ask.answers import answer
     from ragscience.ask.query_rewriting import evidence_again
-    from ragscience.engine.question_timing import after_first_search
-    from ragscience.engine.quote_location import placed
+    from ragscience.engine.page_places import placed
 
     llm, history, question = run.llm, request.history, run.spelled
     if run.graph is not None:

@@ -12,8 +12,7 @@ from typing import Any
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Filters, Turn
-from ragscience.engine.filter_words import filters_of
-from ragscience.engine.requests import check_question
+from ragscience.engine.requests import check_question, filters_of
 
 __all__ = ["BadLine", "Question", "read_questions"]
 

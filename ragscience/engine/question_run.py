@@ -13,9 +13,7 @@ from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.records import Filters, Found, Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Thinking, Token, Warned
-from ragscience.engine.filter_words import described
-from ragscience.engine.question_profiles import QuestionProfiles
-from ragscience.engine.requests import SearchRequest, check_question
+from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question, described
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.named_papers import named_texts
 from ragscience.search.names import PaperNames

@@ -7,15 +7,14 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Filters, StoredChunk, Turn
 from ragscience.core.settings import Settings, changed_settings, deciding_settings
+from ragscience.core.tokenizing import counted
 from ragscience.engine.answer_record import record_for
 from ragscience.engine.asking import answer_of
-from ragscience.engine.question_profiles import DECIDING_WHERE_SET
 from ragscience.engine.question_run import QuestionRun
-from ragscience.engine.requests import AskRequest
+from ragscience.engine.requests import DECIDING_WHERE_SET, AskRequest
 from ragscience.library.audit_diff import Difference, compare
 
 if TYPE_CHECKING:

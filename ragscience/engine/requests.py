@@ -2,12 +2,223 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import difflib
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from ragscience.core.errors import UsageError
-from ragscience.core.records import Filters, Turn
+from ragscience.core.records import Filters, Profile, Turn
+from ragscience.core.settings import Settings
+from ragscience.search.profiles import profile_named, read_by_llm, with_graph
 
-__all__ = ["LONGEST_QUESTION", "NO_LLM", "AskRequest", "SearchRequest", "check_question"]
+__all__ = [
+    "DECIDING_WHERE_SET",
+    "KINDS",
+    "LONGEST_QUESTION",
+    "NO_LLM",
+    "AskRequest",
+    "QuestionProfiles",
+    "SearchRequest",
+    "check_question",
+    "described",
+    "filters_of",
+    "joined",
+    "refiltered",
+    "year_range",
+]
+
+DECIDING_WHERE_SET = frozenset({"top_k", "answer_passages"})
+"""Settings whose default, set by somebody, is not the same as no value: what somebody set wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionProfiles:
+    """The profiles of a question, by its settings and the number of passages that it asks for.
+
+    What somebody set wins: the number of the request, else `answer_passages` for an answer, else `top_k`. Where nobody
+    set any, a search gives the profile's own number, and an answer is made from that, or from the default of
+    `answer_passages` where that is more.
+    """
+
+    settings: Settings
+    requested: int | None = None
+    """Passages that the request asks for; None: as the settings say."""
+
+    @property
+    def wanted(self) -> int | None:
+        """How many passages of a search somebody asked for; None: nobody did."""
+        return self.requested or self.settings.chosen("top_k")
+
+    @property
+    def wanted_for_answer(self) -> int | None:
+        """How many passages of an answer somebody asked for; None: nobody did."""
+        return self.requested or self.settings.chosen("answer_passages") or self.wanted
+
+    @property
+    def named(self) -> Profile:
+        """The profile of the settings."""
+        return self._with_graph(self.called(self.settings.profile, self.wanted))
+
+    def of_search(self, *, by_llm: bool) -> Profile:
+        """How a search is made; `by_llm`: a language model reranks."""
+        return read_by_llm(self.named, wanted=self.wanted) if by_llm else self.named
+
+    def of_answer(self, *, by_llm: bool) -> Profile:
+        """The same search, with as many passages as an answer is made from."""
+        wanted = self.wanted_for_answer
+        profile = self._with_graph(self.called(self.settings.profile, wanted))
+        return read_by_llm(profile, wanted=wanted) if by_llm else self._enough(profile)
+
+    def of_sub_query(self, name: str) -> Profile:
+        """The profile `name`, without the graph, with as many passages as an answer is made from."""
+        return self._enough(self.called(name, self.wanted_for_answer))
+
+    def called(self, name: str, wanted: int | None) -> Profile:
+        """The profile `name` with the numbers of the settings, and `wanted` passages; None: its own number."""
+        settings = self.settings
+        return profile_named(
+            name,
+            candidates=settings.top_k_candidates,
+            top_k=settings.top_k,
+            dense_weight=settings.dense_weight,
+            bm25_weight=settings.bm25_weight,
+            wanted=wanted,
+        )
+
+    def _enough(self, profile: Profile) -> Profile:
+        if self.wanted_for_answer is not None:
+            return profile
+        return replace(profile, top_k=max(profile.top_k, self.settings.answer_passages))
+
+    def _with_graph(self, profile: Profile) -> Profile:
+        return with_graph(profile) if self.settings.graph == "on" else profile
+
+
+KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "reference", "all")
+"""What a passage can be, and "all", which has the references too."""
+_YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
+_FIRST, _LAST = 1, 9999
+_HOW = "Write /filter section=method kind=table year=2015-2020 author=vaswani, or /filter off."
+_NAMES = ("paper", "section", "kind", "year", "author")
+
+
+def filters_of(
+    *,
+    papers: Sequence[str] | None = None,
+    pages: tuple[int, int] | None = None,
+    sections: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    years: str | None = None,
+    authors: Sequence[str] | None = None,
+) -> Filters:
+    """The filters from options. Raises UsageError for an unknown kind, an invalid year, or blanks only."""
+    return Filters(
+        papers=tuple(papers or ()),
+        pages=pages,
+        kinds=tuple(_kind(kind) for kind in kinds or ()),
+        sections=tuple(_filled(part, "section") for part in sections or ()),
+        years=None if years is None else year_range(years),
+        authors=tuple(_filled(part, "author") for part in authors or ()),
+    )
+
+
+def _kind(text: str) -> str:
+    kind = text.strip().casefold()
+    if kind not in KINDS:
+        near = difflib.get_close_matches(kind, KINDS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"There is no kind {text!r}.{hint}", f"The kinds are {', '.join(KINDS)}.")
+    return kind
+
+
+def _filled(text: str, name: str) -> str:
+    if not text.strip():
+        raise UsageError(f"The {name} to keep to is empty.", f"Give a part of its name, or leave --{name} out.")
+    return text.strip()
+
+
+def year_range(text: str) -> tuple[int, int]:
+    """`2017`, `2015-2020`, `2015-` or `-2020` as first and last year, inclusive. Raises UsageError."""
+    match = _YEAR.fullmatch(text.strip())
+    first, dash, last = match.groups() if match else (None, None, None)
+    if first or last:
+        low = int(first) if first else _FIRST
+        high = (int(last) if last else _LAST) if dash else low
+        if low <= high:
+            return low, high
+    raise UsageError(f"{text!r} is no year and no range of years.", "Write `--year 2017` or `--year 2015-2020`.")
+
+
+def joined(general: Filters, own: Filters) -> Filters:
+    """The filters of a whole run with those of one question of it: lists together, its own pages and years first."""
+    return Filters(
+        papers=(*general.papers, *own.papers),
+        pages=own.pages or general.pages,
+        kinds=(*general.kinds, *own.kinds),
+        sections=(*general.sections, *own.sections),
+        years=own.years or general.years,
+        authors=(*general.authors, *own.authors),
+    )
+
+
+def described(filters: Filters) -> str:
+    """The filters as `/filter` takes them: `section=method year=2015-2020`; empty without filters."""
+    parts = [
+        f"{name}={shlex.quote(value)}"
+        for name, values in (
+            ("paper", filters.papers),
+            ("section", filters.sections),
+            ("kind", filters.kinds),
+            ("author", filters.authors),
+        )
+        for value in values
+    ]
+    if filters.pages:
+        first, last = filters.pages
+        parts.append(f"pages={first}" if first == last else f"pages={first}-{last}")
+    if filters.years:
+        parts.append(f"year={_years(*filters.years)}")
+    return " ".join(parts)
+
+
+def _years(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first if first > _FIRST else ''}-{last if last < _LAST else ''}"
+
+
+def refiltered(filters: Filters, typed: str) -> Filters:
+    """The filters after `/filter typed`: each name that is given replaces what it was, an empty value clears it.
+
+    `off` clears everything. Raises UsageError for an unknown name or an invalid value.
+    """
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        raise UsageError(f"A quote in {typed!r} is not closed.", _HOW) from None
+    if words == ["off"]:
+        return Filters()
+    given: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in _NAMES:
+            raise UsageError(f"{word!r} is no filter.", _HOW)
+        given.setdefault(name, []).extend([value] if value.strip() else [])
+    years = given.get("year", [])
+    if len(years) > 1:
+        raise UsageError("There are two years.", "Write them as one range: year=2015-2020.")
+    made = filters_of(
+        papers=given.get("paper"),
+        sections=given.get("section"),
+        kinds=given.get("kind"),
+        years=years[0] if years else None,
+        authors=given.get("author"),
+    )
+    fields = {"paper": "papers", "section": "sections", "kind": "kinds", "year": "years", "author": "authors"}
+    return replace(filters, **{fields[name]: getattr(made, fields[name]) for name in given})
+
 
 LONGEST_QUESTION = 8000
 """Characters; a longer one is a pasted text, and no model reads it with its passages."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Answer, Citation, title_of
+from ragscience.engine.page_places import find_quote, placed_citation
 from ragscience.engine.printable import plain
-from ragscience.engine.quote_location import find_quote, placed_citation
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.sentences import split_sentences
 from ragscience.evaluation.answer_metrics import holds_all
 

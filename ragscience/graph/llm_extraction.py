@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragscience.core.errors import ModelProblem
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import StoredChunk
 from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_records import LONGEST_NAME, RELATION_TYPES, Extracted, Mention, Triple, canonical, clean

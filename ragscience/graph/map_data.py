@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.counts import counted
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Paper, StoredChunk
+from ragscience.core.tokenizing import counted
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Relation
 from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, similarity_edges

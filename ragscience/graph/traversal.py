@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import PathStep, StoredChunk
 from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_model import KnowledgeGraph

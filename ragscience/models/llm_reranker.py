@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.core.errors import ModelProblem
-from ragscience.core.prompt_sanitizer import sanitize
+from ragscience.core.prompt_templates import sanitize
 from ragscience.models.model_protocols import ChatModel, Scale
 from ragscience.models.structured_output import Structured, ask_structured
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TypeVar
 
+from ragscience.core import PACKAGE_ROOT
 from ragscience.core.errors import FileProblem, RagScienceError
-from ragscience.core.program import PACKAGE_ROOT
 from ragscience.core.records import Document, PageShape
 from ragscience.reading.pdf_highlights import MarkedPage
 from ragscience.reading.text_cleaning import clean_text, printable_name

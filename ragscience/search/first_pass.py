@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Profile
-from ragscience.core.stage_timing import Timings, timed
 from ragscience.library.store import keyword_scores
 from ragscience.search.fusion import by_max, min_max, plain_sum, reciprocal_rank, shared_weights
 

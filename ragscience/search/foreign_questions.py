@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.core.question_language import FUNCTION_WORDS, english_question_word, language_of
-from ragscience.core.tokenizing import STOP_WORDS, is_unspaced, tokenize
+from ragscience.core.tokenizing import (
+    FUNCTION_WORDS,
+    STOP_WORDS,
+    english_question_word,
+    is_unspaced,
+    language_of,
+    tokenize,
+)
 from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ragscience.core.answer_records import timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
-from ragscience.core.stage_timing import timed
 from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
 from ragscience.search.foreign_questions import readable
 from ragscience.search.fusion import min_max

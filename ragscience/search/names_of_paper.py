@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.core.acronyms import short_forms
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Paper, StoredChunk, title_of
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.library.store import term_counts

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from ragscience.core.question_language import language_of
-from ragscience.core.tokenizing import tokenize
+from ragscience.core.tokenizing import language_of, tokenize
 from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:

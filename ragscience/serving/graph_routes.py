@@ -10,8 +10,8 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
 from starlette.responses import HTMLResponse, Response
 
+from ragscience.core import __version__
 from ragscience.core.errors import NothingFound
-from ragscience.core.program import __version__
 from ragscience.engine.graph_runs import GraphRequest, types_named
 from ragscience.engine.library_output import GraphPathOutput
 from ragscience.serving.access import person_of

@@ -11,8 +11,8 @@ from mcp.server import MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.shared.exceptions import MCPError
 
+from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError
-from ragscience.core.program import __version__
 from ragscience.core.records import title_of
 from ragscience.core.serialization import to_json
 from ragscience.engine.assistant_tools import AssistantTools

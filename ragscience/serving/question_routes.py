@@ -17,9 +17,8 @@ from ragscience.core.serialization import select, to_json
 from ragscience.engine.answer_output import AnswerOutput, SearchOutput, answer_output, search_output
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
-from ragscience.engine.filter_words import filters_of
 from ragscience.engine.library_output import HistoryOutput, TurnsOutput, conversation_output, turns_output
-from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders

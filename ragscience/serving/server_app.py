@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from ragscience.core.program import __version__
+from ragscience.core import __version__
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_pictures import PagePictures
 from ragscience.serving.access import Access, AccessGate

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import httpcore
 import httpx
 
-from ragscience import __version__
+from ragscience.core import __version__
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import SourceError
 from ragscience.sources.allowed_addresses import (

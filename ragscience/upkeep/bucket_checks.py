@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import SourceError
+from ragscience.core.tokenizing import counted
 from ragscience.library import left_out
 from ragscience.library.ingestion import find_pdfs
 from ragscience.library.skipped_files import SkippedFiles

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.counts import counted
+from ragscience.core.tokenizing import counted
 from ragscience.library.ingestion import LOCAL, LocalFiles
 from ragscience.upkeep.findings import Finding, guarded, worst
 

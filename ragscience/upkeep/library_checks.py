@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ragscience.core.counts import counted
+from ragscience.core.tokenizing import counted
 from ragscience.library.database import connect_for_reading
 from ragscience.library.sealed_rows import READ_ALL_AGAIN, read_state
 from ragscience.upkeep.findings import Finding, Severity, few, quoted

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.counts import counted
+from ragscience.core.tokenizing import counted
 from ragscience.library.token_vectors import token_files
 from ragscience.upkeep.findings import Finding, few, quoted
 from ragscience.upkeep.library_checks import token_file

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import FileProblem, ModelProblem
+from ragscience.core.tokenizing import counted
 from ragscience.library import left_out
 from ragscience.library.duplicates import Duplicate, duplicates
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ragscience.core.counts import counted
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.tokenizing import counted
 from ragscience.models.model_choice import Choice
 from ragscience.models.model_servers import Ollama, OpenAIServer
 from ragscience.upkeep.findings import Finding

@@ -17,7 +17,7 @@ from ragscience.ask.question_needs import needs_of
 from ragscience.ask.quote_candidates import Unit, follows, units_of
 from ragscience.ask.unit_scores import score_of
 from ragscience.core.errors import ModelProblem
-from ragscience.core.page_spans import page_parts
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Found, Part
 from ragscience.core.tokenizing import joined_lines, numbers, terms
 from ragscience.search.token_matches import PassageMatches, TokenMatches

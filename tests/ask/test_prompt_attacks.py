@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.ask.prompts import prompt_name
-from ragscience.core.prompt_sanitizer import sanitize, sendable
+from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import Turn
 from ragscience.reading.pdf_reader import read_pdf
 from tests.ask import asking

@@ -13,9 +13,7 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.records import Element, Metadata, title_of
 from ragscience.core.serialization import to_json
 from ragscience.engine.library_output import outline_output, page_output
-from ragscience.engine.paper_list import USUAL_COLUMNS
-from ragscience.engine.paper_outline import paper_outline
-from ragscience.engine.paper_views import paper_page
+from ragscience.engine.paper_views import USUAL_COLUMNS, paper_outline, paper_page
 from ragscience.engine.source_list import section_of, sources_of
 from ragscience.library.store import Home, Library
 from tests.output_schemas import check_output

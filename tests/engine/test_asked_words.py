@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.engine.asked_words import asked_words, excerpt
+from ragscience.engine.printable import asked_words, excerpt
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters
-from ragscience.engine.filter_words import KINDS, described, filters_of, joined, refiltered, year_range
+from ragscience.engine.requests import KINDS, described, filters_of, joined, refiltered, year_range
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.engine.markdown_tables import asked_columns, asked_rows, read_table, shown_rows
+from ragscience.engine.markdown_export import asked_columns, asked_rows, read_table, shown_rows
 
 BLEU = """| Model | BLEU |  |
 |---|---|---|

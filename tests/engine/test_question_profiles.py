@@ -4,7 +4,7 @@ import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.settings import changed_settings, default_settings, load_settings
-from ragscience.engine.question_profiles import QuestionProfiles
+from ragscience.engine.requests import QuestionProfiles
 
 SPEED = "How fast do bees fly in fog?"
 

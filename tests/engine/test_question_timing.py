@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from ragscience.core.stage_timing import Timings
-from ragscience.engine.question_timing import after_first_search
+from ragscience.core.answer_records import Timings
+from ragscience.engine.passage_answer import after_first_search
 from tests.library.answers_made import answer
 from tests.upkeep.asked_made import BEGAN, SEARCH, stage
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Block, Citation
-from ragscience.engine.quote_location import find_quote, placed
+from ragscience.engine.page_places import find_quote, placed
 from ragscience.library.store import Home, Library
 from tests.store.test_page_geometry import DOCUMENT, TEXT, THIRD, with_lines
 from tests.terminal.answers import SENTENCES, answer, hit

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.question_language import english_question_word, language_of
+from ragscience.core.tokenizing import english_question_word, language_of
 
 QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "questions"
 
