@@ -24,8 +24,9 @@ from typer.exceptions import TyperException
 from ragscience.cli.running import as_called
 from ragscience.core.errors import UsageError
 
-__all__ = ["App", "CommandGroup", "grouped", "make_app", "with_version"]
+__all__ = ["HELP", "App", "CommandGroup", "grouped", "make_app", "with_version"]
 
+HELP = {"help_option_names": ["-h", "--help"]}
 LIKE_ENOUGH = 0.8
 """difflib's ratio from which a word may be a mistyped command."""
 OTHERS = {
@@ -183,7 +184,7 @@ def make_app(help_text: str, *, default: str, bare: str, completion: bool = Fals
         help=help_text,
         add_completion=completion,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=HELP,
     )
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragscience.cli import options as opt
-from ragscience.cli.groups import App, grouped, make_app
+from ragscience.cli.groups import HELP, App, grouped, make_app
 from ragscience.cli.output import console, local_time, print_json, print_table
 from ragscience.cli.running import opened, say, settings_of
 from ragscience.cli.status_line import STATUS
@@ -34,7 +34,7 @@ serve_app = App(
     cls=TyperGroup,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 

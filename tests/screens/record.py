@@ -6,7 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from tests.screens.rules import settled
-from tests.screens.sessions import CHAT, WIDTHS, make_steps
+from tests.screens.sessions import CHAT, RECORDED, make_steps
 from tests.screens.warm_processes import WarmServer
 
 __all__ = ["snapshot"]
@@ -28,10 +28,9 @@ def snapshot(steps):
 def main():
     with tempfile.TemporaryDirectory() as cache, WarmServer() as server:
         os.environ.setdefault("RAG_CACHE_FOLDER", cache)
-        for columns in WIDTHS:
-            path = Path(__file__).parent / f"{columns}.txt"
-            path.write_text(snapshot(make_steps(server, columns)), encoding="utf-8")
-            print(path)
+        path = Path(__file__).parent / f"{RECORDED}.txt"
+        path.write_text(snapshot(make_steps(server, RECORDED)), encoding="utf-8")
+        print(path)
 
 
 if __name__ == "__main__":

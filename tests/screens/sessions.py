@@ -16,6 +16,7 @@ from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
 __all__ = [
     "CHAT",
     "FURTHER",
+    "RECORDED",
     "TYPED",
     "WIDE",
     "WIDTHS",
@@ -27,8 +28,10 @@ __all__ = [
     "make_steps",
 ]
 
-WIDTHS = (60, 100, 200)
-WIDE = 250
+RECORDED = 80
+"""The columns of the screens that are kept."""
+WIDTHS = (60, RECORDED)
+WIDE = 200
 """The columns of the session that the others are held against. It is without colours."""
 CHAT = "python query.py chat"
 FURTHER = (
@@ -36,7 +39,6 @@ FURTHER = (
     "python ingest.py duplicates",
     "python ingest.py add nowhere.pdf",
     "python query.py --help",
-    "python query.py search --help",
     'python query.py "How tall is the Eiffel tower?"',
     'python query.py search "How many candidates are there?" --section chunking --section settings',
     "python query.py search bananas --paper nowhere",

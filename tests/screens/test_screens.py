@@ -1,4 +1,4 @@
-"""What a person sees at three widths: every command of the README and of the chat, on a real terminal."""
+"""What a person sees: every command of the README and of the chat, on a real terminal of several widths."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from ragscience.cli.chat_commands import COMMANDS
 from tests.screens.record import snapshot
 from tests.screens.rules import broken_words, escape_codes, masked, passes_width, settled, words
-from tests.screens.sessions import FURTHER, TYPED, WIDE, WIDTHS, Step, keep_steps, kept_steps, make_steps
+from tests.screens.sessions import FURTHER, RECORDED, TYPED, WIDE, WIDTHS, Step, keep_steps, kept_steps, make_steps
 
 FOLDER = Path(__file__).parent
 COLOUR = re.compile(r"\x1b\[[0-9;]*?\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m")
@@ -70,9 +70,11 @@ def test_without_colours_nothing_has_one(steps_at):
     assert [step.line for step in steps_at(WIDE) if COLOUR.search(step.written)] == []
 
 
-def test_the_screens_are_those_that_are_kept(steps, columns):
-    kept = (FOLDER / f"{columns}.txt").read_text(encoding="utf-8")
-    assert snapshot(steps) == kept, "PYTHONPATH=. .venv/bin/python -m tests.screens.record writes them anew"
+def test_the_screens_are_those_that_are_kept(steps_at):
+    kept = (FOLDER / f"{RECORDED}.txt").read_text(encoding="utf-8")
+    assert snapshot(steps_at(RECORDED)) == kept, (
+        "PYTHONPATH=. .venv/bin/python -m tests.screens.record writes them anew"
+    )
 
 
 # The rules themselves
