@@ -280,6 +280,9 @@ class ServedLLM:
         whole: AIMessageChunk | None = None
         try:
             for chunk in self.chunks(messages, max_tokens, tools=tools):
+                if isinstance(self.server, Ollama):  # which sends each call in one piece
+                    yield chunk
+                    continue
                 whole = chunk if whole is None else whole + chunk
                 yield AIMessageChunk(content=str(chunk.content))
         except self.server.reply_errors() as error:
