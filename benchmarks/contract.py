@@ -120,11 +120,11 @@ def _in_process(part: str) -> Outcomes:
 
 def _questions(folder: str, home: Path) -> Outcomes:
     """All sets of one folder of papers, and the first passages of some questions."""
-    from ragscience import Engine, SearchRequest
-
     data = data_folder()
     assert data is not None
     _ingest(data / folder, folder, home)
+    from ragscience import Engine, SearchRequest
+
     outcomes: Outcomes = {}
     with Engine.open(home, stays=True) as engine:
         for name, figures in SETS[folder].items():

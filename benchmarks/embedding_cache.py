@@ -29,10 +29,10 @@ SAVED_EVERY = 512
 
 def keep_embeddings(name: str) -> None:
     """From here on `embed_batch` answers from the cache of that name; call it before the modules that import it."""
-    from ragscience.models import embedding_batches
+    from ragscience.models import maxsim
 
-    cache = _Cache(cache_folder("embeddings") / f"{name}.npz", embedding_batches.embed_batch)
-    embedding_batches.embed_batch = cache.embed_batch  # type: ignore[assignment]
+    cache = _Cache(cache_folder("embeddings") / f"{name}.npz", maxsim.embed_batch)
+    maxsim.embed_batch = cache.embed_batch
     atexit.register(cache.save)
 
 

@@ -1,17 +1,20 @@
 """The benchmarks measure what they say: the order of the runs, and the rules by which evidence counts."""
 
+import atexit
 import json
 
 import numpy as np
 import pytest
 
 from benchmarks import calibration, report, trust
+from benchmarks.embedding_cache import keep_embeddings
 from benchmarks.libraries import plain_document
 from benchmarks.quality import Place, _evidence
 from benchmarks.reading import compared, listed_headings, metadata_scores, milliseconds_a_page
 from benchmarks.running import by_turns, clock, medians
 from ragscience.core.records import Document, Metadata, Page
 from ragscience.evaluation.question_file import read_known_questions
+from ragscience.models import maxsim
 from tests.pdf_factory import make_pdf
 
 
@@ -197,3 +200,31 @@ def test_the_page_keeps_the_sections_of_suites_that_were_not_run(tmp_path, monke
     text = page.read_text()
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Ingest", "## Serving"]
     assert "| new |" in text and "Kept." in text and "Replaced." not in text
+
+
+def test_embeddings_are_kept_until_the_model_gives_others(tmp_path, monkeypatch):
+    model, asked, factor = object(), [], 1.0
+
+    def embed(embedder, source, texts):
+        asked.append(list(texts))
+        codes = [np.full((len(text), 28), len(text), np.uint8) for text in texts]
+        return np.array([[factor * len(text), 0] for text in texts], np.float32), codes
+
+    def opened():
+        monkeypatch.setattr(maxsim, "embed_batch", embed)
+        keep_embeddings("tests")
+
+    saves = []
+    monkeypatch.setattr(atexit, "register", saves.append)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    opened()
+    first = maxsim.embed_batch(model, model, ["one", "three"])
+    saves[0]()
+    opened()
+    again = maxsim.embed_batch(model, model, ["three", "one", "seventy"])
+    assert asked == [["one", "three"], ["three", "one"], ["seventy"]]  # the second: whether they are still right
+    assert again[0][:2].tolist() == first[0][::-1].tolist()
+    assert [each.shape for each in again[1]] == [(5, 28), (3, 28), (7, 28)]
+    factor = 2.0
+    opened()
+    assert maxsim.embed_batch(model, model, ["one"])[0].tolist() == [[6, 0]]
