@@ -214,14 +214,16 @@ def remove_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> in
 
 
 def index_all(db: sqlite3.Connection, at: Snapshot, ids: Collection[int]) -> None:
-    """Make the index again, of the passages `ids`, which are ascending."""
+    """Make the index again, of the passages `ids`, which are ascending.
+
+    `seal_keywords` comes in a transaction of its own: FTS5 writes its tables when this one is committed.
+    """
     db.execute("INSERT INTO keywords (keywords) VALUES ('delete-all')")
     db.execute("DELETE FROM terms")
     wanted, total = list(ids), 0
     for first in range(0, len(wanted), _BATCH):
         total += add_terms(db, at.texts(wanted[first : first + _BATCH]))
-    write_state(db, replace(read_state(db), terms=total, tokenizer=TOKENIZER_VERSION))
-    seal_keywords(db)
+    write_state(db, replace(read_state(db), terms=total, tokenizer=TOKENIZER_VERSION, keywords_at=-1))
 
 
 def seal_keywords(db: sqlite3.Connection) -> None:

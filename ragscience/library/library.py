@@ -302,6 +302,8 @@ class Library:
         with self._transactions.writing() as db:
             at = self._snapshots.of(db)
             index_all(db, at, at.listing.chunk_ids.tolist())
+        with self._transactions.writing() as db:
+            seal_keywords(db)
         self.dense.rebuild()
 
     def damage(self) -> tuple[str, ...]:
