@@ -15,7 +15,7 @@ from ragscience.ask.citations import _Forms
 from ragscience.ask.phrase_search import Phrase
 from ragscience.engine import page_places
 from ragscience.evaluation import answer_metrics
-from ragscience.graph import llm_extraction, relation_patterns
+from ragscience.graph import extraction, local_extraction
 from tests.ask.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import PACKAGE, Pattern, Unknown, all_patterns, hostile_texts, use
@@ -35,11 +35,13 @@ MADE = {
     "ragscience.ask.citations:__init__": citations,
     "ragscience.engine.page_places:_pattern": lambda: [page_places._pattern("some words of a quote")],
     "ragscience.evaluation.answer_metrics:_whole": lambda: [answer_metrics._whole("3.5 days")],
-    "ragscience.graph.llm_extraction:_pattern": lambda: [
-        llm_extraction._pattern(["beam", "search"], llm_extraction._BETWEEN.pattern)
+    "ragscience.graph.extraction:_pattern": lambda: [
+        extraction._pattern(["beam", "search"], extraction._BETWEEN.pattern)
     ],
     "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
-    "ragscience.graph.relation_patterns:_patterns": lambda: [each.between for each in relation_patterns.PATTERNS],
+    "ragscience.graph.local_extraction:_pattern": lambda: [
+        local_extraction._pattern({"beam search": {"beam search"}, "bert": {"BERT"}}, {"beam search"})
+    ],
     "ragscience.ask.list_items:__init__": lambda: [
         re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
         for kind in list_kinds.KINDS

@@ -5,23 +5,29 @@ Passages are kept by their ids and scores; their text is read from the library a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict
 
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest
+from ragscience.ask.generation import WrappedLLM
+from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Found, Hit, Paper, Stage, Step, StoredChunk
 from ragscience.core.serialization import from_json, to_json
+from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = [
     "MOST_QUERIES",
     "STATE_VERSION",
     "AgentContext",
     "AgentState",
+    "BoundedLLM",
     "Feedback",
     "Limits",
     "Passages",
     "Search",
+    "Spending",
     "ToolNote",
     "ToolUse",
     "ToolsUsed",
@@ -217,3 +223,95 @@ class AgentContext:
     limits: Limits
     on_step: Callable[[Step], None] | None
     """Receives each step when it is done."""
+
+
+_COUNTED = ("searches", "llm_calls", "tool_calls", "prompt_tokens", "answer_tokens")
+
+
+class Spending:
+    """Counts searches, calls and tokens of one run, and its seconds by the wall clock.
+
+    `before` is what an interrupted run had spent, as returned by `plain`.
+    """
+
+    def __init__(self, limits: Limits, before: Mapping[str, float]) -> None:
+        self._limits = limits
+        self._started = time.monotonic() - before.get("seconds", 0.0)
+        self.searches = self.llm_calls = self.tool_calls = self.prompt_tokens = self.answer_tokens = 0
+        for name in _COUNTED:
+            setattr(self, name, int(before.get(name, 0)))
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began, without the time between an interruption and now."""
+        return time.monotonic() - self._started
+
+    @property
+    def seconds_left(self) -> float:
+        """Never below 0."""
+        return max(0.0, self._limits.seconds - self.seconds)
+
+    @property
+    def tokens(self) -> int:
+        """Of prompts and replies."""
+        return self.prompt_tokens + self.answer_tokens
+
+    def may_go_on(self) -> bool:
+        """Whether there is time and there are tokens for another pass."""
+        return self.seconds_left > 0 and self.tokens < self._limits.tokens
+
+    def may_ask(self) -> bool:
+        """Whether the LLM may be called once more."""
+        return self.may_go_on() and self.llm_calls < self._limits.llm_calls
+
+    def plain(self) -> dict[str, float]:
+        """All of it, for the state."""
+        return {**{name: getattr(self, name) for name in _COUNTED}, "seconds": round(self.seconds, 3)}
+
+
+class BoundedLLM(WrappedLLM):
+    """A chat model whose calls and tokens are counted; a call beyond the budget fails, and is not made.
+
+    Tokens that the server did not count are estimated.
+    """
+
+    def __init__(self, llm: ChatModel, spending: Spending) -> None:
+        super().__init__(llm)
+        self._spending = spending
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's; counted when it is iterated over. Its iteration raises ModelProblem where nothing is left."""
+        return _CountedReply(
+            super().reply(messages, max_tokens=max_tokens, schema=schema), self, self._spending, messages
+        )
+
+
+class _CountedReply:
+    def __init__(self, reply: Reply, llm: BoundedLLM, spending: Spending, messages: Sequence[tuple[str, str]]) -> None:
+        self._llm = llm
+        self._spending = spending
+        self._messages = messages
+        self._reply = reply
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+        self.done_reason = ""
+
+    def __iter__(self) -> Iterator[str]:
+        spending = self._spending
+        if not spending.may_ask():
+            raise ModelProblem("The agent's budget is spent.", "Raise RAG_AGENT_SECONDS, or ask for less at once.")
+        spending.llm_calls += 1
+        said: list[str] = []
+        try:
+            for piece in self._reply:
+                said.append(piece)
+                yield piece
+        finally:
+            reply, count = self._reply, self._llm.counter.count
+            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
+            self.done_reason = reply.done_reason
+            asked = "\n".join(text for _, text in self._messages)
+            spending.prompt_tokens += count(asked) if reply.prompt_tokens is None else reply.prompt_tokens
+            spending.answer_tokens += count("".join(said)) if reply.answer_tokens is None else reply.answer_tokens

@@ -15,6 +15,8 @@ from typing import Any
 from ragscience.agent.agent_state import (
     AgentContext,
     AgentState,
+    BoundedLLM,
+    Spending,
     ToolsUsed,
     plain_answer,
     plain_found,
@@ -34,7 +36,6 @@ from ragscience.agent.answer_drafts import (
 )
 from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.run_searches import RunSearches, merged_found
-from ragscience.agent.token_budget import BoundedLLM, Spending
 from ragscience.ask.generation import CancellableLLM
 from ragscience.ask.query_rewriting import standalone
 from ragscience.ask.sub_queries import SubQuery, more_queries, not_asked, placed, query_of, sub_queries

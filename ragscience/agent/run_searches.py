@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, answer_of, found_of
-from ragscience.agent.token_budget import Spending
+from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, Spending, answer_of, found_of
 from ragscience.ask.confidence import answerability
 from ragscience.ask.sub_queries import SubQuery, home_papers
 from ragscience.core.answer_records import Timings, timed

@@ -25,7 +25,7 @@ class Place:
 
 
 _BE = r"(?:(?:is|are|was|were|be|been|being|can be|has been|have been|which is|which are|that is|that are) )?"
-_ADV = r"(?:(?:\w+ly|also|further|then|thus|both|still|now|often|even|therefore|instead) )*"
+_ADV = r"(?:(?:\w+ly|also|further|then|thus|both|still|now|often|even|therefore|instead) )*+"
 _TAIL = (
     r"(?:(?:[\d.]+ ?[BMK]|large|small|medium|big|base|itself|alone|models?|networks?|algorithms?|methods?|"
     r"architectures?|implementations?|variants?|few-shot|zero-shot|training|pre-training|fine-tuning),? )*"

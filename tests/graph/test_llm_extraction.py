@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragscience.graph.extraction import MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, Mention, Triple
-from ragscience.graph.llm_extraction import MOST_ENTITIES, MOST_RELATIONS, ask_for
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.graph.passages import passage

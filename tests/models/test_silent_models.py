@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ragscience.agent.token_budget import BoundedLLM
+from ragscience.agent.agent_state import BoundedLLM
 from ragscience.ask.generation import CancellableLLM, Generation
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.models import reply_limits
