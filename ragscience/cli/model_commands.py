@@ -26,17 +26,18 @@ def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
         profiles, chosen = engine.profiles(), engine.settings.profile
     if json:
         more = [{"chosen": one.name == chosen, "weights": _weights(one), "passages": one.top_k} for one in profiles]
-        rows = [select(ProfileOutput, one, **each) for one, each in zip(profiles, more, strict=True)]
-        print_json(select(ProfilesOutput, profiles=rows))
+        found = [select(ProfileOutput, one, **each) for one, each in zip(profiles, more, strict=True)]
+        print_json(select(ProfilesOutput, profiles=found))
         return 0
     out, heads = console(), ("about", "candidates", "first pass", "reranked", "passages")
     cells = [(one.about, _candidates(one), _first_pass(one), _reranked(one), str(one.top_k)) for one in profiles]
-    names = [f"{one.name} *" if one.name == chosen else one.name for one in profiles]
     if not out.is_terminal:
-        print_table(("profile", *heads), [(name, *row) for name, row in zip(names, cells, strict=True)], out, wraps=())
+        in_use = ["in use" if one.name == chosen else "" for one in profiles]
+        rows = [(one.name, use, *row) for one, use, row in zip(profiles, in_use, cells, strict=True)]
+        print_table(("profile", "in use", *heads), rows, out, wraps=())
         return 0
-    for name, row in zip(names, cells, strict=True):
-        put(out, name, style="bold")
+    for one, row in zip(profiles, cells, strict=True):
+        put(out, f"{one.name} *" if one.name == chosen else one.name, style="bold")
         facts([(f"  {head}", value) for head, value in zip(heads, row, strict=True)], out)
     put(out, "* marks the profile in use; --profile NAME uses another for one run.", style="dim")
     return 0

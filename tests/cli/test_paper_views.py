@@ -3,7 +3,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from ragscience.library.row_checksums import seal
 from rich.console import Console
 
 from ragscience.cli.answer_view import answer_footer
@@ -94,13 +93,6 @@ def test_an_outline_has_headings_tables_figures_and_the_number_of_references(lib
     check_output(made, "show")
     assert made["bibtex_key"] == "key"
     assert made["page_warnings"] == [{"page": 3, "warning": "could not be read in part"}]
-
-
-def test_entries_without_numbers_are_counted_one_by_one(library, paper):
-    with library._writing() as db:
-        db.execute("UPDATE pages SET text = replace(replace(text, '[', '('), '3.', '3,')")
-        seal(db, "pages")
-    assert paper_outline(library, paper.file).references == 4
 
 
 def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(library, paper):

@@ -156,7 +156,7 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "langchain", "langcha
 
 def test_help_imports_nothing_heavy(library):
     modules = Commands(library).imported_by_query("--help")
-    assert not modules & (HEAVY | {"faiss", "pymupdf", "onnxruntime", "numpy", "pydantic", "rich"})
+    assert not modules & (HEAVY | {"faiss", "pymupdf", "onnxruntime", "numpy", "pydantic"})
 
 
 def test_a_search_imports_no_torch_and_no_langchain(library):

@@ -109,7 +109,7 @@ def test_tokens_are_made_listed_and_revoked(lab_home):
     assert ran.out.strip() not in ran.err
     for command in (["serve", "token"], ["serve", "token", "list"]):
         shown = lab_home.query(*command)
-        assert re.fullmatch(r"ana +editor +\d{4}-\d\d-\d\d\n", shown.out)
+        assert re.fullmatch(r"ana\teditor\t\d{4}-\d\d-\d\d \d\d:\d\d\n", shown.out)
     listed = json.loads(lab_home.query("serve", "token", "list", "--json").out)
     check_output(listed, "serve token list")
     assert [(each["name"], each["role"]) for each in listed["tokens"]] == [("ana", "editor")]
