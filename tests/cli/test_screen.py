@@ -1,7 +1,5 @@
 import json
 
-from ragscience.engine.json_schemas import schemas
-
 from ragscience.cli.screen import _STEPS, Screen, cost_line, step_lines
 from ragscience.core.records import Step
 from ragscience.core.serialization import to_json
@@ -9,6 +7,7 @@ from ragscience.engine.answer_output import answer_output
 from ragscience.engine.events import StepDone, Token
 from tests.cli.answers import answer
 from tests.output_schemas import check_output
+from tools.json_schemas import schemas
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
 FOUND = Step("retrieve", 1, "7 new passages, 7 in all", "rules", notes=("calculate(2+2): 4",), searches=2, tool_calls=1)
