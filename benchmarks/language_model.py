@@ -250,7 +250,7 @@ def _compared(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, 
     yield str(len(both))
     for name in COMPARED:
         pairs = [(one[name], other[name]) for one, other in both if name in one and name in other]
-        found = paired(name, pairs) if pairs else None
+        found = paired(pairs) if pairs else None
         yield cell(None) if found is None else f"{shown_difference(found)}, p {shown_p(found.p)}"
 
 

@@ -189,15 +189,15 @@ def show_paired(paired: Paired, out: Console) -> None:
     _head(paired.first, out)
     _head(paired.second, out)
     table = _table("measure", "", "", "value", "difference (95 %)", "higher/lower", "p", "of")
-    for found in paired.overall:
-        for name, way, value in zip((found.measure, ""), paired.names, (found.first, found.second), strict=True):
+    for measure, found in paired.overall.items():
+        for name, way, value in zip((measure, ""), paired.names, (found.first, found.second), strict=True):
             cells = ["", "", "", ""] if name else [
                 shown_difference(found),
                 f"{found.higher}/{found.lower}",
                 Text(shown_p(found.p), style="bold" if found.p < SURE else ""),
                 str(found.difference.questions),
             ]  # fmt: skip
-            table.add_row(name, way, _bar(found.measure, value, out), f"{value:.3f}", *cells)
+            table.add_row(name, way, _bar(measure, value, out), f"{value:.3f}", *cells)
     out.print(table)
 
 

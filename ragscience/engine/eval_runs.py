@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.core.settings import changed_settings
 from ragscience.engine.asking import ask as ask_library
-from ragscience.engine.events import Event, OnEvent, Searched, Warned
+from ragscience.engine.events import Event, ModelAsked, OnEvent, Searched, Warned
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
@@ -28,9 +27,8 @@ from ragscience.evaluation.eval_report import (
     shown_difference,
     shown_p,
 )
-from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
-from ragscience.evaluation.failed_questions import FAILURES, failed_questions, pages_of
-from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, drafts, worded
+from ragscience.evaluation.eval_run import FAILURES, Meter, Outcome, failed_questions, judged, pages_of, run
+from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, by_turns, drafts, worded
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
 
@@ -151,7 +149,7 @@ def read_questions(
     lines = list(read_known_questions(file, LONGEST_QUESTION))
     bad = tuple(line for line in lines if isinstance(line, BadLine))
     for line in bad:
-        (on_event or _unheard)(EvalFailed(f"{file.name}, line {line.number}, is left out: {line.reason}"))
+        (on_event or _unheard)(EvalFailed(f"{file.name}, line {line.line}, is left out: {line.reason}"))
     questions = [line for line in lines if isinstance(line, KnownQuestion)]
     if not questions:
         raise UsageError(
@@ -173,6 +171,7 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
 
     def heard(event: Event) -> None:
         meter.searches += isinstance(event, Searched)
+        meter.llm_calls += isinstance(event, ModelAsked)
         publish(event)
 
     def asked(known: KnownQuestion) -> AskRequest:
@@ -192,15 +191,14 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
 
     first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
     judge = _judge(first) if request.judge else None
-    with meter.watching() if (first.llm_reranker or first.llm) is not None else nullcontext():
-        found = run(request.questions, ask, meter=meter)
-        total = len(request.questions)
-        publish(QuestionAnswered(0, total, mode.name))
-        for outcome in found if judge is None else judged(found, judge):
-            outcomes.append(outcome)
-            publish(QuestionAnswered(len(outcomes), total, mode.name))
-            if outcome.error:
-                publish(EvalFailed(f"{outcome.question.question_id}: {outcome.error}"))
+    found = run(request.questions, ask, meter=meter)
+    total = len(request.questions)
+    publish(QuestionAnswered(0, total, mode.name))
+    for outcome in found if judge is None else judged(found, judge):
+        outcomes.append(outcome)
+        publish(QuestionAnswered(len(outcomes), total, mode.name))
+        if outcome.error:
+            publish(EvalFailed(f"{outcome.question.question_id}: {outcome.error}"))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
 
 
@@ -252,7 +250,7 @@ def draft_questions(
     made += others[: count - len(made)]
     if not made:
         raise NothingFound(
-            "No paper gives a question: none has a definition, a table's caption or a heading that can be used.",
+            "No paper gives a question: none has a definition or a table's caption that can be used.",
             "Add papers with `python ingest.py`, or write the questions yourself.",
         )
     return made
@@ -287,15 +285,11 @@ def _worded(
             on_event(Warned(f"Drafting by rules instead. {reply.problem}"))
         return reply.value
 
-    turns = [worded(source, ask, llm.name) for source in sources]
     made: dict[str, Draft] = {}
-    while turns and len(made) < count:
-        for turn in list(turns):
-            draft = next(turn, None) if len(made) < count else None
-            if draft is not None:
-                made.setdefault(draft.question.casefold(), draft)
-            elif len(made) < count:
-                turns.remove(turn)
+    for draft in by_turns(worded(source, ask, llm.name) for source in sources):
+        made.setdefault(draft.question.casefold(), draft)
+        if len(made) >= count:
+            break
     return list(made.values())
 
 

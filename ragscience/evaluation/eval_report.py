@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from ragscience.core.serialization import Count, Output, PageNumber, Schema, Share, select
+from ragscience.core.serialization import Count, Output, Schema, select
 from ragscience.evaluation.answer_metrics import Estimate, summary
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import Comparison, compare
@@ -69,31 +69,11 @@ class Measured(TypedDict):
     outcomes: Sequence[OutcomeOutput]
 
 
-class ComparisonOutput(TypedDict):
-    """One measure in two modes: both means, second minus first, and the two-sided p-value."""
-
-    first: float
-    second: float
-    difference: Estimate
-    higher: Count
-    """Questions on which the second is higher."""
-    lower: Count
-    p: Share
-    test: Annotated[str, Schema(enum=["McNemar", "sign flip"])]
-
-
 class Comparisons(TypedDict):
     """By the name of the measure, over all questions and by the type of question."""
 
-    measures: Mapping[str, ComparisonOutput]
-    types: Mapping[str, Mapping[str, ComparisonOutput]]
-
-
-class BadLineOutput(TypedDict):
-    """A line without a question."""
-
-    line: PageNumber
-    reason: str
+    measures: Mapping[str, Comparison]
+    types: Mapping[str, Mapping[str, Comparison]]
 
 
 class EvalOutput(Output, Measured):
@@ -102,7 +82,7 @@ class EvalOutput(Output, Measured):
     source: str
     """The name of the file of questions."""
     questions: Count
-    bad_lines: Sequence[BadLineOutput]
+    bad_lines: Sequence[BadLine]
     against: Measured | None
     """The same questions in the mode that `--against` names."""
     comparison: Comparisons | None
@@ -144,12 +124,12 @@ class Paired:
         return self.first.conditions.get("mode", "first"), self.second.conditions.get("mode", "second")
 
     @property
-    def overall(self) -> tuple[Comparison, ...]:
+    def overall(self) -> dict[str, Comparison]:
         """Each measure, on all questions that have it in both."""
         return compare(_values(self.first), _values(self.second))
 
     @property
-    def by_kind(self) -> dict[str, tuple[Comparison, ...]]:
+    def by_kind(self) -> dict[str, dict[str, Comparison]]:
         """The same for each type of question, sorted by name."""
         kinds = sorted({outcome.question.kind for outcome in self.first.outcomes})
         return {kind: compare(_values(self.first, kind), _values(self.second)) for kind in kinds}
@@ -167,13 +147,8 @@ def eval_output(evaluation: Evaluation, against: Evaluation | None = None) -> Ev
         evaluation,
         **_measured(evaluation),
         questions=len(evaluation.outcomes),
-        bad_lines=[{"line": bad.number, "reason": bad.reason} for bad in evaluation.bad_lines],
         against=against and _measured(against),
-        comparison=paired
-        and {
-            "measures": _comparisons(paired.overall),
-            "types": {kind: _comparisons(found) for kind, found in paired.by_kind.items()},
-        },
+        comparison=paired and {"measures": paired.overall, "types": paired.by_kind},
     )
 
 
@@ -183,22 +158,17 @@ def _measured(evaluation: Evaluation) -> Measured:
         "measures": evaluation.overall,
         "types": evaluation.by_kind,
         "outcomes": [
-            select(
-                OutcomeOutput,
-                outcome.question,
-                outcome,
-                id=outcome.question.question_id,
-                type=outcome.question.kind,
-                answer=outcome.answer.text if outcome.answer else None,
-                error=outcome.error or None,
-            )
+            {
+                "id": outcome.question.question_id,
+                "type": outcome.question.kind,
+                "question": outcome.question.question,
+                "answer": outcome.answer.text if outcome.answer else None,
+                "error": outcome.error or None,
+                "values": outcome.values,
+            }
             for outcome in evaluation.outcomes
         ],
     }
-
-
-def _comparisons(found: Sequence[Comparison]) -> dict[str, ComparisonOutput]:
-    return {each.measure: select(ComparisonOutput, each) for each in found}
 
 
 def as_markdown(evaluation: Evaluation, against: Evaluation | None = None) -> str:
@@ -216,7 +186,7 @@ def as_markdown(evaluation: Evaluation, against: Evaluation | None = None) -> st
             lines += [f"## {_cell(name)}", "", *_evaluated(each, "###"), ""]
     if evaluation.bad_lines:
         lines += ["", "## Lines left out", ""]
-        lines += [f"- line {bad.number}: {_cell(bad.reason)}" for bad in evaluation.bad_lines]
+        lines += [f"- line {bad.line}: {_cell(bad.reason)}" for bad in evaluation.bad_lines]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -252,13 +222,14 @@ def _compared(paired: Paired) -> list[str]:
         f"The difference is {second} minus {first}, with its 95 % bootstrap interval; higher / lower: on how many "
         "questions it is. p is two-sided (McNemar, exact, or sign flip) and not corrected for the number of measures.",
         "",
-        *_table(columns, [[found.measure, *_cells(found)] for found in paired.overall]),
+        *_table(columns, [[name, *_cells(found)] for name, found in paired.overall.items()]),
         "",
         "### By type of question",
         "",
     ]
-    rows = [[_cell(kind), found.measure, *_cells(found)] for kind, all_ in paired.by_kind.items() for found in all_]
-    return [*lines, *_table(["type", *columns], [row for row in rows if row[1] in COMPARED_BY_KIND])]
+    kinds = [(_cell(kind), name, found) for kind, each in paired.by_kind.items() for name, found in each.items()]
+    rows = [[kind, name, *_cells(found)] for kind, name, found in kinds if name in COMPARED_BY_KIND]
+    return [*lines, *_table(["type", *columns], rows)]
 
 
 def _cells(found: Comparison) -> list[str]:

@@ -1,27 +1,16 @@
-"""Answers every question of a set and measures the answer and its cost, in the same way for every mode.
-
-A model's calls are counted where LangChain reports them, so that every call counts: the answer, the
-rewriting of a follow-up, a grader, a reranker, a tool.
-"""
+"""Answers every question of a set and measures the answer and its cost, in the same way for every mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import COSTS, measure
 from ragscience.evaluation.question_file import KnownQuestion
 
-__all__ = ["Asker", "Meter", "Outcome", "judged", "run"]
-
-PROVIDERS = frozenset({"ollama", "openai"})
-"""As LangChain's ChatOllama and ChatOpenAI call themselves."""
+__all__ = ["FAILURES", "Asker", "Meter", "Outcome", "failed_questions", "judged", "pages_of", "run"]
 
 
 @dataclass(slots=True)
@@ -31,64 +20,23 @@ class Meter:
     clock: Callable[[], float]
     searches: int = 0
     llm_calls: int = 0
-    tokens: int = 0
     started: float = 0.0
 
     def start(self) -> None:
         """Begin again at nothing."""
-        self.searches = self.llm_calls = self.tokens = 0
+        self.searches = self.llm_calls = 0
         self.started = self.clock()
 
     def read(self, answer: Answer | None) -> Mapping[str, float]:
-        """The cost by the names of COSTS; where the answer's own trace or counts tell of more, that counts."""
-        searches, calls, tokens = self.searches, self.llm_calls, self.tokens
+        """The cost by the names of COSTS; where the answer's own trace has more, that counts."""
+        searches, calls, tokens = self.searches, self.llm_calls, 0
         if answer is not None:
             counted = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
-            tokens = max(tokens, counted, sum(step.tokens for step in answer.trace))
+            tokens = max(counted, sum(step.tokens for step in answer.trace))
             searches = max(searches, sum(step.searches for step in answer.trace))
             calls = max(calls, sum(step.llm_calls for step in answer.trace), int(answer.mode == "llm"))
         seconds = self.clock() - self.started
         return dict(zip(COSTS, map(float, (searches, calls, tokens, seconds)), strict=True))
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Count every call of a chat model that LangChain makes within it, in threads that keep the context, too."""
-        _hook()
-        token = _COUNTER.set(_counter(self))
-        try:
-            yield
-        finally:
-            _COUNTER.reset(token)
-
-
-_COUNTER: ContextVar[Any] = ContextVar("counter_of_model_calls", default=None)
-
-
-@cache
-def _hook() -> None:
-    """Register, once, a counter with LangChain for every run that it configures."""
-    from langchain_core.tracers.context import register_configure_hook
-
-    register_configure_hook(_COUNTER, inheritable=True)
-
-
-def _counter(meter: Meter) -> Any:
-    from langchain_core.callbacks import BaseCallbackHandler
-
-    class Counter(BaseCallbackHandler):
-        """Adds each call and its tokens to the meter."""
-
-        run_inline = True
-
-        def on_chat_model_start(self, *_: Any, metadata: dict[str, Any] | None = None, **__: Any) -> None:
-            # A model that only wraps another one, as in answering.chain, does not count.
-            meter.llm_calls += (metadata or {}).get("ls_provider") in PROVIDERS
-
-        def on_llm_end(self, response: Any, **_: Any) -> None:
-            for message in (each.message for row in response.generations for each in row):
-                meter.tokens += (getattr(message, "usage_metadata", None) or {}).get("total_tokens", 0)
-
-    return Counter()
 
 
 Asker = Callable[[KnownQuestion], Answer]
@@ -134,3 +82,44 @@ def judged(outcomes: Iterable[Outcome], judge: Callable[[str, Answer], Mapping[s
             yield outcome
         else:
             yield replace(outcome, values={**outcome.values, **judge(outcome.question.question, answer)})
+
+
+FAILURES = {
+    "error": "Ended in an error",
+    "refused": "Refused, though the papers answer it",
+    "page": "Page with the answer not found",
+    "answer": "Answer lacks what it must have",
+    "cited": "Right page found, but not cited",
+    "not refused": "Answered, though the papers do not",
+}
+"""Why a question counts as failed, the gravest first; a question is in the first that fits."""
+
+
+def failed_questions(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """The questions that failed by why they did (a key of FAILURES, in its order), each in the order of the file."""
+    reasons = [(_why(outcome), outcome) for outcome in outcomes]
+    found = {why: [outcome for reason, outcome in reasons if reason == why] for why in FAILURES}
+    return {why: failed for why, failed in found.items() if failed}
+
+
+def _why(outcome: Outcome) -> str:
+    values = outcome.values
+    if outcome.error:
+        return "error"
+    if not outcome.question.answerable:
+        return "" if values.get("rightly refused", 1.0) else "not refused"
+    if values.get("refused"):
+        return "refused"
+    measures = (("page", "all evidence"), ("answer", "answer"), ("cited", "cited"))
+    return next((why for why, name in measures if values.get(name, 1.0) < 1.0), "")
+
+
+def pages_of(outcome: Outcome) -> str:
+    """The pages that have the answer: `a.pdf, p.3; b.pdf, p.1 or p.2`; empty where none is known."""
+    facts = []
+    for places in outcome.question.evidence:
+        files: dict[str, list[str]] = {}
+        for file, page in sorted(places):
+            files.setdefault(file, []).append(f"p.{page}")
+        facts.append(" or ".join(f"{file}, {' or '.join(pages)}" for file, pages in files.items()))
+    return "; ".join(dict.fromkeys(facts))

@@ -12,40 +12,18 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import JUDGED
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["JudgingEmbedder", "JudgingLLM", "RagasJudge"]
+__all__ = ["RagasJudge"]
 
 _SWITCHES = {"RAGAS_DO_NOT_TRACK": "true", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _MOVED = "langchain_community.chat_models.vertexai"
-
-
-class JudgingLLM(Protocol):
-    """What is needed of the model that judges, such as models.ollama_llm.OllamaLLM."""
-
-    @property
-    def name(self) -> str:
-        """With its tag: "llama3.1:8b"."""
-
-    def reply(self, messages: Sequence[tuple[str, str]], *, max_tokens: int) -> Iterable[str]:
-        """The reply to (role, text) messages, piece by piece. Raises ModelProblem."""
-
-
-class JudgingEmbedder(Protocol):
-    """What is needed of the embedder, such as models.model_protocols.Embedder."""
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, one a text. Raises ModelProblem."""
 
 
 class RagasJudge:
@@ -56,9 +34,8 @@ class RagasJudge:
     is not installed.
     """
 
-    def __init__(
-        self, llm: JudgingLLM, embedder: JudgingEmbedder, *, max_tokens: int, warning: Callable[[str], None]
-    ) -> None:
+    def __init__(self, llm: Any, embedder: Any, *, max_tokens: int, warning: Callable[[str], None]) -> None:
+        """`llm` has `reply` and `embedder` `embed_documents`, as in models.model_protocols."""
         self._warning = warning
         ragas = _ragas()
         model, embeddings = _model(llm, max_tokens), _embeddings(embedder)
@@ -123,7 +100,7 @@ def _ragas() -> Any:
     return ragas
 
 
-def _model(llm: JudgingLLM, max_tokens: int) -> Any:
+def _model(llm: Any, max_tokens: int) -> Any:
     """The project's model as ragas wants one; each call is one reply, and none is repeated by ragas itself."""
     from langchain_core.outputs import Generation, LLMResult
     from ragas.llms import BaseRagasLLM
@@ -149,7 +126,7 @@ def _model(llm: JudgingLLM, max_tokens: int) -> Any:
     return Model(run_config=RunConfig(max_retries=1))
 
 
-def _embeddings(embedder: JudgingEmbedder) -> Any:
+def _embeddings(embedder: Any) -> Any:
     from ragas.embeddings import BaseRagasEmbeddings
 
     class Embeddings(BaseRagasEmbeddings):  # type: ignore[misc]  # ragas has no types here

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragscience.core.serialization import Count, Schema, Share
 from ragscience.evaluation.answer_metrics import MEASURES, SEED, Estimate, estimate
 
 __all__ = ["Comparison", "compare", "mcnemar", "paired", "sign_flip"]
@@ -32,40 +34,39 @@ _NOT_PAIRED = ("refusal precision",)
 class Comparison:
     """One measure of two ways of asking, on the questions that have it in both."""
 
-    measure: str
     first: float
     """Its mean with the first way,"""
     second: float
     """and with the second."""
     difference: Estimate
     """Second minus first: the mean over the questions, and its bootstrap interval."""
-    higher: int
+    higher: Count
     """On how many questions the second is higher,"""
-    lower: int
+    lower: Count
     """and on how many it is lower."""
-    p: float
+    p: Share
     """How likely a difference as large would be if the two were alike."""
-    test: str
-    """ "McNemar" (exact) or "sign flip"."""
+    test: Annotated[str, Schema(enum=["McNemar", "sign flip"])]
+    """ "McNemar" is the exact test."""
 
 
 def compare(
     first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]]
-) -> tuple[Comparison, ...]:
+) -> dict[str, Comparison]:
     """Each measure that is there for some question in both, in the order of MEASURES.
 
     `first` and `second` map a question's id to its values.
     """
     both = [(first[key], second[key]) for key in first if key in second]
-    found = []
+    found = {}
     for name in MEASURES:
         pairs = [(one[name], other[name]) for one, other in both if name in one and name in other]
         if pairs and name not in _NOT_PAIRED:
-            found.append(paired(name, pairs))
-    return tuple(found)
+            found[name] = paired(pairs)
+    return found
 
 
-def paired(measure: str, pairs: Sequence[tuple[float, float]]) -> Comparison:
+def paired(pairs: Sequence[tuple[float, float]]) -> Comparison:
     """The comparison of one measure, from its values (first, second) on each question, of which there is at least one.
 
     Measures that are 0 or 1 everywhere are tested by McNemar's test, all others by sign_flip.
@@ -78,7 +79,7 @@ def paired(measure: str, pairs: Sequence[tuple[float, float]]) -> Comparison:
     else:
         p, test = sign_flip(differences), "sign flip"
     first, second = (float(mean) for mean in values.mean(axis=0))
-    return Comparison(measure, first, second, estimate(differences.tolist()), higher, lower, p, test)
+    return Comparison(first, second, estimate(differences.tolist()), higher, lower, p, test)
 
 
 def mcnemar(higher: int, lower: int) -> float:

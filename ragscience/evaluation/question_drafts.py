@@ -1,17 +1,19 @@
 """Questions drafted from papers, for a person to correct: by rules, or by a language model from one passage each.
 
-By rules there are three kinds: what a term is, from a sentence "X is a …"; what a table shows, from its caption; what a
-paper says of something, from a heading and the first sentence under it. They are near to the paper's words, so a search
-finds them more easily than what a reader would ask. Every draft is checked against its page.
+By rules there are two kinds: what a term is, from a sentence "X is a …"; what a table shows, from its caption. They are
+near to the paper's words, so a search finds them more easily than what a reader would ask. Every draft is checked
+against its page.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.sentences import split_sentences
@@ -25,6 +27,7 @@ __all__ = [
     "Part",
     "Source",
     "as_line",
+    "by_turns",
     "drafts",
     "messages",
     "reader",
@@ -58,13 +61,6 @@ _WHERE_IT_ENDS = re.compile(
     r"consisting|based)\b"
 )
 _CAPTION = re.compile(r"^(?P<name>Table\s+[\dIVX]+)\s*[.:|]\s*(?P<what>[^.;:()\[\]]{12,})", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:[A-Z]\.?|[\dIVX]+(?:\.\d+)*\.?)\s+(?=\S)")
-_HEADING = re.compile(r"[A-Za-z][\w’',/ -]{7,70}")
-_TOO_GENERAL = {
-    "related work", "related works", "future work", "experimental setup", "experimental results", "broader impact",
-    "prior work", "supplementary material", "author contributions", "data availability", "competing interests",
-}  # fmt: skip
-"""In lower case; headings of one word are too general as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +95,22 @@ class Draft:
     page: int
     quote: str
     kind: str
-    """ "definition", "table", "section", or what a language model called it."""
+    """ "definition", "table", or what a language model called it."""
     made_by: str
     """BY_RULES, or the name of a language model."""
+
+
+T = TypeVar("T")
+
+
+def by_turns(sources: Iterable[Iterator[T]]) -> Iterator[T]:
+    """One item of each iterator after the other, as long as they last."""
+    waiting = deque(sources)
+    while waiting:
+        each = waiting.popleft()
+        for item in islice(each, 1):
+            yield item
+            waiting.append(each)
 
 
 def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
@@ -109,17 +118,12 @@ def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
 
     The page of each draft contains its required phrases. The same sources give the same drafts.
     """
-    waiting = [[_standing(source, kind(source)) for kind in (_definitions, _tables, _sections)] for source in sources]
-    made: list[Draft] = []
-    asked: set[str] = set()
-    turn = 0
-    while len(made) < count and any(waiting):
-        for number, kinds in enumerate(waiting):
-            draft = _next(kinds, turn + number, asked)
-            if draft is not None and len(made) < count:
-                made.append(draft)
-        turn += 1
-    return made
+    made: dict[str, Draft] = {}
+    for draft in by_turns(by_turns([_definitions(source), _tables(source)]) for source in sources):
+        if len(made) >= count:
+            break
+        made.setdefault(draft.question.casefold(), draft)
+    return list(made.values())
 
 
 def stands(draft: Draft, source: Source) -> bool:
@@ -143,18 +147,6 @@ def as_line(draft: Draft, number: int) -> str:
     return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def _next(kinds: list[Iterator[Draft]], turn: int, asked: set[str]) -> Draft | None:
-    """The next draft of the kind whose turn it is, or of another; kinds that are used up leave the list."""
-    while kinds:
-        kind = kinds[turn % len(kinds)]
-        for draft in kind:
-            if draft.question.casefold() not in asked:
-                asked.add(draft.question.casefold())
-                return draft
-        kinds.remove(kind)
-    return None
-
-
 def _definitions(source: Source) -> Iterator[Draft]:
     for part, sentence in _sentences(source):
         found = _DEFINED.match(sentence)
@@ -165,7 +157,9 @@ def _definitions(source: Source) -> Iterator[Draft]:
         if not (article or found["term"][0].isupper()) or _NO_TERM.intersection(words) or len(what.split()) < 2:
             continue
         question = f"What {'are' if found['verb'] == 'are' else 'is'} {article}{found['term']}?"
-        yield Draft(question, sentence, (what,), source.file, part.page, sentence, "definition", BY_RULES)
+        yield from _standing(
+            source, Draft(question, sentence, (what,), source.file, part.page, sentence, "definition", BY_RULES)
+        )
 
 
 def _tables(source: Source) -> Iterator[Draft]:
@@ -176,24 +170,12 @@ def _tables(source: Source) -> Iterator[Draft]:
             question = f"What does {found['name']} of “{_name(source)}” show?"
             quote = caption[:LONGEST_QUOTE]
             must = (_clause(found["what"]),)
-            yield Draft(question, quote, must, source.file, part.page, quote, "table", BY_RULES)
+            yield from _standing(source, Draft(question, quote, must, source.file, part.page, quote, "table", BY_RULES))
 
 
-def _sections(source: Source) -> Iterator[Draft]:
-    for heading, after in zip(source.parts, source.parts[1:], strict=False):
-        name = _NUMBER.sub("", " ".join(heading.text.split()))
-        if heading.kind != "heading" or after.kind != "text" or after.page != heading.page:
-            continue
-        if not _HEADING.fullmatch(name) or " " not in name or name.casefold() in _TOO_GENERAL:
-            continue
-        first = next((text for _, text in _sentences_of(after)), "")
-        if first:
-            question = f"What does “{_name(source)}” say about {name.lower() if name.isupper() else name}?"
-            yield Draft(question, first, (name,), source.file, heading.page, first, "section", BY_RULES)
-
-
-def _standing(source: Source, drafted: Iterable[Draft]) -> Iterator[Draft]:
-    return (draft for draft in drafted if stands(draft, source))
+def _standing(source: Source, draft: Draft) -> Iterator[Draft]:
+    if stands(draft, source):
+        yield draft
 
 
 def _sentences(source: Source) -> Iterator[tuple[Part, str]]:

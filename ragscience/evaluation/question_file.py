@@ -16,10 +16,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Any
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
+from ragscience.core.serialization import PageNumber, from_json, renamed
 
 __all__ = ["BadLine", "KnownQuestion", "Place", "as_listed", "read_known_questions"]
 
@@ -47,15 +47,34 @@ class KnownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not a question."""
+    """A line without a question."""
 
-    number: int
-    """From 1."""
+    line: PageNumber
     reason: str
 
 
-class _NoQuestion(Exception):
-    """Why a line is left out."""
+@dataclass(frozen=True, slots=True)
+class EvidencePage:
+    """A page of a line; `replaces` is the index of the evidence that an alternative can replace."""
+
+    file: str
+    page: int
+    replaces: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLine:
+    """A line as it is written; other fields are left out."""
+
+    question: str
+    id: str | int | None = None
+    answerable: bool = True
+    must_contain: tuple[str | tuple[str, ...], ...] = ()
+    evidence: tuple[EvidencePage, ...] = ()
+    alternatives: tuple[EvidencePage, ...] = ()
+    history: tuple[Turn, ...] = ()
+    type: str = "other"
+    draft: bool = False
 
 
 def as_listed(questions: Iterable[KnownQuestion], listed: Mapping[str, str]) -> list[KnownQuestion]:
@@ -78,16 +97,11 @@ def as_listed(questions: Iterable[KnownQuestion], listed: Mapping[str, str]) -> 
             )
         return meant[0] if meant else file
 
-    return [
-        replace(
-            question,
-            evidence=tuple(
-                frozenset((name(file, question.question_id), page) for file, page in places)
-                for places in question.evidence
-            ),
-        )
-        for question in questions
-    ]
+    def called(question: KnownQuestion) -> KnownQuestion:
+        pages = (frozenset((name(file, question.question_id), page) for file, page in one) for one in question.evidence)
+        return replace(question, evidence=tuple(pages))
+
+    return [called(question) for question in questions]
 
 
 def read_known_questions(path: Path, max_chars: int) -> Iterator[KnownQuestion | BadLine]:
@@ -100,99 +114,54 @@ def read_known_questions(path: Path, max_chars: int) -> Iterator[KnownQuestion |
     try:
         with path.open("rb") as lines:
             for number, raw in enumerate(lines, start=1):
-                if not raw.strip():
-                    continue
-                try:
-                    question = _parsed(raw, number, max_chars)
-                    if question.question_id in seen:
-                        raise _NoQuestion(f"the id {question.question_id!r} came before")
-                except _NoQuestion as problem:
-                    yield BadLine(number, str(problem))
-                    continue
-                seen.add(question.question_id)
-                yield question
+                found = _parsed(raw, number, max_chars) if raw.strip() else None
+                if isinstance(found, KnownQuestion) and found.question_id in seen:
+                    found = BadLine(number, f"the id {found.question_id!r} came before")
+                if isinstance(found, KnownQuestion):
+                    seen.add(found.question_id)
+                if found is not None:
+                    yield found
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file of questions.") from error
 
 
-def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion:
+def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion | BadLine:
     try:
         item = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError:
-        raise _NoQuestion("it is not UTF-8") from None
+        return BadLine(number, "it is not UTF-8")
     except (ValueError, RecursionError):
-        raise _NoQuestion("it is not JSON") from None
-    if not isinstance(item, dict):
-        raise _NoQuestion("it is not a JSON object")
-    question = item.get("question")
-    if not isinstance(question, str) or not question.strip():
-        raise _NoQuestion('it has no "question"')
-    if len(question) > max_chars:
-        raise _NoQuestion(f"its question has {len(question):,} characters; {max_chars:,} are allowed")
-    answerable = item.get("answerable", True)
-    if not isinstance(answerable, bool):
-        raise _NoQuestion('"answerable" is neither true nor false')
-    must_contain = _wanted(item)
-    evidence = _evidence(item)
-    if answerable and not (must_contain and evidence):
-        raise _NoQuestion('it is answerable but has no "must_contain" or no "evidence"')
-    if not answerable and (must_contain or evidence):
-        raise _NoQuestion("it is not answerable, and says what answers it")
+        return BadLine(number, "it is not JSON")
+    try:
+        line = from_json(QuestionLine, renamed(item, {"for": "replaces"}))
+    except ValueError as error:
+        return BadLine(number, f"it is {error}")
+    wanted = [[each] if isinstance(each, str) else each for each in line.must_contain]
+    pages = [{(each.file, each.page)} for each in line.evidence]
+    for other in line.alternatives:
+        if not 0 <= other.replaces < len(pages):
+            return BadLine(number, f"an alternative is for evidence {other.replaces}, of {len(pages)} (from 0)")
+        pages[other.replaces].add((other.file, other.page))
+    complaints = {
+        'it has no "question"': not line.question.strip(),
+        f"its question has more than {max_chars:,} characters": len(line.question) > max_chars,
+        'something in "must_contain" is empty': not all(each and all(map(str.strip, each)) for each in wanted),
+        'a page is written {"file": "a.pdf", "page": 3}': any(
+            page < 1 or not file for one in pages for file, page in one
+        ),
+        'it is answerable but has no "must_contain" or no "evidence"': line.answerable and not (wanted and pages),
+        "it is not answerable, and says what answers it": not line.answerable and bool(wanted or pages),
+    }
+    for complaint, holds in complaints.items():
+        if holds:
+            return BadLine(number, complaint)
     return KnownQuestion(
-        str(item.get("id", number)),
-        question.strip(),
-        answerable,
-        must_contain,
-        evidence,
-        str(item.get("type") or "other"),
-        tuple(Turn(*_turn(each)) for each in _objects(item, "history")),
-        item.get("draft") is True,
+        str(number if line.id is None else line.id),
+        line.question.strip(),
+        line.answerable,
+        line.must_contain,
+        tuple(frozenset(each) for each in pages),
+        line.type,
+        line.history,
+        line.draft,
     )
-
-
-def _wanted(item: dict[str, Any]) -> tuple[str | tuple[str, ...], ...]:
-    value = item.get("must_contain") or []
-    choices = [each for each in value if isinstance(each, list)] if isinstance(value, list) else []
-    for each in [*choices, [each for each in value if each not in choices] if choices else value]:
-        _texts({"must_contain": each}, "must_contain")
-    if [] in choices:
-        raise _NoQuestion('a list in "must_contain" is empty')
-    return tuple(tuple(each) if isinstance(each, list) else each for each in value)
-
-
-def _evidence(item: dict[str, Any]) -> tuple[frozenset[Place], ...]:
-    pages = [{_place(each)} for each in _objects(item, "evidence")]
-    for other in _objects(item, "alternatives"):
-        index = other.get("for", 0)
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(pages):
-            raise _NoQuestion(f"an alternative is for evidence {index!r}, of {len(pages)} (counted from 0)")
-        pages[index].add(_place(other))
-    return tuple(frozenset(each) for each in pages)
-
-
-def _place(value: dict[str, Any]) -> Place:
-    file, page = value.get("file"), value.get("page")
-    if not isinstance(file, str) or not file or isinstance(page, bool) or not isinstance(page, int) or page < 1:
-        raise _NoQuestion('a page is written {"file": "a.pdf", "page": 3}')
-    return file, page
-
-
-def _turn(value: dict[str, Any]) -> tuple[str, str]:
-    question, answer = value.get("question"), value.get("answer")
-    if not isinstance(question, str) or not isinstance(answer, str):
-        raise _NoQuestion('a turn of "history" is written {"question": "…", "answer": "…"}')
-    return question, answer
-
-
-def _objects(item: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    value = item.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise _NoQuestion(f'"{name}" is not a list of objects')
-    return value
-
-
-def _texts(item: dict[str, Any], name: str) -> list[str]:
-    value = item.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(each, str) and each.strip() for each in value):
-        raise _NoQuestion(f'"{name}" is not a list of texts')
-    return value
