@@ -135,7 +135,7 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion | BadLine:
     try:
         line = from_json(QuestionLine, renamed(item, {"for": "replaces"}))
     except ValueError as error:
-        return BadLine(number, f"it is {error}")
+        return BadLine(number, f"its fields do not fit: {error}")
     wanted = [[each] if isinstance(each, str) else each for each in line.must_contain]
     pages = [{(each.file, each.page)} for each in line.evidence]
     for other in line.alternatives:

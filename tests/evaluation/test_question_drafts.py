@@ -43,18 +43,14 @@ TIDES = Source(
 EMPTY = Source("empty.pdf", "", {}, ())
 
 
-def test_a_definition_a_table_and_a_section_become_questions():
-    made = {draft.kind: draft for draft in drafts([TIDES, EMPTY], 9)}
-    assert set(made) == {"definition", "table", "section"}
-    definition, table, section = made["definition"], made["table"], made["section"]
+def test_a_definition_and_a_table_become_questions():
+    definition, table = drafts([TIDES, EMPTY], 9)
     assert definition.question == "What is Kelvin-7 (K7)?"
     assert definition.must_contain == ("tide-predicting machine of brass",)
     assert (definition.answer, definition.page, definition.made_by) == (DEFINITION, 1, "rules")
     assert table.question == "What does Table 2 of “Predicting tides” show?"
     assert table.must_contain == ("Largest errors at six harbours",)
-    assert table.page == 2
-    assert section.question == "What does “Predicting tides” say about wheels and cords?"
-    assert section.answer.startswith("A brass wheel")
+    assert (table.kind, table.page) == ("table", 2)
 
 
 @pytest.mark.parametrize(
@@ -76,13 +72,6 @@ def test_what_counts_as_a_definition(sentence, question):
     assert [draft.question for draft in drafts([source], 1)] == ([question] if question else [])
 
 
-@pytest.mark.parametrize("heading", ["Results", "4 RELATED WORK", "A 2(1 −β1,t)bv^t,i ( bm^t", "3 3.5 4 5 6 7 8"])
-def test_headings_that_say_nothing_are_no_questions(heading):
-    text = "A brass wheel stands for each constituent of the tide, on one axle."
-    source = Source("a.pdf", "A", {1: f"{heading}\n{text}"}, (Part("heading", 1, heading), Part("text", 1, text)))
-    assert drafts([source], 1) == []
-
-
 def test_nothing_is_drafted_that_is_not_on_its_page():
     moved = Source(TIDES.file, TIDES.title, {1: PAGES[2], 2: PAGES[1]}, TIDES.parts)
     assert drafts([moved], 9) == []
@@ -98,10 +87,9 @@ def many(name):
 def test_papers_take_turns_and_none_is_asked_twice():
     sources = [many("Kelvin"), TIDES, many("Ferrel"), many("Kelvin")]
     made = drafts(sources, 6)
-    assert [draft.file for draft in made] == [
-        "Kelvin.pdf", "tides.pdf", "Ferrel.pdf", "Kelvin.pdf", "Kelvin.pdf", "tides.pdf"
-    ]  # fmt: skip
-    assert len({draft.question for draft in drafts(sources, 99)}) == len(drafts(sources, 99)) == 7 + 7 + 3
+    assert [draft.file for draft in made][:3] == ["Kelvin.pdf", "tides.pdf", "Ferrel.pdf"]
+    assert [draft.file for draft in made].count("tides.pdf") == 2
+    assert len({draft.question for draft in drafts(sources, 99)}) == len(drafts(sources, 99)) == 7 + 7 + 2
     assert drafts(sources, 6) == made
     assert drafts(sources, 0) == []
 
@@ -126,7 +114,7 @@ def test_a_line_is_a_question_that_eval_reads_and_is_marked(tmp_path):
     path.write_text("\n".join(lines), encoding="utf-8")
     read = list(read_known_questions(path, 500))
     assert all(isinstance(each, KnownQuestion) and each.draft and each.answerable for each in read)
-    assert [each.question_id for each in read] == ["draft-001", "draft-002", "draft-003"]
+    assert [each.question_id for each in read] == ["draft-001", "draft-002"]
     assert json.loads(lines[0])["made_by"] == "rules"
     path.write_text(lines[0].replace('"draft": true', '"draft": false'), encoding="utf-8")
     assert [each.draft for each in read_known_questions(path, 500)] == [False]
