@@ -59,7 +59,7 @@ def test_the_measures_as_json(home):
     assert told["measures"]["answer"]["mean"] == 1
     assert told["measures"]["passages"]["mean"] == 1
     assert told["measures"]["cited"]["mean"] == 1
-    assert told["measures"]["rightly refused"] == {"mean": 0, "low": 0, "high": 0, "questions": 1}
+    assert told["measures"]["rightly refused"] == {"mean": 1, "low": 1, "high": 1, "questions": 1}
     assert told["conditions"]["papers"] == "4"
     assert [outcome["id"] for outcome in told["outcomes"]] == ["speed", "glaze", "dover", "none"]
     assert not (home.home / "vectorstore" / "history.sqlite").exists()

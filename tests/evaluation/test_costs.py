@@ -5,8 +5,6 @@ from dataclasses import replace
 from ragscience.core.records import Answer, Found, Step
 from ragscience.evaluation.answer_metrics import COSTS
 from ragscience.evaluation.eval_run import Meter
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
 
 ANSWER = Answer("a1", "?", "…", "llm", False, (), Found("?", "default", ()), {}, tokens={"prompt": 90, "answer": 10})
 
