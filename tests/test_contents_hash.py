@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ragscience.library.store import Home, Library
 from tests.contents_hash import contents_hash
-from tests.store.making import add, numbered_paper, unit_rows
+from tests.library.making import add, numbered_paper, unit_rows
 
 
 def hash_of(folder, papers):

@@ -9,7 +9,7 @@ import pytest
 from ragscience.core.records import Chunk, Document, Metadata, Page
 from ragscience.library.duplicates import duplicates, duplicates_of, keep_newest
 from ragscience.library.store import Home, Library, NewPaper
-from tests.store.making import CHUNKER, EMBEDDER, unit_rows
+from tests.library.making import CHUNKER, EMBEDDER, unit_rows
 
 
 def words(seed, count=400):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from benchmarks.refusal_metrics import Judged, Probe, auc, everything_but, judge, rates
 from ragscience.core.records import Filters, Found
 from ragscience.library.store import Home, Library
-from tests.store.making import add, numbered_paper, paper_of, unit_rows
+from tests.library.making import add, numbered_paper, paper_of, unit_rows
 
 FILES = ("rag.pdf", "xrag.pdf", "[draft] resnet*.pdf")
 SCORES = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=25)

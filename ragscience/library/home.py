@@ -35,11 +35,6 @@ class Home:
         return self.vectorstore / "index.faiss"
 
     @property
-    def keywords(self) -> Path:
-        """The folder of the keyword index, a cache."""
-        return self.vectorstore / "keywords"
-
-    @property
     def names(self) -> Path:
         """The names that the papers go by, a cache."""
         return self.vectorstore / "names.json"

@@ -15,8 +15,8 @@ from ragscience.engine.library_output import outline_output, page_output
 from ragscience.engine.paper_views import USUAL_COLUMNS, paper_outline, paper_page
 from ragscience.engine.source_list import section_of, sources_of
 from ragscience.library.store import Home, Library
+from tests.library.making import add, paper_of, unit_rows
 from tests.output_schemas import check_output
-from tests.store.making import add, paper_of, unit_rows
 
 from .answers import BEES_1, BEES_2, answer, hit
 

@@ -9,7 +9,7 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.records import Citation
 from ragscience.engine.source_list import surroundings
 from ragscience.library.store import Home, Library
-from tests.store.making import add, paper_of, unit_rows
+from tests.library.making import add, paper_of, unit_rows
 
 from .answers import BEES_1, answer
 

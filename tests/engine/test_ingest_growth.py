@@ -13,7 +13,7 @@ from ragscience.engine.ingest_pipeline import Pipeline
 from ragscience.library.ingestion import find_pdfs, make_plan
 from ragscience.library.paper_task import TaskOptions
 from ragscience.library.store import Home, Library
-from tests.store.making import EMBEDDER, unit_rows
+from tests.library.making import EMBEDDER, unit_rows
 
 PAPERS = 80
 

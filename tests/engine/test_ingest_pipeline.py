@@ -13,7 +13,7 @@ from ragscience.engine.ingest_pipeline import Pipeline
 from ragscience.library.ingestion import find_pdfs, make_plan
 from ragscience.library.paper_task import TaskOptions
 from ragscience.library.store import Home, Library, text_hash
-from tests.store.making import CHUNKER, DIMENSION, EMBEDDER
+from tests.library.making import CHUNKER, DIMENSION, EMBEDDER
 
 
 class Recorder:

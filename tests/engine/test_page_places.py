@@ -10,8 +10,8 @@ from ragscience.core.records import Chunk
 from ragscience.engine.page_places import passage_numbered, word_places
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.pdf_reader import read_pdf
+from tests.library.making import CHUNKER, EMBEDDER, unit_rows
 from tests.pdf_factory import make_pdf
-from tests.store.making import CHUNKER, EMBEDDER, unit_rows
 
 PAGES = [
     "Bees steer by polar-\nised light, and the efficient ones fly at 3.7 metres.\n"

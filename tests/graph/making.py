@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
-from tests.store.making import add, paper_of, unit_rows
+from tests.library.making import add, paper_of, unit_rows
 
 NAMES = (
     "LSTM", "LSTMs", "lstm", "long short-term memory", "Long Short Term Memory", "least squares turning machine",

@@ -21,9 +21,9 @@ from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT, Commands
 from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, llm_at, reply
+from tests.library.making import add, paper_of, unit_rows
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
-from tests.store.making import add, paper_of, unit_rows
 
 
 class Seen:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ragscience.core.records import Metadata
 from ragscience.library.store import Library
-from tests.store.making import add, paper_of, unit_rows
+from tests.library.making import add, paper_of, unit_rows
 
 FILLER = ("The weather of the coast was mild.", "Rivers carry sand to the sea.", "Birds rest on the cliffs in May.")
 

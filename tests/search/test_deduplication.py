@@ -8,8 +8,8 @@ import pytest
 from ragscience.core.records import Chunk, Document, Filters, Page, Profile
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.search.hybrid_search import SearchModels, first_of_each, search
-from tests.store.making import CHUNKER, EMBEDDER
-from tests.store.making import DIMENSION as SIZE
+from tests.library.making import CHUNKER, EMBEDDER
+from tests.library.making import DIMENSION as SIZE
 
 LONG = " ".join(f"word{number}" for number in range(100))
 NEARLY = LONG.replace("word50", "other")

@@ -11,8 +11,8 @@ from ragscience.library.store import Home, Library
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.profiles import profile_named
+from tests.library.making import add, numbered_paper
 from tests.search.test_hybrid_search import QUESTION, ToyEmbedder
-from tests.store.making import add, numbered_paper
 
 SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
 EVEN = profile_named("even", **SETTINGS, wanted=None)

@@ -7,7 +7,7 @@ from ragscience.core.errors import ModelProblem, NothingFound
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
 from ragscience.search.hybrid_search import SearchModels, search
-from tests.store.making import DIMENSION, EMBEDDER, add, numbered_paper
+from tests.library.making import DIMENSION, EMBEDDER, add, numbered_paper
 
 DEFAULT = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
 RRF = Profile("rrf", 20, 20, "rrf", 1.0, 1.0, 20, 5)

@@ -8,8 +8,8 @@ import pytest
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
 from ragscience.search.hybrid_search import SearchModels, search
+from tests.library.making import DIMENSION, EMBEDDER
 from tests.search.library_of_papers import add_paper
-from tests.store.making import DIMENSION, EMBEDDER
 
 DEFAULT = Profile("default", 3, 3, "weighted", 0.0, 1.0, 3, 4)
 TIDE = [

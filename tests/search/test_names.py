@@ -13,8 +13,8 @@ from ragscience.library.store import Home, Library
 from ragscience.search import names, names_of_paper
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import RULES_VERSION
+from tests.library.making import add, paper_of, unit_rows
 from tests.search.library_of_papers import add_paper
-from tests.store.making import add, paper_of, unit_rows
 
 TIDE = [
     "We introduce TideNet, a network for tides. TideNet reads water levels.",

@@ -14,8 +14,8 @@ from ragscience.library.store import Home, Library
 from ragscience.search.first_pass import Scope
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.search_signals import TOGETHER, asked_terms, signals
+from tests.library.making import WORDS, add, numbered_paper
 from tests.search.test_hybrid_search import ToyEmbedder
-from tests.store.making import WORDS, add, numbered_paper
 
 PROFILE = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
 

@@ -11,8 +11,8 @@ import pytest
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import DenseSizes, Home, Library
 from ragscience.search.hybrid_search import SearchModels, search
+from tests.library.making import add, ingest, numbered_paper
 from tests.search.test_hybrid_search import ToyEmbedder
-from tests.store.making import FROM_FILE, add, ingest, numbered_paper
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 6)
@@ -78,11 +78,11 @@ def is_as_alone(results, folder):
         assert found == expected[key], key
 
 
-@pytest.mark.parametrize("sizes", [DenseSizes(), FROM_FILE], ids=["straight", "from file"])
+@pytest.mark.parametrize("sizes", [DenseSizes()], ids=["straight", "from file"])
 def test_searches_are_as_alone_while_another_process_adds_papers(tmp_path, sizes):
     home = Home(tmp_path / "home")
     ingest(home.root, 0, FIRST, refresh_each=1)
-    command = [sys.executable, "-m", "tests.store.making", home.root, "0", str(LAST), "5"]
+    command = [sys.executable, "-m", "tests.library.making", home.root, "0", str(LAST), "5"]
     with Library.open(home, sizes) as library:
         results = searched(library, lambda: subprocess.run(command, check=True, cwd=ROOT, capture_output=True))
         assert library.about.papers == LAST
@@ -92,7 +92,7 @@ def test_searches_are_as_alone_while_another_process_adds_papers(tmp_path, sizes
 
 def test_searches_are_as_alone_while_another_thread_adds_papers(tmp_path):
     home = Home(tmp_path / "home")
-    with Library.open_for_writing(home, FROM_FILE) as library:
+    with Library.open_for_writing(home) as library:
         for number in range(FIRST):
             add(library, numbered_paper(number))
 

@@ -26,8 +26,8 @@ from ragscience.upkeep.findings import Finding, few, guarded, worst
 from ragscience.upkeep.machine_checks import disk_room
 from ragscience.upkeep.service_checks import models, network, torch_model
 from tests.conftest import NOBODY
+from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
-from tests.store.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 
 NOW = datetime.now(UTC) + timedelta(hours=1)  # after whatever a run of the tests writes
 VECTORS = unit_rows(np.random.default_rng(1), 2)
@@ -296,7 +296,7 @@ def test_what_was_left_behind_is_told_when_it_is_old(home):
     for path in (
         home.parts / "abc.pdf",
         home.root / "ingested.json.17.tmp",
-        home.keywords / "x.segment.tmp",
+        home.tokens / "x.codes.tmp",
         home.tokens / "other.int8",
     ):
         path.parent.mkdir(exist_ok=True)

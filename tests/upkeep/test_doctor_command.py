@@ -12,9 +12,9 @@ from ragscience.library.row_checksums import seal_meta
 
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT
+from tests.library.making import add, numbered_paper
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
-from tests.store.making import add, numbered_paper
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragscience.library.lance_store import LanceLibrary
+from ragscience.library.lance_store import open_lance
 from ragscience.library.store import Home, Library, known_files
-from tests.store.making import add, numbered_paper
+from tests.library.making import add, numbered_paper
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,11 @@ class Place:
     home: Home
     uri: str
 
-    def open(self, home: Home | None = None, *, writing: bool = False, **more):
+    def open(self, home: Home | None = None, *, writing: bool = False, keeps_ledger: bool = True):
         home = home or self.home
         if self.uri == "vectorstore":
             return Library.open_for_writing(home) if writing else Library.open(home)
-        return LanceLibrary.open(home, self.uri, writing=writing, **more)
+        return open_lance(home, self.uri, writing=writing, keeps_ledger=keeps_ledger)
 
 
 def write_papers(root: Path, uri: str, last: int) -> None:

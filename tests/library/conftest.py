@@ -3,6 +3,7 @@ import pytest
 from ragscience.library.store import Home, Library
 
 from .making import add, numbered_paper
+from .stores import Place
 
 
 @pytest.fixture
@@ -18,3 +19,10 @@ def filled(home):
             add(library, numbered_paper(number))
         library.refresh_indexes()
     return home
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A home without a library, and where its library belongs."""
+    home = Home(tmp_path / "home")
+    return Place(home, "vectorstore")

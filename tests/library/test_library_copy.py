@@ -11,7 +11,7 @@ from ragscience.engine import Engine
 from ragscience.engine.ingest_events import PaperStored
 from ragscience.library import left_out
 from ragscience.library.store import Home, Library
-from tests.store.making import CHUNKER, EMBEDDER
+from tests.library.making import CHUNKER, EMBEDDER
 
 from .stores import Place
 from .test_store_conformance import everything, rich_paper

@@ -1,13 +1,11 @@
-import zlib
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ragscience.library.page_geometry import boxes_between, pack_lines, unpack_lines
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk, Document, Line, Page
+from ragscience.library.paper_contents import PaperContents
 from ragscience.library.store import Library, NewPaper
 
 from .making import CHUNKER, EMBEDDER, add, numbered_paper, unit_rows
@@ -24,25 +22,8 @@ THIRD = Line(28, 35, (10.0, 20.0, 80.0, 32.0))
 DOCUMENT = Document(TEXT, (Page(1, 0, 27, "", (FIRST, SECOND)), Page(2, 28, 35, "", (THIRD,))))
 
 
-@given(LINES, st.integers(0, 10**6))
-def test_lines_come_back_to_a_tenth_of_a_point(lines, page_start):
-    assert unpack_lines(pack_lines(lines, page_start), page_start) == tuple(lines)
-
-
-@given(st.binary())
-def test_bytes_that_are_no_lines_are_none(data):
-    assert unpack_lines(data, 0) == ()
-    unpack_lines(zlib.compress(data), 0)
-
-
-def test_a_box_beyond_all_bounds_is_kept_within_them():
-    (line,) = unpack_lines(pack_lines([Line(0, 1, (0.0, 0.0, 1e12, -1e12))], 0), 0)
-    assert line.box[:3] == (0.0, 0.0, (2**31 - 1) / 10)
-    assert line.box[3] == -line.box[2]
-
-
 def boxes(start, end, page=DOCUMENT.pages[0], document=DOCUMENT):
-    return boxes_between(page, document.text[page.start : page.end], start, end)
+    return PaperContents((page,), (document.text[page.start : page.end],)).boxes(page.number, start, end)
 
 
 def test_whole_lines_have_their_own_boxes():
@@ -62,8 +43,8 @@ def test_part_of_a_line_is_a_part_of_its_box_and_a_letter_more():
 def test_wide_and_narrow_letters_are_told_apart():
     """In Times, "MMMM iiii" is 4.9 font sizes wide, 3.6 of them "MMMM"."""
     page = Page(1, 0, 9, "", (Line(0, 9, (0.0, 0.0, 49.0, 10.0)),))
-    ((_, _, right, _),) = boxes_between(page, "MMMM iiii", 0, 4)
-    ((left, _, _, _),) = boxes_between(page, "MMMM iiii", 5, 9)
+    ((_, _, right, _),) = PaperContents((page,), ("MMMM iiii",)).boxes(1, 0, 4)
+    ((left, _, _, _),) = PaperContents((page,), ("MMMM iiii",)).boxes(1, 5, 9)
     assert right > 35.6
     assert 27 < left < 38.5
 

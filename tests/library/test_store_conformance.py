@@ -3,7 +3,6 @@ can be read of both is compared after it.
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,9 +26,8 @@ from ragscience.library.store import (
     text_hash,
 )
 from ragscience.models.token_codes import CODE_BYTES
-from ragscience.search.kept_names import changed_papers
 from tests.conftest import ROOT
-from tests.store.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
+from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
 
 from .stores import Place
 
@@ -202,41 +200,6 @@ def changes():
     }
 
 
-def test_stamps_tell_which_papers_are_listed_otherwise(place):
-    quiet = {"of the graph", "merged again", "tokens", "indexes", "all indexes", "no graph", "other vectors"}
-    with place.open(writing=True) as library:
-        stamps, listed = library.paper_stamps(), {}
-        for name, change in changes().items():
-            change(library)
-            before, stamps = stamps, library.paper_stamps()
-            were, listed = listed, {paper.paper_id: paper for paper in library.papers()}
-            changed = changed_papers(before, stamps)
-            assert stamps.keys() == listed.keys()
-            assert {one for one, paper in listed.items() if were.get(one) != paper} <= changed, name
-            assert not (changed and name in quiet), name
-            assert library.papers([*changed, 999]) == [one for one in library.papers() if one.paper_id in changed]
-        with place.open() as reader:
-            assert reader.paper_stamps() == stamps
-
-
-def test_a_damaged_part_of_the_keyword_index_that_a_search_meets_is_made_again(place):
-    with place.open(writing=True) as library:
-        library.set_identity(EMBEDDER, CHUNKER)
-        library.add_paper(rich_paper(1))
-        library.refresh_indexes()
-        expected = pairs(library.keywords.search(QUESTIONS[0], 5, None))
-    (segment,) = place.home.vectorstore.glob("keywords*/*.segment")
-    stat = segment.stat()
-    content = bytearray(segment.read_bytes())
-    content[len(content.rstrip(b"\0")) - 1] ^= 1  # a count: the postings come last, and are looked at when used
-    segment.write_bytes(content)
-    os.utime(segment, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    with place.open() as reader:
-        assert pairs(reader.search_keywords(QUESTIONS[0], 5, None)) == expected
-    with place.open() as reader:
-        assert pairs(reader.search_keywords(QUESTIONS[0], 5, None)) == expected
-
-
 def listed(home):
     """The papers of the ledger, but for when they were added."""
     files = json.loads(home.ledger.read_text())["files"]
@@ -396,7 +359,7 @@ def test_of_two_writers_of_two_homes_one_is_refused_and_nothing_is_mixed(place, 
 
 @pytest.mark.kill
 def test_a_killed_writer_loses_at_most_the_paper_in_hand(place):
-    command = [sys.executable, "-m", "tests.lance_store.stores", str(place.home.root), place.uri, "12"]
+    command = [sys.executable, "-m", "tests.library.stores", str(place.home.root), place.uri, "12"]
     told = 0
     for stop in (2, 3):
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.library.store import DenseSizes, Library, NewPaper, known_files
+from ragscience.library.store import Library, NewPaper, known_files
 
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
 CHUNKER = "toy/40/0"
-FROM_FILE = DenseSizes(straight=0)
-"""Also a small library is searched by its index on disk."""
 WORDS = tuple(
     """
     attention network gradient protein genome Cas9 GPT-3 28.4 energy model query passage light neuron signal Bayes

@@ -1,22 +1,20 @@
 import json
 import os
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ragscience.library.row_records import short_names
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Filters, Page
 from ragscience.library.library_writes import page_breaks
 from ragscience.library.paper_patterns import match_papers
+from ragscience.library.paper_rows import short_names
 from ragscience.library.store import Home, Library, NewPaper, keyword_scores, known_files, require_identity, text_hash
 
-from .making import CHUNKER, DIMENSION, EMBEDDER, FROM_FILE, add, contents, numbered_paper, paper_of, unit_rows
+from .making import CHUNKER, DIMENSION, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
 
 
 def files_under(folder):
@@ -24,10 +22,12 @@ def files_under(folder):
 
 
 def test_a_home_without_a_library_is_empty_and_stays_untouched(home):
-    with Library.open(home, FROM_FILE) as library:
+    with Library.open(home) as library:
         assert (library.about.papers, library.about.chunks, library.about.version) == (0, 0, 0)
         assert (library.about.embedder, library.about.chunker) == (None, None)
-        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.contents(1).pages == []
+        assert (
+            library.papers() == library.chunks([1]) == library.paper_chunks(1) == list(library.contents(1).pages) == []
+        )
         assert known_files(library) == library.vectors.by_hash([b"x"]) == {}
         assert library.paper(md5="x") is library.paper(path="/x") is library.select(Filters()) is None
         assert list(library.texts(10)) == library.stale_indexes() == []
@@ -40,7 +40,7 @@ def test_a_home_without_a_library_is_empty_and_stays_untouched(home):
 
 
 def test_a_reader_sees_a_library_that_is_made_after_it_was_opened(home):
-    with Library.open(home, FROM_FILE) as reader:
+    with Library.open(home) as reader:
         assert reader.about.chunks == 0
         with Library.open_for_writing(home) as writer:
             add(writer, numbered_paper(1))
@@ -50,11 +50,11 @@ def test_a_reader_sees_a_library_that_is_made_after_it_was_opened(home):
 def test_a_database_without_tables_as_a_killed_first_run_leaves_it_is_empty(home):
     home.vectorstore.mkdir(parents=True)
     home.database.touch()
-    with Library.open(home, FROM_FILE) as library:
+    with Library.open(home) as library:
         assert library.about.chunks == 0
     with Library.open_for_writing(home) as library:
         add(library, numbered_paper(1))
-    with Library.open(home, FROM_FILE) as library:
+    with Library.open(home) as library:
         assert library.about.papers == 1
 
 
@@ -102,7 +102,7 @@ def test_a_paper_comes_back_as_it_was_given(home):
                 vectors=vectors,
             )
         )
-    with Library.open(home, FROM_FILE) as library:
+    with Library.open(home) as library:
         assert library.papers() == [paper] == [library.paper(md5="abc")] == [library.paper(path="/p/a.pdf")]
         assert (paper.file, paper.title, paper.pages, paper.chunks, paper.warnings) == (
             "a.pdf",
@@ -272,7 +272,7 @@ def test_a_paper_whose_file_another_one_overwrote_leaves(filled):
 
 
 def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
-    with Library.open(filled, FROM_FILE) as library:
+    with Library.open(filled) as library:
         papers = library.papers()
     ledger = json.loads(filled.ledger.read_text())
     assert ledger["schema"] == 1
@@ -352,7 +352,7 @@ def test_identity_is_set_once_and_kept(filled):
 
 
 def test_vectors_are_found_again_by_the_text_they_are_of(filled):
-    with Library.open(filled, FROM_FILE) as library:
+    with Library.open(filled) as library:
         chunk = library.paper_chunks(3)[0]
         key = text_hash(chunk.text)
         found = library.vectors.by_hash([key, text_hash("never embedded"), key])
@@ -392,7 +392,7 @@ def test_vectors_are_replaced_all_or_none(filled):
                 raise KeyboardInterrupt
             yield ids, unit_rows(rng, len(texts), 20), {}
 
-    with Library.open_for_writing(filled, FROM_FILE) as library:
+    with Library.open_for_writing(filled) as library:
         before = contents(library), library.about.version
         with pytest.raises(KeyboardInterrupt):
             library.vectors.replace(other, batches(library, 7, fail_after=2))
@@ -403,7 +403,7 @@ def test_vectors_are_replaced_all_or_none(filled):
         with pytest.raises(RagScienceError, match="shape"):
             library.vectors.replace(other, [([1], unit_rows(rng, 1, 19), {})])
         assert (contents(library), library.about.version, library.about.embedder) == (*before, EMBEDDER)
-        with Library.open(filled, FROM_FILE) as reader:
+        with Library.open(filled) as reader:
             reader.search_dense(unit_rows(rng, 1)[0], 3, None)
             library.vectors.replace(other, batches(library, 7))
             ids, vectors = library.vectors.of()
@@ -460,7 +460,7 @@ def varied(home):
     ],
 )
 def test_filters(varied, filters, expected):
-    with Library.open(varied, FROM_FILE) as library:
+    with Library.open(varied) as library:
         assert library.select(filters).tolist() == expected
 
 
@@ -490,12 +490,12 @@ def test_a_papers_own_name_means_it_and_no_other(home, pattern, expected):
 
 
 def test_no_filter_allows_all(varied):
-    with Library.open(varied, FROM_FILE) as library:
+    with Library.open(varied) as library:
         assert library.select(Filters()) is None
 
 
 def test_a_pattern_that_fits_no_paper_is_answered_with_the_nearest_names(varied):
-    with Library.open(varied, FROM_FILE) as library:
+    with Library.open(varied) as library:
         with pytest.raises(NothingFound, match="atention") as nothing:
             library.select(Filters(papers=("bert", "atention")))
         assert "Attention.pdf" in nothing.value.fix
@@ -505,7 +505,7 @@ def test_a_pattern_that_fits_no_paper_is_answered_with_the_nearest_names(varied)
 
 
 def test_filters_hold_inside_both_searches(filled):
-    with Library.open(filled, FROM_FILE) as library:
+    with Library.open(filled) as library:
         allowed = library.select(Filters(papers=("003.pdf",)))
         _, vectors = library.vectors.of()
         assert sorted(library.dense.search(vectors[0], 100, allowed)[0].tolist()) == allowed.tolist()
@@ -517,7 +517,7 @@ def test_filters_hold_inside_both_searches(filled):
 
 
 def test_only_a_writer_writes(filled):
-    with Library.open(filled, FROM_FILE) as library:
+    with Library.open(filled) as library:
         for change in (
             lambda: library.remove_papers([1]),
             lambda: library.set_identity(EMBEDDER, CHUNKER),
@@ -537,23 +537,17 @@ def test_closing_twice_is_harmless(filled):
     Library.open_for_writing(filled).close()
 
 
-def test_filtering_by_section_reads_the_index_and_not_the_texts(varied):
-    with closing(sqlite3.connect(varied.database)) as db:
-        plan = db.execute("EXPLAIN QUERY PLAN SELECT chunk_id FROM chunks WHERE section IN ('a') AND page_start < 3")
-        assert "COVERING INDEX" in plan.fetchall()[0][3]
-
-
 def test_paths_of_a_home(tmp_path):
     home = Home(tmp_path)
     assert home.papers == tmp_path / "papers"
     assert home.ledger == tmp_path / "ingested.json"
-    inside = (home.database, home.faiss, home.keywords, home.tokens, home.history, home.lock)
+    inside = (home.database, home.faiss, home.tokens, home.history, home.lock)
     assert {path.parent for path in inside} == {home.vectorstore}
-    assert len(set(inside)) == 7
+    assert len(set(inside)) == 6
 
 
 def test_scores_of_given_passages_are_those_of_the_searches(filled):
-    with Library.open(filled, FROM_FILE) as library:
+    with Library.open(filled) as library:
         every = library.about.chunks
         query = library.vectors.of([4])[1][0]
         for ids, scores, given in (
@@ -572,41 +566,7 @@ def test_scores_of_given_passages_are_those_of_the_searches(filled):
 
 
 def test_an_empty_library_scores_nothing(home):
-    with Library.open(home, FROM_FILE) as library:
+    with Library.open(home) as library:
         assert library.dense.scores(np.ones(3, np.float32), [1, 2]).tolist() == [0, 0]
         assert keyword_scores(library, "word", [1, 2]).tolist() == [0, 0]
-        assert library.dense_index_info() is None
-
-
-def test_a_small_librarys_index_says_that_it_is_exact(filled):
-    with Library.open(filled, FROM_FILE) as library:
-        info = library.dense_index_info()
-        assert (info.form, info.count, info.recall_at_20) == ("flat", library.about.chunks, None)
-
-
-def test_a_small_library_is_searched_without_its_file_and_finds_the_same(filled):
-    vector = unit_rows(np.random.default_rng(3), 1)[0]
-    with Library.open(filled, FROM_FILE) as library:
-        expected = [array.tolist() for array in library.dense.search(vector, 7, None)]
-    filled.faiss.unlink()
-    with Library.open(filled) as library:
-        assert [array.tolist() for array in library.dense.search(vector, 7, None)] == expected
-    assert not filled.faiss.exists()
-
-
-def test_papers_and_passages_are_counted_once_until_the_library_changes(home):
-    with Library.open_for_writing(home) as library:
-        add(library, numbered_paper(1))
-        with Library.open(home) as reader:
-            counts = reader.about.papers, reader.about.chunks
-            asked = []
-            with reader.snapshot(), reader._reading() as db:
-                db.set_trace_callback(asked.append)
-            assert [(reader.about.papers, reader.about.chunks) for _ in range(3)] == [counts] * 3
-            assert asked
-            assert not [query for query in asked if "COUNT" in query]
-            more = add(library, numbered_paper(2))
-            assert (reader.about.papers, reader.about.chunks) == (2, counts[1] + more.chunks)
-            library.remove_papers([1])
-            assert (reader.about.papers, reader.about.chunks) == (1, more.chunks)
-            assert (library.about.papers, library.about.chunks) == (1, more.chunks)
+        assert library.dense.info() is None

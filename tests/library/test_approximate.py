@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ragscience.library.row_records import State
 
 from benchmarks.large_homes import MadeBy, write_embedded
 from benchmarks.large_library import LargeLibrary
@@ -17,6 +16,7 @@ from ragscience.library.dense_build import write_index
 from ragscience.library.dense_files import Base, describe
 from ragscience.library.dense_index import DenseIndex
 from ragscience.library.index_config import available_memory, factory
+from ragscience.library.sealed_rows import State
 from ragscience.library.store import DenseIndexInfo, DenseSizes, Home, Library
 
 from .making import unit_rows
@@ -27,7 +27,7 @@ CODES = replace(LISTS, memory_bytes=1000)
 
 
 def state(generation=1, epoch=0):
-    return State("one", generation, epoch, DIMENSION)
+    return State("one", generation, epoch, embedder=EmbedderIdentity("embedded", "toy", "0", DIMENSION))
 
 
 class Source:

@@ -9,7 +9,7 @@ import pytest
 
 from ragscience.library.store import Home, Library
 
-from .making import FROM_FILE, contents, numbered_paper
+from .making import contents, numbered_paper
 from .test_damage import results
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ PAPERS = 40
 
 
 def start(home, last):
-    command = [sys.executable, "-m", "tests.store.making", str(home.root), "0", str(last), "3"]
+    command = [sys.executable, "-m", "tests.library.making", str(home.root), "0", str(last), "3"]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
@@ -27,7 +27,7 @@ def assert_whole(home):
         with closing(sqlite3.connect(home.database)) as db:
             assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert db.execute("PRAGMA foreign_key_check").fetchall() == []
-    with Library.open(home, FROM_FILE) as library:
+    with Library.open(home) as library:
         papers = library.papers()
         for number, paper in enumerate(papers):
             made = numbered_paper(number)
@@ -69,7 +69,7 @@ def test_a_killed_ingest_loses_at_most_the_paper_in_hand_and_the_next_run_goes_o
     calm = Home(tmp_path / "calm")
     with start(calm, PAPERS) as process:
         process.communicate()
-    with Library.open(home, FROM_FILE) as killed, Library.open(calm, FROM_FILE) as undisturbed:
+    with Library.open(home) as killed, Library.open(calm) as undisturbed:
         assert contents(killed) == contents(undisturbed)
         assert results(killed) == results(undisturbed)
         assert killed.stale_indexes() == []
@@ -81,7 +81,7 @@ def test_a_reader_sees_one_generation_while_another_process_writes(tmp_path):
     with start(home, 25) as process:
         process.stdout.readline()
         while process.poll() is None:
-            with Library.open(home, FROM_FILE) as library:
+            with Library.open(home) as library:
                 for _ in range(5):
                     with library.snapshot():
                         sizes.add(library.about.chunks)

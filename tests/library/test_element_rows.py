@@ -1,17 +1,11 @@
 """What a paper is made of and what it says of itself, kept and given back, also by libraries that are older."""
 
 import hashlib
-import sqlite3
-import struct
-import zlib
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from ragscience.library.element_rows import pack_elements, pack_sketch, unpack_elements, unpack_sketch
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
@@ -59,29 +53,6 @@ elements = st.lists(
         st.none() | st.tuples(*[st.floats(allow_nan=False)] * 4),
     )
 ).map(tuple)
-
-
-@given(elements)
-def test_elements_come_back_as_they_were_packed(elements):
-    assert unpack_elements(pack_elements(elements)) == elements
-
-
-@given(st.integers(0, 2**60), st.frozensets(st.integers(0, 2**64 - 1), max_size=300))
-def test_a_sketch_comes_back_as_it_was_packed(shingles, sketch):
-    packed = pack_sketch(shingles, sketch)
-    assert len(packed) == 8 * (len(sketch) + 1)
-    assert unpack_sketch(packed) == (shingles, tuple(sorted(sketch)))
-
-
-@pytest.mark.parametrize(
-    "damaged", [b"", b"x", b"x" * 8 + b"y", zlib.compress(b"{"), zlib.compress(b"[[1]]"), zlib.compress(b"7")]
-)
-def test_damaged_bytes_are_no_structure(damaged):
-    assert unpack_elements(damaged) == ()
-    if len(damaged) % 8:
-        assert unpack_sketch(damaged) == (0, ())
-    assert unpack_sketch(b"") == (0, ())
-    assert unpack_sketch(struct.pack("<Q", 5)) == (5, ())
 
 
 def add_bees(library, document=PAPER, chunks=CHUNKS, path="/p/bees.pdf", **more):
@@ -277,9 +248,3 @@ def test_what_a_search_usually_may_find_is_worked_out_once_for_each_generation(m
             assert library.select(Filters()).tolist() == [5, 6, 7, 9, 10, 11, 12]
             writer.remove_papers([second.paper_id])
         assert library.select(Filters()) is None
-
-
-def test_references_are_found_by_an_index_and_not_by_looking_at_each_passage(mixed):
-    with closing(sqlite3.connect(mixed.database)) as db:
-        plan = db.execute("EXPLAIN QUERY PLAN SELECT chunk_id FROM chunks WHERE kind = 'reference' ORDER BY chunk_id")
-        assert "chunks_of_references" in plan.fetchall()[0][3]

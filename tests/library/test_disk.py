@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from ragscience.library.library_schema import database_errors
 
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.database import database_errors
 from ragscience.library.store import Home, Library
 
 from .making import add, contents, numbered_paper
@@ -23,7 +23,7 @@ import resource, sys
 from pathlib import Path
 from ragscience.core.errors import RagScienceError
 from ragscience.library.store import Home, Library
-from tests.store.making import add, numbered_paper
+from tests.library.making import add, numbered_paper
 
 home = Home(Path(sys.argv[1]))
 library = Library.open_for_writing(home)
@@ -44,8 +44,8 @@ import os, sys, tempfile
 from pathlib import Path
 from ragscience.core.errors import RagScienceError
 from ragscience.library.store import Home, Library
-from tests.store.making import add, contents, numbered_paper
-from tests.store.test_damage import results
+from tests.library.making import add, contents, numbered_paper
+from tests.library.test_damage import results
 
 with tempfile.TemporaryDirectory() as folder:  # imports all that nobody may not read where the tests are root's
     with Library.open_for_writing(Home(Path(folder))) as library:
@@ -76,8 +76,6 @@ import os, sys
 from pathlib import Path
 from ragscience.core.errors import RagScienceError
 from ragscience.library.store import Home, Library
-from ragscience.library.store import row_records as rows
-from ragscience.library.store import filter_selection as selecting
 
 if os.geteuid() == 0:
     os.setegid(65534)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ragscience.library.row_records import State
 
+from ragscience.core.records import EmbedderIdentity
 from ragscience.library import dense_files
 from ragscience.library.atomic_files import Signature
 from ragscience.library.dense_build import write_index
 from ragscience.library.dense_index import DenseIndex
 from ragscience.library.index_config import DenseSizes
+from ragscience.library.sealed_rows import State
 
 from .making import unit_rows
 
@@ -19,7 +20,7 @@ SIZES = DenseSizes()
 
 
 def state(generation=1, epoch=0, library="one", dimension=12):
-    return State(library, generation, epoch, dimension)
+    return State(library, generation, epoch, embedder=EmbedderIdentity("embedded", "toy", "0", dimension))
 
 
 def source_of(vectors):

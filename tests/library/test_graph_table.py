@@ -70,7 +70,7 @@ def killed_at(home, statement):
     assert done.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("statement", ["DELETE FROM graph_passages", "UPDATE meta", "COMMIT"])
+@pytest.mark.parametrize("statement", ["DELETE FROM graph_passages", "INSERT OR REPLACE INTO state", "COMMIT"])
 def test_a_writer_that_is_killed_between_rows_leaves_those_of_before(filled, statement):
     with Library.open_for_writing(filled) as library:
         library.graph.put("local", "1", [(chunk, "old") for chunk in library.graph.pending("local", "1")])

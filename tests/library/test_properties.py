@@ -9,7 +9,7 @@ from rank_bm25 import BM25Okapi
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.store import Home, Library
 
-from .making import FROM_FILE, WORDS, add, contents, paper_of, random_texts, unit_rows
+from .making import WORDS, add, contents, paper_of, random_texts, unit_rows
 from .test_damage import results
 
 steps = st.lists(
@@ -72,7 +72,7 @@ def test_whatever_happens_the_indexes_are_those_of_a_rebuilt_library(history):
                     library = Library.open_for_writing(home)
             assert_like_the_oracles(library)
             before = results(library)
-            with Library.open(home, FROM_FILE) as reader:
+            with Library.open(home) as reader:
                 assert results(reader) == before
                 assert contents(reader) == contents(library)
             library.rebuild_indexes()
