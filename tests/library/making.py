@@ -69,17 +69,20 @@ def numbered_paper(number: int, path: str = "") -> Made:
 def add(library: Library, made: Made, replaces: Sequence[int] = ()) -> Paper:
     """Add it, with the identity set on the way."""
     library.set_identity(EMBEDDER, CHUNKER)
-    return library.add_paper(
-        NewPaper(
-            path=made.path,
-            md5=made.md5,
-            size_bytes=len(made.document.text),
-            modified_ns=17,
-            document=made.document,
-            chunks=made.chunks,
-            vectors=made.vectors,
-            replaces=replaces,
-        )
+    return library.add_paper(new_paper(made, replaces))
+
+
+def new_paper(made: Made, replaces: Sequence[int] = ()) -> NewPaper:
+    """What adds it to a library."""
+    return NewPaper(
+        path=made.path,
+        md5=made.md5,
+        size_bytes=len(made.document.text),
+        modified_ns=17,
+        document=made.document,
+        chunks=made.chunks,
+        vectors=made.vectors,
+        replaces=replaces,
     )
 
 

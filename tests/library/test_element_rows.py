@@ -14,7 +14,7 @@ from ragscience.library import left_out
 from ragscience.library.similarity import fingerprint_of
 from ragscience.library.store import Library, NewPaper, term_counts, text_hash
 
-from .making import CHUNKER, EMBEDDER, add, numbered_paper, paper_of, unit_rows
+from .making import CHUNKER, EMBEDDER, add, new_paper, numbered_paper, paper_of, unit_rows
 
 TEXT = "Bees steer by light.\n\n[1] Ada. Bees. 1843."
 PAPER = Document(
@@ -171,7 +171,10 @@ def test_a_file_stays_aside_where_its_newer_version_changes_and_is_the_same_pape
         metadata = newer.metadata if is_same else Metadata("Of Wasps and Other Things that Sting")
         made = numbered_paper(1)
         made = replace(made, path=newer.path, document=replace(made.document, metadata=metadata))
-        changed = add(library, made, replaces=[newer.paper_id])
+        new = new_paper(made, [newer.paper_id])
+        older = left_out.versions_aside(library, new)
+        changed = library.add_paper(new)
+        left_out.inherit_aside(library, older, changed)
         assert left_out.aside(library) == ({"old one": changed} if is_same else {})
 
 

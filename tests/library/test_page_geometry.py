@@ -96,9 +96,9 @@ def test_the_library_knows_where_a_quote_stands(home):
         assert library.contents(paper).boxes(2, start, start + 5) == ((19.6, 20.0, 80.0, 32.0),)
         assert library.contents(other).boxes(1, 0, 5) == ()
         assert library.contents(other).page(1).lines == ()
-        for missing in ((paper, 3), (99, 1)):
+        for missing, number in ((paper, 3), (99, 1)):
             with pytest.raises(NothingFound, match="no page"):
-                library.contents(*missing).boxes(0, 5)
+                library.contents(missing).boxes(number, 0, 5)
 
 
 def test_boxes_of_a_home_without_a_library(home):

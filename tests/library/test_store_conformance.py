@@ -230,7 +230,9 @@ def test_a_place_without_a_library_is_empty_and_stays_untouched(place):
             0,
             "",
         )
-        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == library.contents(1).pages == []
+        assert (
+            library.papers() == library.chunks([1]) == library.paper_chunks(1) == list(library.contents(1).pages) == []
+        )
         assert library.dense.search(np.zeros(3, np.float32), 3, None)[0].size == 0
         assert library.keywords.search("word", 3, None)[0].size == 0
         assert library.select(Filters()) is None
