@@ -27,7 +27,7 @@ class TokenOutput(TypedDict):
     """Who may use a served library; the token itself is kept nowhere."""
 
     name: str
-    role: Literal["reader", "editor", "owner"]
+    role: Literal["reader", "writer"]
     created_at: str
     """ISO 8601, UTC."""
 

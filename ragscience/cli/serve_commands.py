@@ -69,7 +69,6 @@ def serve(
         raise UsageError("--proxy is the address of a proxy in front.", "Add --behind-proxy.")
     tls = _tls_files(tls_cert, tls_key)
     with opened(None, False, True, **run.flags()) as engine:
-        settings = engine.settings
         options = ServerOptions(
             host=host,
             port=port,
@@ -77,9 +76,6 @@ def serve(
             is_shared=behind_proxy or not is_loopback(host),
             proxies=(LOOPBACK, "::1", *(proxy or ())) if behind_proxy else (),
             tls=tls,
-            max_body=settings.serve_body_kb << 10,
-            max_upload=settings.serve_upload_mb << 20,
-            answers=settings.serve_answers,
         )
         if options.is_shared:
             _check_shared(options, engine)
@@ -178,13 +174,13 @@ def _tokens(run: opt.Run) -> AccessTokens:
     return AccessTokens.of_home(settings_of(**run.flags()).home)
 
 
-@token_app.command("add", example="python query.py serve token add ben --role editor")
+@token_app.command("add", example="python query.py serve token add ben --role writer")
 def add_token(
     run: opt.Run,
     name: str = PERSON,
     role: str = opt.option(
         "--role ROLE",
-        "reader (may read and ask), editor (also add papers, build the graph) or owner (also remove papers).",
+        "reader (may read and ask) or writer (also add and remove papers, build the graph).",
         "reader",
     ),
 ) -> int:

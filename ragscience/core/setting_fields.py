@@ -264,36 +264,6 @@ class Settings(BaseSettings):
     )
 
     # Still to become constants where they are used
-    serve_answers: int = setting(
-        8, NOTHING, "Questions that `query.py serve` answers at once; others wait for their turn.", ge=1, le=1000
-    )
-    serve_answers_each: int = setting(
-        3,
-        NOTHING,
-        "Questions of one person with a token that are answered at once, always fewer than `serve_answers`; further "
-        "ones are refused until one has ended.",
-        ge=1,
-        le=1000,
-    )
-    serve_requests_per_min: int = setting(
-        600,
-        NOTHING,
-        "Requests of one person with a token in a minute; reading a long PDF takes some.",
-        ge=1,
-        le=1_000_000,
-    )
-    serve_body_kb: int = setting(1024, NOTHING, "Largest request that is no upload, in KiB.", ge=16, le=1_048_576)
-    serve_upload_mb: int = setting(200, NOTHING, "Largest upload, all its files together, in MiB.", ge=1, le=10_000)
-    serve_uploads_waiting: int = setting(
-        20,
-        NOTHING,
-        "Uploads of one person with a token that may wait to be read; further ones are refused.",
-        ge=1,
-        le=10_000,
-    )
-    serve_session_hours: float = setting(
-        168.0, NOTHING, "Hours after which a browser has to sign in again.", gt=0, le=8760
-    )
     agent_seconds: float = setting(
         600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
     )

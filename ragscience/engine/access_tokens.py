@@ -24,11 +24,13 @@ from typing import Any, Literal, Self, get_args
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
-__all__ = ["OWNER", "ROLES", "AccessTokens", "Person", "Role", "Token", "check_person", "hash_of", "may", "new_token"]
+__all__ = ["OWNER", "ROLES", "AccessTokens", "Person", "Role", "Token", "check_person", "hash_of", "new_token"]
 
-Role = Literal["reader", "editor", "owner"]
+Role = Literal["reader", "writer"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""Each may do what those before it may: read and ask; add papers and build the graph; remove papers."""
+"""A reader reads and asks; a writer also adds papers, removes them and builds the graph."""
+_OLD_ROLES = {"editor": "writer", "owner": "writer"}
+"""Roles of token files from before there were two."""
 PREFIX = "ragscience_"
 """Of every token, so that programs which look for secrets find it: `ragscience_[0-9a-f]{64}`."""
 _VERSION = 1
@@ -45,7 +47,7 @@ class Person:
     role: Role
 
 
-OWNER = Person("", "owner")
+OWNER = Person("", "writer")
 """The library's own user."""
 
 
@@ -60,11 +62,6 @@ class Token:
     """Of the token, in hexadecimal."""
     created_at: str
     """ISO 8601, UTC."""
-
-
-def may(person: Person, role: Role) -> bool:
-    """Whether the person may do what needs that role."""
-    return ROLES.index(person.role) >= ROLES.index(role)
 
 
 def check_person(name: str) -> str:
@@ -178,7 +175,7 @@ def _tokens(value: Any) -> Iterator[Token]:
         raise ValueError("it was written by another version")
     names = set()
     for entry in value["tokens"]:
-        token = Token(**entry)
+        token = Token(**{**entry, "role": _OLD_ROLES.get(entry["role"], entry["role"])})
         if (
             not _NAME.fullmatch(token.name)
             or token.name in names

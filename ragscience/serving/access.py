@@ -6,9 +6,9 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token, may
+from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token
 from ragscience.serving.access_limits import Buckets, Running
-from ragscience.serving.access_rules import Rule, rule_of
+from ragscience.serving.access_rules import counts_as, is_open, needs_writer
 from ragscience.serving.access_sessions import Sessions
 from ragscience.serving.problem_responses import problem_response
 
@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from ragscience.core.settings import Settings
     from ragscience.serving.server_state import ServerOptions
 
 __all__ = ["Access", "AccessGate", "address_of", "person_of", "too_many"]
 
-FAILED_SIGN_INS = 10
+SESSION_SECONDS = 7 * 24 * 3600.0
+"""After which a browser has to sign in again."""
+REQUESTS_A_MINUTE = 600
+"""Of one person; reading a long PDF takes some."""
+ANSWERS_AT_ONCE = 3
+"""Questions of one person, always fewer than the server answers."""
 CHANGES_AT_ONCE = 2
-"""Uploads of one person, while they are received."""
+"""Uploads of one person, while they are received;"""
+MOST_WAITING = 20
+"""and those that may wait to be read."""
+FAILED_SIGN_INS = 10
 FAILED_SECONDS = 600.0
 """So many failed sign-ins of an address are let through at once, and as many again in each such time."""
 
@@ -40,16 +47,14 @@ class AccessGate:
     Making it raises LibraryUnavailable where the tokens cannot be read.
     """
 
-    def __init__(self, tokens: AccessTokens, options: ServerOptions, settings: Settings) -> None:
+    def __init__(self, tokens: AccessTokens, options: ServerOptions) -> None:
         self._tokens = tokens
         self._is_closed = options.is_shared or bool(tokens.all())
-        self.sessions = Sessions(settings.serve_session_hours * 3600)
+        self.sessions = Sessions(SESSION_SECONDS)
         self.failures = Buckets(FAILED_SIGN_INS, FAILED_SECONDS)
-        self.requests = Buckets(settings.serve_requests_per_min, 60.0)
-        # Whatever the settings say, one person leaves a place to the others.
-        answers = min(settings.serve_answers_each, max(options.answers - 1, 1))
+        self.requests = Buckets(REQUESTS_A_MINUTE, 60.0)
+        answers = min(ANSWERS_AT_ONCE, max(options.answers - 1, 1))  # one person leaves a place to the others
         self.running = {"answer": Running(answers), "change": Running(CHANGES_AT_ONCE)}
-        self._most_waiting = settings.serve_uploads_waiting
         self._cookie = f"ragscience_{options.port}"  # a browser sends a cookie to every port of a host
 
     def is_closed(self) -> bool:
@@ -77,7 +82,7 @@ class AccessGate:
     def waits(self, scope: Scope, person: Person) -> bool:
         """Whether as many changes of the library as may already wait for the person."""
         waiting: int = scope["app"].state.shared.queue.waiting_of(person.name)
-        return waiting >= self._most_waiting
+        return waiting >= MOST_WAITING
 
     def cookie_of(self, scope: Scope) -> tuple[str, bool]:
         """The name of the session's cookie, and whether a browser sends it encrypted alone."""
@@ -112,8 +117,7 @@ class Access:
         """Answer the request, or refuse it."""
         from starlette.exceptions import HTTPException
 
-        rule = rule_of(scope["method"], scope["path"]) if scope["type"] == "http" else None
-        if scope["type"] != "http" or (rule is not None and rule.role is None):
+        if scope["type"] != "http" or is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:
@@ -122,7 +126,7 @@ class Access:
             fix = "`python query.py doctor` says why."
             await problem_response(error.status_code, str(error.detail), fix)(scope, receive, send)
             return
-        refused = self._refused(person, rule)
+        refused = self._refused(person, scope)
         if refused is not None or person is None:
             assert refused is not None  # noqa: S101
             await refused(scope, receive, send)
@@ -131,43 +135,33 @@ class Access:
         if not person.name:
             await self._app(scope, receive, send)
             return
-        await self._counted(person, rule, scope, receive, _kept_private(send))
+        await self._counted(person, scope, receive, _kept_private(send))
 
-    def _refused(self, person: Person | None, rule: Rule | None) -> Response | None:
+    def _refused(self, person: Person | None, scope: Scope) -> Response | None:
         """Why the request may not go on; None where it may."""
         if person is None:
-            response = problem_response(
-                401,
-                "A token is needed.",
-                "Sign in, or send it as `Authorization: Bearer …`; who runs the server has it.",
-            )
+            fix = "Sign in, or send it as `Authorization: Bearer …`; who runs the server has it."
+            response = problem_response(401, "A token is needed.", fix)
             response.headers["WWW-Authenticate"] = 'Bearer realm="ragscience"'
             return response
         if person.name and (wait := self._gate.requests.take(person.name)):
             return too_many("You have sent too many requests.", wait)
-        if rule is None:
-            # For others than an owner there is no such address at all: a route without a row is closed.
-            is_known = may(person, "owner")
-            return None if is_known else problem_response(404, "There is nothing here.", "See /api/v1/openapi.json.")
-        if not may(person, rule.role or "owner"):
+        if person.role != "writer" and needs_writer(scope["method"], scope["path"]):
             return problem_response(
-                403, f"This needs the role {rule.role}, and yours is {person.role}.", "Ask who runs the server for it."
+                403, f"This needs the role writer, and yours is {person.role}.", "Ask who runs the server for it."
             )
         return None
 
-    async def _counted(self, person: Person, rule: Rule | None, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _counted(self, person: Person, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a person, where what it counts as leaves a place."""
-        counted = None if rule is None else self._gate.running.get(rule.counts_as)
-        if rule is None or counted is None:
+        kind = counts_as(scope["method"], scope["path"])
+        counted = self._gate.running.get(kind)
+        if counted is None:
             await self._app(scope, receive, send)
             return
-        waits = rule.counts_as == "change" and self._gate.waits(scope, person)
+        waits = kind == "change" and self._gate.waits(scope, person)
         if waits or not counted.begin(person.name):
-            what = (
-                "your changes of the library wait"
-                if waits
-                else f"{counted.most} of your {rule.counts_as}s are under way"
-            )
+            what = "your changes of the library wait" if waits else f"{counted.most} of your {kind}s are under way"
             await too_many(f"{what[:1].upper()}{what[1:]}, as many as may at once.", 2)(scope, receive, send)
             return
         try:

@@ -104,15 +104,15 @@ def test_damaged_tokens_keep_a_server_from_starting(lab_home, content):
 
 
 def test_tokens_are_made_listed_and_revoked(lab_home):
-    ran = lab_home.query("serve", "token", "add", "ana", "--role", "editor")
+    ran = lab_home.query("serve", "token", "add", "ana", "--role", "writer")
     assert (ran.code, bool(re.fullmatch("ragscience_[0-9a-f]{64}\n", ran.out))) == (0, True)
     assert ran.out.strip() not in ran.err
     for command in (["serve", "token"], ["serve", "token", "list"]):
         shown = lab_home.query(*command)
-        assert re.fullmatch(r"ana\teditor\t\d{4}-\d\d-\d\d \d\d:\d\d\n", shown.out)
+        assert re.fullmatch(r"ana\twriter\t\d{4}-\d\d-\d\d \d\d:\d\d\n", shown.out)
     listed = json.loads(lab_home.query("serve", "token", "list", "--json").out)
     check_output(listed, "serve token list")
-    assert [(each["name"], each["role"]) for each in listed["tokens"]] == [("ana", "editor")]
+    assert [(each["name"], each["role"]) for each in listed["tokens"]] == [("ana", "writer")]
     assert lab_home.query("serve", "token", "add", "ana").code == 2
     assert lab_home.query("serve", "token", "add", "ben", "--role", "king").code == 2
     assert lab_home.query("serve", "token", "add", "../ben").code == 2

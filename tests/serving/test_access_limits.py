@@ -7,7 +7,7 @@ import httpx
 from ragscience.engine.access_tokens import AccessTokens, hash_of
 from ragscience.engine.ingest import Ingest
 from ragscience.engine.library_engine import Engine
-from ragscience.serving import access_limits
+from ragscience.serving import access, access_limits
 from ragscience.serving.access import address_of
 from ragscience.serving.access_limits import Buckets, Running
 from ragscience.serving.access_sessions import Sessions
@@ -71,18 +71,19 @@ def test_an_address_of_ipv6_counts_by_its_network():
     assert address_of({"client": None}) == ""
 
 
-def lab(three_papers, folder, **settings):
+def lab(three_papers, folder):
     home = copied(three_papers, folder / "home")
-    tokens = {name: AccessTokens(home / "serve_tokens.json").add(name, "editor") for name in ("ana", "ben")}
-    return tokens, serving(home, {"answers": 3}, **settings)
+    tokens = {name: AccessTokens(home / "serve_tokens.json").add(name, "writer") for name in ("ana", "ben")}
+    return tokens, serving(home, {"answers": 3})
 
 
 def client_of(url, token):
     return httpx.Client(base_url=url, timeout=60, headers={"Authorization": f"Bearer {token}"})
 
 
-def test_requests_of_one_person_do_not_count_for_another(three_papers, tmp_path):
-    tokens, server = lab(three_papers, tmp_path, serve_requests_per_min=5)
+def test_requests_of_one_person_do_not_count_for_another(three_papers, tmp_path, monkeypatch):
+    monkeypatch.setattr(access, "REQUESTS_A_MINUTE", 5)
+    tokens, server = lab(three_papers, tmp_path)
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
         refused = [ana.get("/readyz").status_code == 429 for _ in range(7)]  # 503 while the models are loaded
         assert refused == [False] * 5 + [True] * 2
@@ -104,7 +105,8 @@ def test_one_person_leaves_a_place_for_the_others(three_papers, tmp_path, monkey
         return ask(self, request, **more)
 
     monkeypatch.setattr(Engine, "ask", waiting)
-    tokens, server = lab(three_papers, tmp_path, serve_answers_each=100)
+    monkeypatch.setattr(access, "ANSWERS_AT_ONCE", 100)
+    tokens, server = lab(three_papers, tmp_path)
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
         codes = []
         body = {"question": "hold: what do bees eat?"}
@@ -137,7 +139,8 @@ def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeyp
         return add(self, *given, **more)
 
     monkeypatch.setattr(Ingest, "add", waiting)
-    tokens, server = lab(three_papers, tmp_path, serve_uploads_waiting=2)
+    monkeypatch.setattr(access, "MOST_WAITING", 2)
+    tokens, server = lab(three_papers, tmp_path)
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
         try:
             make_pdf(tmp_path / "moss.pdf", ["Growth of moss\n\nMoss grows 4.2 millimetres a year on granite."])
