@@ -49,22 +49,22 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
         raise UsageError(
             f"{options.host}:{options.port} cannot be listened on: {error.strerror}.", "Give another --port."
         ) from error
-    port = listener.getsockname()[1]
-    app = make_app(engine, replace(options, port=port))
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=True, lifespan="on",
-        timeout_graceful_shutdown=GRACE_S + LAST_S, ws="none",
-        proxy_headers=bool(options.proxies), forwarded_allow_ips=list(options.proxies),
-        ssl_certfile=options.tls[0] if options.tls else None, ssl_keyfile=options.tls[1] if options.tls else None,
-    )  # fmt: skip
-    config.load()
-    if config.ssl is not None:
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    scheme = "http"
-    if options.tls:  # a certificate is made out to a name
-        scheme, host = "https", (options.names or (host,))[0]
     with listener:
+        port = listener.getsockname()[1]
+        app = make_app(engine, replace(options, port=port))
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, date_header=True, lifespan="on",
+            timeout_graceful_shutdown=GRACE_S + LAST_S, ws="none",
+            proxy_headers=bool(options.proxies), forwarded_allow_ips=list(options.proxies),
+            ssl_certfile=options.tls[0] if options.tls else None, ssl_keyfile=options.tls[1] if options.tls else None,
+        )  # fmt: skip
+        config.load()
+        if config.ssl is not None:
+            config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        scheme = "http"
+        if options.tls:  # a certificate is made out to a name
+            scheme, host = "https", (options.names or (host,))[0]
         listener.listen(128)
         on_listening(f"{scheme}://{host}:{port}/")
         _server_of(config).run(sockets=[listener])
