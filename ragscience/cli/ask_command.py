@@ -19,7 +19,7 @@ from ragscience.engine.answer_output import answer_output, error_output, search_
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import counted, plain
-from ragscience.engine.question_lines import BadLine, Question, read_questions
+from ragscience.engine.question_lines import BadQuestion, Question, read_questions
 from ragscience.engine.requests import AskRequest, SearchRequest, joined
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
@@ -128,7 +128,7 @@ def _each(asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_js
     for number, item in enumerate(read_questions(source), start=1):
         screen.task = f"question {number}{total}: "
         try:
-            if isinstance(item, BadLine):
+            if isinstance(item, BadQuestion):
                 raise item.error
             if not as_json:
                 put(console(), f"\n> {plain(item.text)}", style="bold")
@@ -136,7 +136,7 @@ def _each(asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_js
         except RagScienceError as error:
             code = code or SOME_FAILED
             if as_json:
-                question = None if isinstance(item, BadLine) else item.text
+                question = None if isinstance(item, BadQuestion) else item.text
                 print_json(error_output(error, item.question_id, question))
             else:
                 say_error(error)

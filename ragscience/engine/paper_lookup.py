@@ -19,7 +19,7 @@ from ragscience.library.paper_patterns import did_you_mean, fold, no_such_paper,
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
-    from ragscience.search.names import NamedPaper, PaperNames
+    from ragscience.search.names import MentionedPaper, PaperNames
 
 __all__ = ["check_filters", "filters_by_name", "find_paper", "find_papers", "papers_matching"]
 
@@ -119,7 +119,7 @@ def _by_whole_name(library: Store, found: Sequence[Paper], pattern: str) -> list
     return titled or [paper for paper in found if paper.paper_id in sure]
 
 
-def _named(library: Store, pattern: str) -> list[NamedPaper]:
+def _named(library: Store, pattern: str) -> list[MentionedPaper]:
     """The papers that call themselves just that; none where their names cannot be read."""
     try:
         return [named for named in _names(library).in_text(pattern) if named.name == pattern.strip()]

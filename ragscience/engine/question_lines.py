@@ -14,7 +14,7 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Filters, Turn
 from ragscience.engine.requests import check_question, filters_of
 
-__all__ = ["BadLine", "Question", "read_questions"]
+__all__ = ["BadQuestion", "Question", "read_questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class BadLine:
+class BadQuestion:
     """A line that is not a question; it takes a question's place in the output."""
 
     error: RagScienceError
     question_id: str | None = None
 
 
-def read_questions(source: str) -> Iterator[Question | BadLine]:
+def read_questions(source: str) -> Iterator[Question | BadQuestion]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
     A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
@@ -55,7 +55,7 @@ def read_questions(source: str) -> Iterator[Question | BadLine]:
                 yield _parse(raw, number)
 
 
-def _parse(raw: bytes, number: int) -> Question | BadLine:
+def _parse(raw: bytes, number: int) -> Question | BadQuestion:
     question_id: str | None = None
     try:
         try:
@@ -79,7 +79,7 @@ def _parse(raw: bytes, number: int) -> Question | BadLine:
             _filters(item, number),
         )
     except UsageError as error:
-        return BadLine(error, question_id)
+        return BadQuestion(error, question_id)
 
 
 def _history(value: Any, number: int) -> tuple[Turn, ...]:

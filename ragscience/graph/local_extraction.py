@@ -21,7 +21,7 @@ from ragscience.core.records import StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines
 from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, Extracted, Mention, Triple, canonical, clean
-from ragscience.graph.relation_patterns import Place, relations
+from ragscience.graph.relation_patterns import NamePlace, relations
 
 __all__ = ["VERSION", "OwnNames", "extract", "own_names"]
 
@@ -130,7 +130,7 @@ def extract(chunk: StoredChunk, names: OwnNames) -> Extracted:
         aliases |= own
         if kind == "row":
             continue
-        places = [Place(start, end, names.kinds[name][0]) for (start, end), name in found]
+        places = [NamePlace(start, end, names.kinds[name][0]) for (start, end), name in found]
         for source, relation, target, sure in relations(line, places):
             triple = (found[source][1], relation, found[target][1])
             if triple[0] != triple[2]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Found", "Place", "relations"]
+__all__ = ["Found", "NamePlace", "relations"]
 
 Found = tuple[int, str, int, float]
 """(index of the subject, relation, index of the object, confidence)."""
@@ -16,7 +16,7 @@ LONGEST_BETWEEN = 110
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamePlace:
     """A name in a sentence: `text[start:end]`."""
 
     start: int
@@ -103,7 +103,7 @@ _CITATION = re.compile(r"\s*(?:\([^()]*\)|\[\d[\d,;\s–-]*\]|\^\d+)")
 _LIST = re.compile(r"\s*(?:,|,? and|,? or|,? as well as)\s+(?:the |a |an |on |both )*", re.I)
 
 
-def relations(text: str, places: Sequence[Place]) -> Iterator[Found]:
+def relations(text: str, places: Sequence[NamePlace]) -> Iterator[Found]:
     """The relations that a sentence, on one line, states between its names, which are in order and don't overlap.
 
     The kinds of relation kept are those that were right nine times of ten, see tests/graph/gold.
@@ -120,7 +120,7 @@ def relations(text: str, places: Sequence[Place]) -> Iterator[Found]:
             yield source, kind, target, SURE
 
 
-def _between(text: str, one: Place, other: Place) -> tuple[str, bool] | None:
+def _between(text: str, one: NamePlace, other: NamePlace) -> tuple[str, bool] | None:
     """(relation, whether the first name is its object) that the words between two names state."""
     before, between = text[: one.start], _CITATION.sub("", text[one.end : other.start]).lstrip()
     if len(between) > LONGEST_BETWEEN or ";" in between or ". " in between or one.kind == "DATASET":
@@ -140,7 +140,7 @@ def _between(text: str, one: Place, other: Place) -> tuple[str, bool] | None:
     return None
 
 
-def _objects(text: str, places: Sequence[Place], first: int) -> Iterator[int]:
+def _objects(text: str, places: Sequence[NamePlace], first: int) -> Iterator[int]:
     """The object and the names listed after it, of the same type."""
     yield first
     for at in range(first + 1, len(places)):

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import ragscience
+from ragscience.core import __version__
 from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Chunk, Document
-from ragscience.library.sources_table import Source
+from ragscience.library.sources_table import FileSource
 from ragscience.library.store import merged, text_hash
 from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
@@ -68,7 +68,7 @@ class TaskOptions:
         """What decides the result besides the options: the versions of the program, its model and its libraries."""
         libraries = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in _DECIDING)
         model = f"{IDENTITY.model} {IDENTITY.digest[:12]}"
-        return f"RAG Science {ragscience.__version__}; {self.chunker}; {model}; {libraries}"
+        return f"RAG Science {__version__}; {self.chunker}; {model}; {libraries}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PaperJob:
     size_bytes: int
     made_by: str
     """`TaskOptions.made_by` of the process that asks."""
-    source: Source | None = None
+    source: FileSource | None = None
     """Where it was fetched from."""
     known: frozenset[bytes] = frozenset()
     """Hashes of texts whose vectors the library has: these are not embedded again."""
@@ -100,7 +100,7 @@ class EmbeddedPaper:
     """Of what was not known; empty where the worker does not embed."""
 
 
-def prepare(document: Document, source: Source | None, options: TaskOptions) -> tuple[Document, list[Chunk]]:
+def prepare(document: Document, source: FileSource | None, options: TaskOptions) -> tuple[Document, list[Chunk]]:
     """The document, with what its source says of it, and its passages."""
     document = merged(document, source)
     return document, chunk_document(document, size=options.chunk_size, overlap=options.chunk_overlap)

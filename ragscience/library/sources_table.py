@@ -18,14 +18,14 @@ from ragscience.library.damage import Damage
 from ragscience.library.database import Transactions
 from ragscience.library.sealed_rows import opened, read_state, sealed, write_state
 
-__all__ = ["ONLY_FROM_OUTSIDE", "Source", "SourcesTable", "from_outside", "merged", "read_sources"]
+__all__ = ["ONLY_FROM_OUTSIDE", "FileSource", "SourcesTable", "from_outside", "merged", "read_sources"]
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
 ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileSource:
     """The source of a file."""
 
     md5: str
@@ -53,15 +53,15 @@ class SourcesTable:
             state = read_state(db)
             write_state(db, replace(state, version=state.version + 1))
 
-    def of(self, md5: str) -> Source | None:
+    def of(self, md5: str) -> FileSource | None:
         """The source of the file with these bytes, or None."""
         return next(iter(self._read([md5])), None)
 
-    def all(self) -> list[Source]:
+    def all(self) -> list[FileSource]:
         """Every fetched file, whether it is in the library or not, by MD5; damaged rows are left out."""
         return self._read(None)
 
-    def _read(self, md5s: list[str] | None) -> list[Source]:
+    def _read(self, md5s: list[str] | None) -> list[FileSource]:
         with self._transactions.reading() as db:
             return _rows(db, md5s, self._damage) if db is not None else []
 
@@ -71,7 +71,7 @@ def read_sources(db: sqlite3.Connection, md5s: list[str] | None, damage: Damage)
     return {one.md5: one.metadata for one in _rows(db, md5s, damage)}
 
 
-def _rows(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[Source]:
+def _rows(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
     where, values = "", []
     if md5s is not None:
         where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
@@ -83,11 +83,11 @@ def _rows(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) ->
             continue
         fetched_at, fields = json.loads(content)
         known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-        found.append(Source(md5, fetched_at, Metadata(**known)))
+        found.append(FileSource(md5, fetched_at, Metadata(**known)))
     return found
 
 
-def merged(document: Document, source: Source | None) -> Document:
+def merged(document: Document, source: FileSource | None) -> Document:
     """The document with the source's metadata in place of what its pages give; confidence 1, as it was not parsed."""
     if source is None:
         return document

@@ -16,7 +16,7 @@ from ragscience.library.keyword_scores import Frequencies
 from ragscience.library.library_writes import NewPaper
 from ragscience.library.paper_contents import PaperContents
 from ragscience.library.similarity import Fingerprint
-from ragscience.library.sources_table import Source
+from ragscience.library.sources_table import FileSource
 
 if TYPE_CHECKING:
     import numpy as np
@@ -171,8 +171,8 @@ class SourceRows(Protocol):
     """The sources of fetched files; `SourcesTable` says what each method does."""
 
     def put(self, md5: str, metadata: Metadata) -> None: ...
-    def of(self, md5: str) -> Source | None: ...
-    def all(self) -> list[Source]: ...
+    def of(self, md5: str) -> FileSource | None: ...
+    def all(self) -> list[FileSource]: ...
 
 
 def known_files(library: Store) -> dict[str, tuple[int, int, str, int]]:

@@ -11,7 +11,7 @@ from itertools import groupby, takewhile
 from ragscience.reading.heading_text import REFERENCES, heading_number
 from ragscience.reading.text_rows import Measures, Placed, is_prose
 
-__all__ = ["Block", "make_blocks"]
+__all__ = ["RowBlock", "make_blocks"]
 
 _BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
 _MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)")
@@ -33,7 +33,7 @@ _FUNCTIONS = set(
 
 
 @dataclass(slots=True)
-class Block:
+class RowBlock:
     """Rows of one element, all on one page."""
 
     kind: str
@@ -50,13 +50,13 @@ class Block:
         return self.rows[0].page
 
 
-def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
+def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[RowBlock]:
     """The blocks of a document in reading order."""
     _mark_footnotes(placed, measures)
     _mark_first_page(placed, measures)
     _mark_references(placed)
     equations = _equation_rows(placed, measures)
-    blocks: list[Block] = []
+    blocks: list[RowBlock] = []
     for index, one in enumerate(placed):
         before = placed[index - 1] if index else None
         kind = one.kind or ("equation" if index in equations else "")
@@ -64,13 +64,13 @@ def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[Block]:
             blocks[-1].rows.append(one)
         else:
             kind = kind or ("list" if _BULLET.match(one.row.text) else "text")
-            blocks.append(Block(kind, [one], one.level, one.group))
+            blocks.append(RowBlock(kind, [one], one.level, one.group))
     blocks = _in_page_order(_joined_captions(blocks))
     _join_paragraphs(blocks, measures)
     return _give_way([block for block in blocks if block.rows])
 
 
-def _is_same(one: Placed, kind: str, before: Placed, last: Block, measures: Measures) -> bool:
+def _is_same(one: Placed, kind: str, before: Placed, last: RowBlock, measures: Measures) -> bool:
     """Whether a row belongs to the block of the row before it."""
     row, above = one.row, one.above
     if one.page != last.page or (kind and kind != last.kind):
@@ -230,29 +230,29 @@ def _starts_entry(placed: Sequence[Placed], index: int, before: Placed | None) -
     return gap > 1.35 * size and before.row.text[-1] in ".)]0123456789" and one.row.text[:1].isupper()
 
 
-def _joined_captions(blocks: list[Block]) -> list[Block]:
+def _joined_captions(blocks: list[RowBlock]) -> list[RowBlock]:
     """Each table and figure right after its caption, as one block."""
-    floats: defaultdict[int, list[Block]] = defaultdict(list)
-    others: list[Block] = []
+    floats: defaultdict[int, list[RowBlock]] = defaultdict(list)
+    others: list[RowBlock] = []
     for block in blocks:
         (floats[block.group] if block.kind in ("table", "figure") and block.group else others).append(block)
-    result: list[Block] = []
+    result: list[RowBlock] = []
     for block in others:
         result.append(block)
         if block.kind == "caption" and (parts := floats.pop(block.group, [])):
-            result.append(Block(parts[0].kind, [row for part in parts for row in part.rows], 0, block.group))
+            result.append(RowBlock(parts[0].kind, [row for part in parts for row in part.rows], 0, block.group))
     return result
 
 
-def _in_page_order(blocks: list[Block]) -> list[Block]:
+def _in_page_order(blocks: list[RowBlock]) -> list[RowBlock]:
     """The blocks with footnotes at the end of their page."""
     pages = groupby(blocks, key=lambda block: block.page)
     return [block for _, page in pages for block in sorted(page, key=lambda block: block.kind == "footnote")]
 
 
-def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
+def _join_paragraphs(blocks: list[RowBlock], measures: Measures) -> None:
     """Set `goes_on` of blocks that continue a paragraph of another column or page, or after a float."""
-    open_block: Block | None = None
+    open_block: RowBlock | None = None
     for block in blocks:
         if block.kind in _GIVES_WAY:
             continue
@@ -266,7 +266,7 @@ def _join_paragraphs(blocks: list[Block], measures: Measures) -> None:
             open_block = block if block.kind == "list" else None
 
 
-def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
+def _goes_on(before: RowBlock, block: RowBlock, measures: Measures) -> bool:
     last, first = before.rows[-1], block.rows[0]
     is_one_kind = before.kind == block.kind or (before.kind, block.kind) == ("list", "text")
     if last.region == first.region or not is_one_kind:
@@ -283,7 +283,7 @@ def _goes_on(before: Block, block: Block, measures: Measures) -> bool:
     return starts_low or (fills and first.row.x0 < first.left + 0.5 * first.row.size) or text.endswith("-")
 
 
-def _give_way(blocks: list[Block]) -> list[Block]:
+def _give_way(blocks: list[RowBlock]) -> list[RowBlock]:
     """The blocks with floats and footnotes moved out of paragraphs that continue after them.
 
     Those on the first page of the paragraph come before it, others after it.

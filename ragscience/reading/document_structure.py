@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragscience.core.records import Box, Document, Element, Line, Page
-from ragscience.reading.blocks import Block, make_blocks
+from ragscience.reading.blocks import RowBlock, make_blocks
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.headers_footers import without_headers_footers
@@ -234,10 +234,10 @@ class Assembled:
         """(start, end) of each page that has text."""
         self._pages, self._vocabulary = pages, vocabulary
 
-    def add_blocks(self, blocks: Sequence[Block]) -> None:
+    def add_blocks(self, blocks: Sequence[RowBlock]) -> None:
         """Append the blocks in their order."""
         _set_sections(blocks)
-        before: Block | None = None
+        before: RowBlock | None = None
         for block in blocks:
             joiner = _joiner(before, block)
             if before is not None and block.goes_on:
@@ -264,7 +264,7 @@ class Assembled:
         self.length -= count
         self.lines[page][-1] = replace(self.lines[page][-1], end=self.length)
 
-    def _add_block(self, block: Block) -> None:
+    def _add_block(self, block: RowBlock) -> None:
         start, first = self.length, len(self.lines.setdefault(block.page, []))
         if block.kind == "table":
             self._add_table(block)
@@ -280,7 +280,7 @@ class Assembled:
         self.lines[page.number].append(Line(self.length, self.length + len(text), box))
         self._add(text)
 
-    def _add_rows(self, block: Block) -> None:
+    def _add_rows(self, block: RowBlock) -> None:
         for number, one in enumerate(block.rows):
             if number:
                 before = block.rows[number - 1].row.text
@@ -290,7 +290,7 @@ class Assembled:
                 self._add(joiner)
             self._add_line(one.row.text, one.row, self._pages[block.page])
 
-    def _add_table(self, block: Block) -> None:
+    def _add_table(self, block: RowBlock) -> None:
         page = self._pages[block.page]
         for number, row in enumerate(table_rows(block.rows, page.rules, self._vocabulary.joiner)):
             text = markdown_row(row.cells)
@@ -301,7 +301,7 @@ class Assembled:
             self._add_line(text, row, page)
 
 
-def _joiner(before: Block | None, block: Block) -> str:
+def _joiner(before: RowBlock | None, block: RowBlock) -> str:
     if before is None:
         return ""
     if block.kind == "equation" and before.kind in ("text", "list", "equation"):
@@ -311,7 +311,7 @@ def _joiner(before: Block | None, block: Block) -> str:
     return "\n" if (before.kind, block.kind) in _CLOSE else "\n\n"
 
 
-def _set_sections(blocks: Sequence[Block]) -> None:
+def _set_sections(blocks: Sequence[RowBlock]) -> None:
     path: list[tuple[int, str]] = []
     for block in blocks:
         if block.kind == "heading":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import keyword_scores
 from ragscience.search.fusion import min_max, weighted_sum
-from ragscience.search.names import NamedPaper, PaperNames
+from ragscience.search.names import MentionedPaper, PaperNames
 from ragscience.search.reranking import late_scores
 from ragscience.search.search_signals import asked_terms
 
@@ -84,9 +84,9 @@ def named_texts(question: str, names: PaperNames) -> list[str]:
     return [_without(question, paper) for paper in _surest(question, names)]
 
 
-def _surest(question: str, names: PaperNames) -> list[list[NamedPaper]]:
+def _surest(question: str, names: PaperNames) -> list[list[MentionedPaper]]:
     """The names of each paper that is asked about, those of the surest papers."""
-    by_paper: dict[int, list[NamedPaper]] = {}
+    by_paper: dict[int, list[MentionedPaper]] = {}
     for name in names.in_text(question):
         before = question[: name.start]
         if not (_OTHERS.search(before) or _BUT.search(before)):
@@ -94,7 +94,7 @@ def _surest(question: str, names: PaperNames) -> list[list[NamedPaper]]:
     return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))[:MOST_NAMED]
 
 
-def _without(question: str, names: Sequence[NamedPaper]) -> str:
+def _without(question: str, names: Sequence[MentionedPaper]) -> str:
     """The question without the names; with them where hardly anything else is asked for: "What is X?"."""
     whole = question
     for name in sorted(names, key=lambda name: -name.start):

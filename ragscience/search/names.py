@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ragscience.library.store import Store
 
-__all__ = ["NamedPaper", "PaperNames"]
+__all__ = ["MentionedPaper", "PaperNames"]
 
 MOST_WORDS = 400
 """How many words of a text are looked at."""
@@ -66,7 +66,7 @@ _BESIDE_AUTHOR = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class NamedPaper:
+class MentionedPaper:
     """A paper that a text names."""
 
     paper_id: int
@@ -134,7 +134,7 @@ class PaperNames:
         paper = self._kept.get(paper_id)
         return tuple(name_of(row) for row in paper.rows) if paper else ()
 
-    def in_text(self, text: str) -> tuple[NamedPaper, ...]:
+    def in_text(self, text: str) -> tuple[MentionedPaper, ...]:
         """The papers that the text names, in its order, the longest name at each place; several that share a name.
 
         A name may be written in other case, with other hyphens and blanks, and as a plural. Of an author's name the
@@ -154,7 +154,7 @@ class PaperNames:
                 if found:
                     owners[at, length] = found
         self._count({term for found in owners.values() for _, row in found for term in tokenize(row[1])})
-        named: list[NamedPaper] = []
+        named: list[MentionedPaper] = []
         for at, length in sorted(owners, key=lambda place: (place[0], -place[1])):
             start, end = words[at].start(), words[at + length - 1].end()
             in_file = any(start < file.end and file.start < end for file in files)
@@ -162,7 +162,7 @@ class PaperNames:
                 named += self._meant(text, start, end, owners[at, length])
         return tuple(sorted((*named, *files), key=lambda one: one.start))
 
-    def _files(self, text: str) -> list[NamedPaper]:
+    def _files(self, text: str) -> list[MentionedPaper]:
         """The papers that are named by their files: "bert_1810.04805.pdf"."""
         found = []
         for match in islice(_NO_BLANK.finditer(text), MOST_WORDS):
@@ -170,7 +170,7 @@ class PaperNames:
             paper_id = self._by_file.get(name.casefold())
             if paper_id is not None:
                 start = match.start() + match.group().index(name)
-                found.append(NamedPaper(paper_id, self._kept[paper_id].file, name, start, start + len(name), 1.0))
+                found.append(MentionedPaper(paper_id, self._kept[paper_id].file, name, start, start + len(name), 1.0))
         return found
 
     def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
@@ -192,7 +192,7 @@ class PaperNames:
             self._passages = counts.passages
             self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)
 
-    def _meant(self, text: str, start: int, end: int, owners: list[tuple[int, Row]]) -> list[NamedPaper]:
+    def _meant(self, text: str, start: int, end: int, owners: list[tuple[int, Row]]) -> list[MentionedPaper]:
         """The papers that a name at a place means, each once."""
         best: dict[int, tuple[float, int]] = {}
         for paper_id, row in owners:
@@ -207,7 +207,7 @@ class PaperNames:
         longest = max((stop for _, stop in best.values()), default=end)
         sharing = sum(stop == longest for _, stop in best.values())
         return [
-            NamedPaper(paper_id, self._kept[paper_id].file, text[start:longest], start, longest, strength / sharing)
+            MentionedPaper(paper_id, self._kept[paper_id].file, text[start:longest], start, longest, strength / sharing)
             for paper_id, (strength, stop) in best.items()
             if stop == longest
         ]

@@ -39,7 +39,7 @@ ConversationNumber = Annotated[int, IN_DIGITS, Path(ge=1, le=LARGEST_NUMBER)]
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{4,64}$", description="The id of an answer, or its beginning.")]
 
 
-class Part(BaseModel):
+class LibraryPart(BaseModel):
     """Which part of the library; what is left out is not limited."""
 
     model_config = ConfigDict(extra="forbid")
@@ -67,7 +67,7 @@ class SearchBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     question: str = Field(min_length=1, max_length=100_000)
-    part: Part = Part()
+    part: LibraryPart = LibraryPart()
     history: list[EarlierTurn] = Field([], max_length=100, description="Earlier turns, oldest first.")
     top_k: Annotated[int, Strict()] | None = Field(None, ge=1, le=200)
     profile: str | None = Field(None, max_length=40)

@@ -19,7 +19,7 @@ from ragscience.reading.author_names import last_name
 from ragscience.reading.name_words import plain_letters
 from ragscience.reading.title_lines import says_nothing
 
-__all__ = ["LEFT_OUT", "UNCERTAIN", "Entry", "Person", "citation_keys", "entries_cited", "entries_of"]
+__all__ = ["LEFT_OUT", "UNCERTAIN", "Author", "Entry", "citation_keys", "entries_cited", "entries_of"]
 
 UNCERTAIN = 0.7
 """A field below this confidence is marked as uncertain."""
@@ -57,7 +57,7 @@ _SUFFIX_LETTERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Author:
     """An author. Either `literal` or `family` is filled."""
 
     family: str = ""
@@ -78,7 +78,7 @@ class Entry:
     kind: str
     """BibTeX's: "article", "inproceedings", "phdthesis", "mastersthesis", "techreport" or "misc"."""
     title: str
-    people: tuple[Person, ...]
+    people: tuple[Author, ...]
     year: int | None
     """As printed; without one the year of the arXiv id, which `note` says."""
     venue: str
@@ -274,17 +274,17 @@ def _ascii(text: str) -> str:
     return "".join(char for char in plain_letters(text) if char.isascii() and char.isalnum())
 
 
-def person_of(name: str) -> Person:
+def person_of(name: str) -> Author:
     """The parts of a name: given name first, or "Family, Given", or "Family, Jr., Given".
 
     Lower-case words between the others are a particle, as in BibTeX. A single word is kept whole, as is a name with
     "and", with a word of organisations or with a character that LaTeX takes for a command.
     """
     if _ORGANISATION.search(name) or _NO_NAME.search(name):
-        return Person(literal=name)
+        return Author(literal=name)
     parts = [part.strip() for part in name.split(",")]
     if not all(parts):
-        return Person(literal=name)
+        return Author(literal=name)
     if len(parts) == 2 and _SUFFIX.fullmatch(parts[1]):
         return _in_order(parts[0].split(), parts[1], name)
     if len(parts) == 2:
@@ -292,22 +292,22 @@ def person_of(name: str) -> Person:
     if len(parts) == 3 and _SUFFIX.fullmatch(parts[1]):
         return _family_first(parts[0], parts[2], parts[1])
     if len(parts) > 1:
-        return Person(literal=name)
+        return Author(literal=name)
     words = name.split()
     if len(words) > 2 and _SUFFIX.fullmatch(words[-1]):
         return _in_order(words[:-1], words[-1], name)
     return _in_order(words, "", name)
 
 
-def _in_order(words: list[str], suffix: str, name: str) -> Person:
+def _in_order(words: list[str], suffix: str, name: str) -> Author:
     if len(words) < 2:
-        return Person(literal=name)
+        return Author(literal=name)
     small = [place for place, word in enumerate(words[1:-1], 1) if word[0].islower()]
     first, last = (small[0], small[-1] + 1) if small else (len(words) - 1, len(words) - 1)
-    return Person(" ".join(words[last:]), " ".join(words[:first]), " ".join(words[first:last]), suffix)
+    return Author(" ".join(words[last:]), " ".join(words[:first]), " ".join(words[first:last]), suffix)
 
 
-def _family_first(family: str, given: str, suffix: str) -> Person:
+def _family_first(family: str, given: str, suffix: str) -> Author:
     words = family.split()
     small = next((place for place, word in enumerate(words) if not word[0].islower()), len(words) - 1)
-    return Person(" ".join(words[small:]), given, " ".join(words[:small]), suffix)
+    return Author(" ".join(words[small:]), given, " ".join(words[:small]), suffix)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from ragscience.sources.bib_entries import Entry, Person
+from ragscience.sources.bib_entries import Author, Entry
 
 __all__ = ["as_bibtex", "as_csl", "latex", "title_latex"]
 
@@ -106,7 +106,7 @@ def _bibtex(entry: Entry) -> str:
     return "\n".join([f"@{entry.kind}{{{entry.key},", *lines, "}\n"])
 
 
-def _name(person: Person) -> str:
+def _name(person: Author) -> str:
     """The name, given name first where BibTeX splits it as we do, else with commas."""
     if person.literal:
         return f"{{{latex(person.literal)}}}"
@@ -147,7 +147,7 @@ def _csl(entry: Entry) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def _csl_name(person: Person) -> dict[str, str]:
+def _csl_name(person: Author) -> dict[str, str]:
     parts = {
         "family": person.family,
         "given": person.given,

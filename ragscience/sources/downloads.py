@@ -25,9 +25,9 @@ from typing import BinaryIO
 from ragscience.core.errors import FileProblem, SourceError
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.sources.file_names import suggested_name
-from ragscience.sources.http_client import BY_HAND, Again, Answer, Deadline, HttpClient, in_units, plain
+from ragscience.sources.http_client import BY_HAND, Again, Deadline, HttpClient, Response, in_units, plain
 
-__all__ = ["Downloaded", "downloaded_pdf", "md5_of", "why_unreadable"]
+__all__ = ["DownloadedPdf", "downloaded_pdf", "md5_of", "why_unreadable"]
 
 _HEADER_WITHIN_BYTES = 1024
 """Where `%PDF-` may begin (PDF 1.7 reference, appendix H, note 13)."""
@@ -67,7 +67,7 @@ OnBytes = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
-class Downloaded:
+class DownloadedPdf:
     """A complete PDF that opens and has a page."""
 
     url: str
@@ -103,7 +103,7 @@ def downloaded_pdf(
     folder: Path,
     on_progress: OnBytes,
     unreadable: Callable[[Path], str] = why_unreadable,
-) -> Iterator[Downloaded]:
+) -> Iterator[DownloadedPdf]:
     """A PDF, as a complete file in `folder`; resumes what an earlier run left there of it.
 
     `unreadable` gives what is wrong with a downloaded PDF, empty for nothing. Whatever happens, Ctrl-C too, only parts
@@ -113,7 +113,7 @@ def downloaded_pdf(
     with _disk_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
         with _opened(path) as file:
-            part = Part(path, url, file)
+            part = Partial(path, url, file)
             try:
                 got = client.patiently(partial(_attempt, client, url, part, on_progress, unreadable))
             finally:
@@ -127,11 +127,11 @@ def downloaded_pdf(
 def _attempt(
     client: HttpClient,
     url: str,
-    part: Part,
+    part: Partial,
     on_progress: OnBytes,
     unreadable: Callable[[Path], str],
     deadline: Deadline,
-) -> Downloaded:
+) -> DownloadedPdf:
     """One attempt to download the file, or its rest. Raises SourceError and Again."""
     was_resumed = part.is_resumable
     try:
@@ -147,10 +147,10 @@ def _attempt(
         raise
     part.complete()
     name = suggested_name(answer.headers.get("content-disposition", ""), answer.url)
-    return Downloaded(str(answer.url), part.path, part.size, md5_of(part.path), name)
+    return DownloadedPdf(str(answer.url), part.path, part.size, md5_of(part.path), name)
 
 
-def _transferred(client: HttpClient, url: str, part: Part, on_progress: OnBytes, deadline: Deadline) -> Answer:
+def _transferred(client: HttpClient, url: str, part: Partial, on_progress: OnBytes, deadline: Deadline) -> Response:
     """The head of the answer of which the part has the whole body. Raises SourceError and Again."""
     asked = part.asks_for_rest
     with client.answer(url, {"Accept": "application/pdf, */*;q=0.5", **asked}, deadline) as answer:
@@ -167,7 +167,7 @@ def _transferred(client: HttpClient, url: str, part: Part, on_progress: OnBytes,
     return answer
 
 
-def _received(answer: Answer, part: Part, max_bytes: int, on_progress: OnBytes) -> None:
+def _received(answer: Response, part: Partial, max_bytes: int, on_progress: OnBytes) -> None:
     """Append the body of a response to the part, and look at its beginning and end. Raises SourceError and Again."""
     if answer.status == 200:
         part.begin(answer.headers, answer.announced)
@@ -192,7 +192,7 @@ def _received(answer: Answer, part: Part, max_bytes: int, on_progress: OnBytes) 
         raise SourceError(message, _OPEN_IT, reason="truncated")
 
 
-def _is_pdf_so_far(answer: Answer, part: Part) -> bool:
+def _is_pdf_so_far(answer: Response, part: Partial) -> bool:
     """Whether the part starts as a PDF; False while it is too short. Raises SourceError if it is not a PDF."""
     head = part.read(0, _HEADER_WITHIN_BYTES)
     if b"%PDF-" in head:
@@ -202,7 +202,7 @@ def _is_pdf_so_far(answer: Answer, part: Part) -> bool:
     return False
 
 
-def _not_a_pdf(answer: Answer, head: bytes) -> SourceError:
+def _not_a_pdf(answer: Response, head: bytes) -> SourceError:
     """The error, with what the file seems to be by its first bytes."""
     kind = plain(answer.headers.get("content-type", "")) or "no particular type"
     seems = next((what for start, what in _OTHERS if head.lstrip().startswith(start)), "")
@@ -216,7 +216,7 @@ def _not_a_pdf(answer: Answer, head: bytes) -> SourceError:
     return SourceError(f"{answer.where} is not a PDF: it is {what}.", _OPEN_IT, reason="not-a-pdf")
 
 
-class Part:
+class Partial:
     """A file that is being downloaded."""
 
     def __init__(self, path: Path, url: str, file: BinaryIO) -> None:

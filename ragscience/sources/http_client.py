@@ -34,7 +34,7 @@ from ragscience.sources.allowed_addresses import (
     system_resolver,
 )
 
-__all__ = ["Again", "Answer", "Clock", "Deadline", "Fetched", "HttpClient", "seconds_to_wait"]
+__all__ = ["Again", "Clock", "Deadline", "Fetched", "HttpClient", "Response", "seconds_to_wait"]
 
 BACKOFF_S = (5.0, 10.0, 15.0)
 """Before the second, third and fourth try; there is no fifth."""
@@ -101,7 +101,7 @@ class Deadline:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """The head of a response; `chunks` gives its body as it arrives."""
 
     url: httpx.URL
@@ -244,7 +244,7 @@ class HttpClient:
         return f"in {seconds / 60:.0f} minutes, at {time.strftime('%Y-%m-%d %H:%M', then)}"
 
     @contextmanager
-    def answer(self, url: str, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Answer]:
+    def answer(self, url: str, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Response]:
         """The response to a GET, after redirects. Raises SourceError, and Again where a later try may succeed.
 
         Connection errors inside the `with`, while the body is read, are raised in the same way.
@@ -274,7 +274,7 @@ class HttpClient:
         return max(0.0, due - now)
 
     @contextmanager
-    def _one(self, url: httpx.URL, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Answer]:
+    def _one(self, url: httpx.URL, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Response]:
         """The response to one request, whatever its status. Raises httpcore's errors, and SourceError."""
         if url.scheme == "https" and self._tls is None:
             self._tls = httpx.create_ssl_context()
@@ -307,9 +307,9 @@ class HttpClient:
             got: dict[str, str] = {}
             for name, value in response.headers:
                 got.setdefault(name.decode("latin-1").lower(), _text(value))
-            yield Answer(url, response.status, got, response.iter_stream())
+            yield Response(url, response.status, got, response.iter_stream())
 
-    def _next(self, answer: Answer, seen: set[str]) -> httpx.URL:
+    def _next(self, answer: Response, seen: set[str]) -> httpx.URL:
         """The target of a redirect. Raises SourceError."""
         location = answer.headers.get("location", "")
         if not location.strip():

@@ -16,7 +16,7 @@ from pathlib import Path
 from ragscience.core.errors import SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
-from ragscience.sources.downloads import Downloaded, OnBytes, downloaded_pdf, md5_of
+from ragscience.sources.downloads import DownloadedPdf, OnBytes, downloaded_pdf, md5_of
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
 from ragscience.sources.file_names import file_name, numbered
 from ragscience.sources.http_client import HttpClient
@@ -136,7 +136,7 @@ def fetch(candidate: Candidate, client: HttpClient, shelf: Shelf, on_progress: O
         raise
 
 
-def _shelved(candidate: Candidate, downloaded: Downloaded, shelf: Shelf) -> Shelved:
+def _shelved(candidate: Candidate, downloaded: DownloadedPdf, shelf: Shelf) -> Shelved:
     known, md5 = shelf.known, downloaded.md5
     metadata = replace(candidate.metadata, url=candidate.url)
     if md5 not in known.sourced:

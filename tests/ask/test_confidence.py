@@ -6,7 +6,7 @@ import pytest
 
 from ragscience.ask.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
 from ragscience.core.records import Found, Part
-from ragscience.search.names import NamedPaper, PaperNames
+from ragscience.search.names import MentionedPaper, PaperNames
 
 from .asking import ask
 from .passages import Search, hit
@@ -25,7 +25,7 @@ class Names(PaperNames):
 
     def in_text(self, text):
         at = text.find("Apis")
-        return () if at < 0 else (NamedPaper(2, "bees.pdf", "Apis", at, at + 4, 1.0),)
+        return () if at < 0 else (MentionedPaper(2, "bees.pdf", "Apis", at, at + 4, 1.0),)
 
 
 class Meanings(Words):

@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters, Turn
-from ragscience.engine.question_lines import BadLine, Question, read_questions
+from ragscience.engine.question_lines import BadQuestion, Question, read_questions
 from ragscience.engine.requests import check_question
 
 
@@ -48,7 +48,7 @@ def test_plain_lines_and_objects_in_order(tmp_path):
 )
 def test_a_bad_line_takes_its_place_and_the_next_goes_on(tmp_path, line, said):
     bad, good = read(tmp_path, line + b"\nGood?\n")
-    assert isinstance(bad, BadLine)
+    assert isinstance(bad, BadQuestion)
     assert said in str(bad.error)
     assert good == Question("Good?")
 
@@ -91,6 +91,6 @@ def test_a_question_may_carry_its_own_filters(tmp_path):
 )
 def test_a_filter_that_makes_no_sense_is_a_bad_line(tmp_path, filters, said):
     (bad,) = read(tmp_path, b'{"id": 1, "question": "?", ' + filters + b"}")
-    assert isinstance(bad, BadLine)
+    assert isinstance(bad, BadQuestion)
     assert bad.question_id == "1"
     assert said in str(bad.error)

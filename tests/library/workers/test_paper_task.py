@@ -10,7 +10,7 @@ from ragscience.core.errors import FileProblem
 from ragscience.core.records import Metadata
 from ragscience.library import paper_task
 from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, embed_paper
-from ragscience.library.sources_table import Source
+from ragscience.library.sources_table import FileSource
 from ragscience.models.minilm import MiniLM
 from tests.library.workers.papers import draw_papers
 
@@ -53,7 +53,7 @@ def test_a_paper_comes_back_read_cut_and_embedded_and_the_same_from_its_bytes_al
 
 
 def test_what_its_source_says_is_in_the_passages(job, options):
-    paper = embed_paper(options, replace(job, source=Source("", "", Metadata(title="Told Elsewhere"))), job.path)
+    paper = embed_paper(options, replace(job, source=FileSource("", "", Metadata(title="Told Elsewhere"))), job.path)
     assert paper.document.title == "Told Elsewhere"
     assert all(chunk.header.startswith("Told Elsewhere") for chunk in paper.chunks)
 
