@@ -203,7 +203,7 @@ def with_other(name):
 
 def run_id(settings):
     """The id of an agent's run over an empty library, without a language model."""
-    library = SimpleNamespace(generation="1", embedder=None)
+    library = SimpleNamespace(about=SimpleNamespace(version="1", embedder=None))
     run = SimpleNamespace(library=library, llm=None, settings=settings, question="How?", person="")
     return _run_id(run, AskRequest("How?"))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ragscience"
-MOST_FILES = 351
+MOST_FILES = 348
 MOST_PARAMETERS = 6
-CLASS_NAMES_TWICE = 24
+CLASS_NAMES_TWICE = 17
 """What there is today, to fall: a new public class has a name of its own."""
 IN_CIRCLES = {"cli", "serving", "upkeep"}
 """Packages that still have a circle; `test_no_other_package_imports_in_a_circle` fails for any other."""
