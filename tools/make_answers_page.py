@@ -1,4 +1,4 @@
-"""Writes docs/answers.md: the questions of benchmarks/questions/kinds*.jsonl, with answers and judgements.
+"""Writes docs/answers.md: every second question of benchmarks/questions/kinds*.jsonl, with answers and judgements.
 
 python tools/make_answers_page.py HOME     HOME holds the papers that the questions are asked of
 
@@ -25,9 +25,10 @@ LONGEST = 2000
 
 
 def questions() -> list[dict[str, Any]]:
-    """The questions, in the order of the files."""
+    """Every second question, in the order of the files: 30 of all kinds."""
     paths = sorted(QUESTIONS.glob("kinds*.jsonl"))
-    return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
+    return [json.loads(line) for line in lines[::2]]
 
 
 def judgements() -> dict[str, tuple[str, str]]:
