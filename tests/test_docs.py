@@ -71,7 +71,7 @@ def home(prepared_home, tmp_path):
 
 
 OF_PAGES = [page for page in DOCUMENTS if commands_of(page.read_text("utf-8")) and page.name != "README.md"]
-"""Those of the README are run by tests/screens, at four widths."""
+"""Those of the README are run by tests/screens."""
 
 
 @pytest.mark.parametrize("path", OF_PAGES, ids=NAMES.get)
@@ -95,7 +95,7 @@ def test_python_shown_runs(path, home):
 def test_there_is_something_to_run():
     assert python_of((ROOT / "docs" / "notebook.md").read_text(encoding="utf-8"))
     shown = " ".join(commands_of((ROOT / "README.md").read_text(encoding="utf-8")))
-    for word in ("ingest.py", "query.py", "--json", "ingest.py list", "ingest.py doctor"):
+    for word in ("ingest.py", "query.py", "ingest.py list", "--paper", "--chat"):
         assert word in shown
 
 
