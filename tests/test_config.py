@@ -143,7 +143,7 @@ def test_a_setting_that_has_gone_is_a_warning_wherever_it_is_written(monkeypatch
     warnings = []
     assert load_settings(home=tmp_path, on_warning=warnings.append).top_k == 5
     assert len(warnings) == 2
-    assert all("gone since 0.2" in text for text in warnings)
+    assert all("has gone: it is a constant now" in text for text in warnings)
 
 
 def test_a_list_that_is_no_list_is_refused(monkeypatch):

@@ -61,7 +61,7 @@ serve_session_hours serve_upload_mb serve_uploads_waiting sources_allow_http sou
 sources_max_redirects sources_timeout_s sources_total_s token_cache_mb watch_settle_seconds
 """
 GONE = frozenset(_GONE.split())
-"""What could be set before 0.2 and is a constant now; an old config.toml or variable that has it is no error."""
+"""What could be set in earlier versions and is a constant now; an old config.toml or variable that has it is no error."""
 Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
 
 
@@ -193,7 +193,7 @@ def _unknown_variables() -> list[str]:
 
 
 def _gone(name: str, place: object) -> str:
-    return f"The setting {name} (in {place}) has gone since 0.2: it is a constant now, and the line can be deleted."
+    return f"The setting {name} (in {place}) has gone: it is a constant now, and the line can be deleted."
 
 
 def absolute_path(name: str, value: Any, base: Path) -> Any:
