@@ -61,7 +61,7 @@ serve_session_hours serve_upload_mb serve_uploads_waiting sources_allow_http sou
 sources_max_redirects sources_timeout_s sources_total_s token_cache_mb watch_settle_seconds
 """
 GONE = frozenset(_GONE.split())
-"""What could be set in earlier versions and is a constant now; an old config.toml or variable that has it is no error."""
+"""What earlier versions could set, and is a constant now: in a config.toml or a variable it is no error."""
 Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
 
 
