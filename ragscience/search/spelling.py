@@ -1,6 +1,6 @@
 """Words of a question that no passage has, and the library's own words that they may be misspellings of.
 
-The keyword index has hashes of stems, no list of words. So the words one edit away from the one that was written are
+The keyword index has stems, not words as they are spelled. So the words one edit away from the one that was written are
 made and looked up (Norvig 2007, "How to Write a Spelling Corrector"), a few hundred for a word, however large the
 library is; the best is taken only where a passage has it as it is spelled.
 """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragscience.core.records import Filters, Profile
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.store import Home, Library
+from ragscience.library.store import Home, Library, term_counts
 from ragscience.search.first_pass import Scope
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.search_signals import TOGETHER, asked_terms, signals
@@ -137,7 +137,7 @@ def test_a_damaged_rerankers_score_is_no_signal(library, broken):
 
 def test_a_library_of_nothing_counts_nothing(tmp_path):
     with Library.open(Home(tmp_path)) as empty:
-        counts = empty.term_counts(["protein"], [1, 2], None)
+        counts = term_counts(empty, ["protein"], [1, 2], None)
     assert counts.counts.tolist() == [[0, 0]]
     assert counts.frequencies.tolist() == [0]
     assert counts.passages == 0

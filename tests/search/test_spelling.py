@@ -64,8 +64,8 @@ def test_note_names_both_words(library):
 
 
 def test_looking_for_a_word_costs_a_few_hundred_lookups(library, monkeypatch):
-    asked, read, count, load = [], [], library.term_counts, library.chunks
-    monkeypatch.setattr(library, "term_counts", lambda stems, *rest: (asked.append(len(stems)), count(stems, *rest))[1])
+    asked, read, count, load = [], [], library.keywords.frequencies, library.chunks
+    monkeypatch.setattr(library.keywords, "frequencies", lambda stems: (asked.append(len([*stems])), count(stems))[1])
     monkeypatch.setattr(library, "chunks", lambda ids: (read.append(len(ids)), load(ids))[1])
     corrected("How long is the trainig?", library)
     assert 100 < sum(asked) < 600
