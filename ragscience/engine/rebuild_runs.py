@@ -165,13 +165,18 @@ class RebuildRun(IngestRun):
 def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> list[Path] | None:
     """The files to read again where the library's damage is not of single papers; None where there is none of that.
 
-    A database of the home is renamed, and stays beside the new one; tables in LanceDB are replaced. Raises LibraryBusy
+    A database of the home is renamed, and stays beside the new one; so is a folder of LanceDB. Raises LibraryBusy
     while another process writes.
     """
-    damage = damage_of(home) if uri == EMBEDDED else None
+    if uri != EMBEDDED:
+        from ragscience.library.lance_store import put_lance_aside
+
+        damage, left = put_lance_aside(home, uri) or (None, "")
+    else:
+        damage, left = damage_of(home), ""
     if damage is None:
         return None
-    kept = put_aside(home)
-    left = kept.name if kept else ""
+    if uri == EMBEDDED and (kept := put_aside(home)) is not None:
+        left = kept.name
     on_event(Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {left}.' if left else ''}"))
     return [home.papers, *(path for path in damage.files if path.exists() and home.papers not in path.parents)]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Filters, Paper
 from ragscience.library.paper_patterns import did_you_mean, fold, match_papers
-from ragscience.library.paper_rows import Outline
-from ragscience.library.sealed_rows import opened
-from ragscience.library.snapshots import Snapshot, Snapshots
+from ragscience.library.paper_rows import Listing, Outline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,10 +32,27 @@ _FILTERS_KEPT = 4
 """Filters whose passages stay in memory until the library changes."""
 
 
+class Selectable(Protocol):
+    """What a thread reads of a library at one version, as far as filters ask for it; `Snapshot` is one."""
+
+    @property
+    def listing(self) -> Listing: ...  # as in Snapshot
+    @property
+    def version(self) -> int: ...
+    def papers(self) -> list[Paper]: ...
+    def outlines(self, paper_ids: Collection[int]) -> Iterator[tuple[int, Outline]]: ...
+
+
+class Selectables(Protocol):
+    """What opens them; `Snapshots` does."""
+
+    def now(self) -> AbstractContextManager[Selectable | None]: ...
+
+
 class Selecting:
     """The filters of one library; keeps the latest selections until the library changes."""
 
-    def __init__(self, snapshots: Snapshots) -> None:
+    def __init__(self, snapshots: Selectables) -> None:
         self._snapshots = snapshots
         self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
 
@@ -50,7 +66,7 @@ class Selecting:
                 if filters.papers:
                     raise NothingFound(f"No paper matches {filters.papers[0]!r}.", "The library has no papers yet.")
                 return None
-            key = (at.state.version, filters)
+            key = (at.version, filters)
             kept = dict(self._chosen)
             chosen = kept.pop(key) if key in kept else _select(at, filters)
             self._chosen = dict([*kept.items(), (key, chosen)][-_FILTERS_KEPT:])  # a search asks for some several times
@@ -61,12 +77,10 @@ class Selecting:
         with self._snapshots.now() as at:
             if at is None:
                 return []
-            return list(
-                dict.fromkeys(name for _, outline in _outlines(at, at.listing.rows) for name in outline.section)
-            )
+            return list(dict.fromkeys(name for _, outline in at.outlines(at.listing.rows) for name in outline.section))
 
 
-def _select(at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
+def _select(at: Selectable, filters: Filters) -> NDArray[np.int64] | None:
     kinds = {fold(kind) for kind in filters.kinds}
     paper_ids = _paper_ids(at, filters)
     if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
@@ -76,7 +90,7 @@ def _select(at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
     return at.listing.without_references if paper_ids is None else at.listing.without_references_of(paper_ids)
 
 
-def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> NDArray[np.int64]:
+def _by_passage(at: Selectable, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> NDArray[np.int64]:
     """The filters that need a look at each passage: pages, kinds (folded), sections; within the papers."""
     import numpy as np
 
@@ -90,7 +104,7 @@ def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kind
         return fits[section]
 
     found = []
-    for first_chunk, outline in _outlines(at, paper_ids):
+    for first_chunk, outline in at.outlines(paper_ids):
         rows = zip(outline.page_start, outline.page_end, outline.kind, outline.section, strict=True)
         found += [
             first_chunk + number
@@ -102,25 +116,12 @@ def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kind
     return np.array(found, np.int64)
 
 
-def _outlines(at: Snapshot, paper_ids: Collection[int]) -> Iterator[tuple[int, Outline]]:
-    """(first passage, outline) of each of the papers, in the order of their passages; damaged ones are noted."""
-    query = "SELECT row FROM parts WHERE part = 'outline' AND paper_id = ?"
-    for row in at.listing.rows.values():
-        if row.paper_id in paper_ids:
-            kept = at.db.execute(query, (row.paper_id,)).fetchone()
-            content = opened(("outline", row.paper_id), kept[0]) if kept else None
-            if content is None:
-                at.damage.note("paper", row.paper_id)
-            else:
-                yield row.first_chunk, Outline.unpack(content)
-
-
-def _paper_ids(at: Snapshot, filters: Filters) -> set[int] | None:
+def _paper_ids(at: Selectable, filters: Filters) -> set[int] | None:
     """As `papers_allowed`, of the papers of the snapshot."""
     if not (filters.papers or filters.paper_ids or filters.years or filters.authors):
         return None
     by_ids_alone = not (filters.papers or filters.years or filters.authors)
-    return papers_allowed(() if by_ids_alone else at.listing.papers(at.db, None, at.damage), filters)
+    return papers_allowed(() if by_ids_alone else at.papers(), filters)
 
 
 def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None:

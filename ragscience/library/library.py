@@ -151,7 +151,7 @@ class Library:
     def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
         """All papers, or those of these ids, ordered by file. Raises LibraryDamaged where one of them is lost."""
         with self._snapshots.now() as at:
-            return at.listing.papers(at.db, ids, at.damage) if at is not None else []
+            return at.papers(ids) if at is not None else []
 
     def paper(self, *, md5: str = "", path: str = "") -> Paper | None:
         """The paper with these bytes, or that was read from this full path."""

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NewPaper", "insert_paper", "remove_papers", "rename_papers"]
+__all__ = [
+    "NewPaper",
+    "already_there",
+    "insert_paper",
+    "parts_of",
+    "passage_rows",
+    "remove_papers",
+    "rename_papers",
+    "row_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +71,38 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, root: str) -> int:
     path = path_within(root, new.path)
     taken = db.execute("SELECT path FROM papers WHERE md5 = ? OR path = ?", (new.md5, path)).fetchone()
     if taken:
-        raise RagScienceError(
-            f"The library has {path_from(root, taken[0])} already: the same file, or the same bytes.",
-            "`python ingest.py sync` updates the library.",
-        )
-    document, state = new.document, read_state(db)
+        raise already_there(path_from(root, taken[0]))
+    state = read_state(db)
     first, count = state.next_chunk, len(new.chunks)
     cursor = db.execute(
         "INSERT INTO papers (path, md5, first_chunk, chunks, reference_lists, row) VALUES (?, ?, ?, ?, '', x'')",
         (path, new.md5, first, count),
     )
+    paper = row_of(new, int(cursor.lastrowid or 0), first, root)
+    written = _write_row(db, paper)
+    parts = parts_of(new)
+    db.executemany(
+        "INSERT INTO parts VALUES (?, ?, ?)",
+        ((part, paper.paper_id, sealed((part, paper.paper_id), content)) for part, content in parts.items()),
+    )
+    _insert_passages(db, first, new)
+    terms = add_terms(db, ((first + place, chunk.searched) for place, chunk in enumerate(new.chunks)))
+    state = with_paper(read_state(db), paper, written, 1)
+    write_state(db, replace(state, next_chunk=first + count, terms=state.terms + terms))
+    return paper.paper_id
+
+
+def already_there(path: str) -> RagScienceError:
+    """The error for a paper whose path or MD5 another one has."""
+    return RagScienceError(
+        f"The library has {path} already: the same file, or the same bytes.",
+        "`python ingest.py sync` updates the library.",
+    )
+
+
+def row_of(new: NewPaper, paper_id: int, first: int, root: str) -> PaperRow:
+    """The row of a paper whose passages begin with the id `first`, in the library of the home `root`."""
+    document = new.document
     fields = {
         "size_bytes": new.size_bytes,
         "modified_ns": new.modified_ns,
@@ -82,14 +113,7 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, root: str) -> int:
     }
     lists = json.dumps([*_reference_lists(first, new.chunks)], separators=(",", ":"))
     content = new_paper_json(fields, document.metadata)
-    paper = PaperRow(int(cursor.lastrowid or 0), path, new.md5, first, count, lists, content)
-    written = _write_row(db, paper)
-    _insert_parts(db, paper.paper_id, new)
-    _insert_passages(db, first, new)
-    terms = add_terms(db, ((first + place, chunk.searched) for place, chunk in enumerate(new.chunks)))
-    state = with_paper(read_state(db), paper, written, 1)
-    write_state(db, replace(state, next_chunk=first + count, terms=state.terms + terms))
-    return paper.paper_id
+    return PaperRow(paper_id, path_within(root, new.path), new.md5, first, len(new.chunks), lists, content)
 
 
 def _write_row(db: sqlite3.Connection, paper: PaperRow) -> bytes:
@@ -110,7 +134,8 @@ def _reference_lists(first: int, chunks: Sequence[Chunk]) -> Iterator[tuple[int,
         yield first + run[0], len(run)
 
 
-def _insert_parts(db: sqlite3.Connection, paper_id: int, new: NewPaper) -> None:
+def parts_of(new: NewPaper) -> dict[str, bytes]:
+    """The contents, the outline and the sketch of a paper, packed."""
     chunks = new.chunks
     outline = Outline(
         [chunk.page_start for chunk in chunks],
@@ -120,24 +145,25 @@ def _insert_parts(db: sqlite3.Connection, paper_id: int, new: NewPaper) -> None:
     )
     fingerprint = new.fingerprint
     sketch = struct.pack(f"<{len(fingerprint.sketch) + 1}Q", fingerprint.shingles, *sorted(fingerprint.sketch))
-    parts = {"contents": PaperContents.of(new.document).pack(), "outline": outline.pack(), "sketch": sketch}
-    db.executemany(
-        "INSERT INTO parts VALUES (?, ?, ?)",
-        ((part, paper_id, sealed((part, paper_id), content)) for part, content in parts.items()),
-    )
+    return {"contents": PaperContents.of(new.document).pack(), "outline": outline.pack(), "sketch": sketch}
 
 
 def _insert_passages(db: sqlite3.Connection, first: int, new: NewPaper) -> None:
-    rows = []
-    for place, chunk in enumerate(new.chunks):
-        fields = [chunk.ordinal, chunk.text, chunk.start, chunk.end, chunk.page_start, chunk.page_end, chunk.section]
-        fields += [chunk.kind, page_breaks(chunk, new.document.pages), chunk.header]
-        content = storable(json.dumps(fields, separators=(",", ":"), ensure_ascii=False)).encode()
-        rows.append((first + place, sealed(("chunk", first + place), content)))
+    rows = (
+        (first + place, sealed(("chunk", first + place), row.encode())) for place, row in enumerate(passage_rows(new))
+    )
     db.executemany("INSERT INTO chunks VALUES (?, ?)", rows)
     hashes = new.hashes or [text_hash(chunk.searched) for chunk in new.chunks]
     insert_vectors(db, range(first, first + len(new.chunks)), hashes, new.vectors)
     mark_not_kept(db, hashes)
+
+
+def passage_rows(new: NewPaper) -> Iterator[str]:
+    """The fields of each passage as JSON."""
+    for chunk in new.chunks:
+        fields = [chunk.ordinal, chunk.text, chunk.start, chunk.end, chunk.page_start, chunk.page_end, chunk.section]
+        fields += [chunk.kind, page_breaks(chunk, new.document.pages), chunk.header]
+        yield storable(json.dumps(fields, separators=(",", ":"), ensure_ascii=False))
 
 
 def remove_papers(at: Snapshot, paper_ids: Sequence[int]) -> int:

@@ -8,7 +8,7 @@ import re
 import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,23 @@ from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
 from ragscience.core.serialization import storable
 from ragscience.library.damage import Damage
 from ragscience.library.sealed_rows import LIST_DAMAGED, State, checksum_of, opened
-from ragscience.library.sources_table import ONLY_FROM_OUTSIDE, from_outside, read_sources
+from ragscience.library.sources_table import ONLY_FROM_OUTSIDE, from_outside
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Listing", "Outline", "PaperRow", "new_paper_json", "path_from", "path_within", "short_names", "with_paper"]
+__all__ = [
+    "Listing",
+    "Outline",
+    "PaperRow",
+    "new_paper_json",
+    "path_from",
+    "path_within",
+    "short_names",
+    "texts_of",
+    "with_paper",
+]
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -82,9 +92,17 @@ class Outline:
 class Listing:
     """The papers of one version of a library; immutable, for any number of threads."""
 
-    def __init__(self, db: sqlite3.Connection, state: State, root: str) -> None:
-        """Raises LibraryDamaged where a row is damaged or lost."""
+    def __init__(self, rows: list[PaperRow], root: str) -> None:
+        """`rows` are in the order of their passages."""
         self._root = root
+        self.rows = {row.paper_id: row for row in rows}
+        """By id, in the order of their passages."""
+        self._firsts = [row.first_chunk for row in rows]
+        self._order = rows
+
+    @classmethod
+    def read(cls, db: sqlite3.Connection, state: State, root: str) -> Listing:
+        """That of a database. Raises LibraryDamaged where a row is damaged or lost."""
         query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
         found, total = [], 0
         for paper_id, path, md5, first_chunk, count, lists, row in db.execute(query):
@@ -95,10 +113,7 @@ class Listing:
             found.append(PaperRow(paper_id, path, md5, first_chunk, count, lists, content))
         if (len(found), sum(row.chunks for row in found), total) != (state.papers, state.chunks, state.papers_sum):
             raise LibraryDamaged(*LIST_DAMAGED)
-        self.rows = {row.paper_id: row for row in found}
-        """By id, in the order of their passages."""
-        self._firsts = [row.first_chunk for row in found]
-        self._order = found
+        return cls(found, root)
 
     # Papers
 
@@ -130,11 +145,16 @@ class Listing:
         path = self.full_path(row)
         return short_names(self._alike[os.path.basename(path)])[path]  # noqa: PTH119  # as above
 
-    def papers(self, db: sqlite3.Connection, ids: Iterable[int] | None, damage: Damage) -> list[Paper]:
-        """The papers of these ids, or all, ordered by their short names; unknown ids are left out."""
+    def papers(
+        self, ids: Iterable[int] | None, sources: Callable[[list[str] | None], Mapping[str, Metadata]]
+    ) -> list[Paper]:
+        """The papers of these ids, or all, ordered by their short names; unknown ids are left out.
+
+        `sources` gives what is known from outside of the files of these MD5s, or of all.
+        """
         rows = self._order if ids is None else [self.rows[one] for one in dict.fromkeys(ids) if one in self.rows]
-        sources = read_sources(db, None if len(rows) > 1 else [row.md5 for row in rows], damage)
-        found = [self._paper(row, sources.get(row.md5)) for row in rows]
+        known = sources(None if len(rows) > 1 else [row.md5 for row in rows])
+        found = [self._paper(row, known.get(row.md5)) for row in rows]
         return sorted(found, key=lambda paper: (paper.file, paper.paper_id))
 
     def _paper(self, row: PaperRow, source: Metadata | None) -> Paper:
@@ -181,10 +201,10 @@ class Listing:
             between for row in self._order if row.paper_id in paper_ids for between in _between_references(row)
         )
 
-    def chunks(self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage) -> list[StoredChunk]:
-        """The passages in the order of `ids`; unknown ones are left out, and damaged ones, which are noted."""
+    def chunks(self, ids: Sequence[int], read: Iterable[tuple[int, PaperRow, list[Any]]]) -> list[StoredChunk]:
+        """The passages in the order of `ids`, from (id, paper, the fields of the row) of those read."""
         found: dict[int, StoredChunk] = {}
-        for chunk_id, row, fields in self._read(db, ids, damage):
+        for chunk_id, row, fields in read:
             ordinal, text, start, end, page_start, page_end, section, kind, breaks, header = fields
             found[chunk_id] = StoredChunk(
                 chunk_id=chunk_id,
@@ -205,15 +225,10 @@ class Listing:
             )
         return [found[one] for one in map(int, ids) if one in found]
 
-    def texts(self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage) -> Iterator[tuple[int, str]]:
-        """(id, searched text) of the passages, ascending; damaged ones are noted and left out."""
-        for chunk_id, _, fields in self._read(db, ids, damage):
-            yield chunk_id, searched_text(fields[-1], fields[1])
-
-    def _read(
+    def read_passages(
         self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage
     ) -> Iterator[tuple[int, PaperRow, list[Any]]]:
-        """(id, paper, the fields of the row) of the passages, ascending."""
+        """(id, paper, the fields of the row) of the passages, ascending; damaged ones are noted and left out."""
         wanted = {int(chunk_id): row for chunk_id in ids if (row := self.paper_of(int(chunk_id))) is not None}
         query = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
         for chunk_id, kept in db.execute(query, (json.dumps(sorted(wanted)),)):
@@ -222,6 +237,12 @@ class Listing:
                 yield chunk_id, row, json.loads(content)
         for row in wanted.values():
             damage.note("paper", row.paper_id)
+
+
+def texts_of(read: Iterable[tuple[int, PaperRow, list[Any]]]) -> Iterator[tuple[int, str]]:
+    """(id, searched text) of the passages that were read."""
+    for chunk_id, _, fields in read:
+        yield chunk_id, searched_text(fields[-1], fields[1])
 
 
 def _between_references(row: PaperRow) -> Iterator[tuple[int, int]]:

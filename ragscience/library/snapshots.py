@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ragscience.core.records import StoredChunk
+from ragscience.core.records import Paper, StoredChunk
 from ragscience.library.damage import Damage
 from ragscience.library.database import Transactions
 from ragscience.library.home import Home
-from ragscience.library.paper_rows import Listing
-from ragscience.library.sealed_rows import State, read_state
+from ragscience.library.paper_rows import Listing, Outline, texts_of
+from ragscience.library.sealed_rows import State, opened, read_state
+from ragscience.library.sources_table import read_sources
 
 __all__ = ["Snapshot", "Snapshots"]
 
@@ -32,11 +33,32 @@ class Snapshot:
 
     def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
         """The passages in the order of `ids`, as far as they are known and intact."""
-        return self.listing.chunks(self.db, ids, self.damage)
+        return self.listing.chunks(ids, self.listing.read_passages(self.db, ids, self.damage))
 
     def texts(self, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
         """(id, searched text) of the passages, ascending, as far as they are known and intact."""
-        return self.listing.texts(self.db, ids, self.damage)
+        return texts_of(self.listing.read_passages(self.db, ids, self.damage))
+
+    @property
+    def version(self) -> int:
+        """Grows with each change of papers or vectors."""
+        return self.state.version
+
+    def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
+        """All papers, or those of these ids, ordered by file."""
+        return self.listing.papers(ids, lambda md5s: read_sources(self.db, md5s, self.damage))
+
+    def outlines(self, paper_ids: Collection[int]) -> Iterator[tuple[int, Outline]]:
+        """(first passage, outline) of each of the papers, in the order of their passages; damaged ones are noted."""
+        query = "SELECT row FROM parts WHERE part = 'outline' AND paper_id = ?"
+        for row in self.listing.rows.values():
+            if row.paper_id in paper_ids:
+                kept = self.db.execute(query, (row.paper_id,)).fetchone()
+                content = opened(("outline", row.paper_id), kept[0]) if kept else None
+                if content is None:
+                    self.damage.note("paper", row.paper_id)
+                else:
+                    yield row.first_chunk, Outline.unpack(content)
 
 
 class Snapshots:
@@ -63,6 +85,6 @@ class Snapshots:
         key = state.library_id, state.version
         listing = self._listings.get(key)
         if listing is None:
-            listing = Listing(db, state, self.root)
+            listing = Listing.read(db, state, self.root)
             self._listings = dict([*self._listings.items(), (key, listing)][-_KEPT:])
         return Snapshot(db, state, listing, self.damage)

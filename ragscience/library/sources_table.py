@@ -18,7 +18,16 @@ from ragscience.library.damage import Damage
 from ragscience.library.database import Transactions
 from ragscience.library.sealed_rows import opened, read_state, sealed, write_state
 
-__all__ = ["ONLY_FROM_OUTSIDE", "FileSource", "SourcesTable", "from_outside", "merged", "read_sources"]
+__all__ = [
+    "ONLY_FROM_OUTSIDE",
+    "FileSource",
+    "SourcesTable",
+    "from_outside",
+    "merged",
+    "read_sources",
+    "source_from",
+    "source_json",
+]
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
 ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
@@ -45,10 +54,8 @@ class SourcesTable:
 
     def put(self, md5: str, metadata: Metadata) -> None:
         """Store the metadata of the file with these bytes, replacing what was stored."""
-        fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
-        now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transactions.writing() as db:
-            row = sealed(("source", md5), json.dumps([now, fields]).encode())
+            row = sealed(("source", md5), source_json(metadata).encode())
             db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (md5, row))
             state = read_state(db)
             write_state(db, replace(state, version=state.version + 1))
@@ -81,10 +88,21 @@ def _rows(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) ->
         if content is None:
             damage.note("source")
             continue
-        fetched_at, fields = json.loads(content)
-        known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-        found.append(FileSource(md5, fetched_at, Metadata(**known)))
+        found.append(source_from(md5, content))
     return found
+
+
+def source_json(metadata: Metadata) -> str:
+    """What is kept of a source that is fetched now."""
+    fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
+    return json.dumps([datetime.now(UTC).isoformat(timespec="seconds"), fields])
+
+
+def source_from(md5: str, content: bytes | str) -> FileSource:
+    """The inverse of `source_json`."""
+    fetched_at, fields = json.loads(content)
+    known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+    return FileSource(md5, fetched_at, Metadata(**known))
 
 
 def merged(document: Document, source: FileSource | None) -> Document:

@@ -2,6 +2,8 @@ import pytest
 
 from ragscience.library.store import Home, Library
 
+from tests.s3_server import access, client_of, moto_server
+
 from .making import add, numbered_paper
 from .stores import Place
 
@@ -21,8 +23,26 @@ def filled(home):
     return home
 
 
-@pytest.fixture
-def place(tmp_path):
+@pytest.fixture(scope="session")
+def s3_server():
+    """A server with S3's API on loopback, with a bucket `libraries`; the AWS_ variables name it."""
+    running = moto_server()
+    url = "http://{}:{}".format(*running.get_host_and_port())
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in access(url).items():
+                patch.setenv(name, value)
+            client_of(url).create_bucket(Bucket="libraries")
+            yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture(params=["embedded", "lance"])
+def place(request, tmp_path):
     """A home without a library, and where its library belongs."""
     home = Home(tmp_path / "home")
-    return Place(home, "vectorstore")
+    if request.param == "embedded":
+        return Place(home, "vectorstore")
+    pytest.importorskip("lancedb", reason="lancedb is not installed: libraries in LanceDB are not tried")
+    return Place(home, f"lance://{tmp_path / 'lance'}")
