@@ -1,8 +1,9 @@
 """Searches of a library in LanceDB, by its own full-text search and its own nearest neighbours.
 
-Keyword scores are Lance's BM25, whose inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)), is larger than
-that of SQLite's FTS5 for common words; passages that came since its index was updated are scored by the frequencies of
-that index. So both stores find nearly the same passages, in a slightly other order.
+Lance ranks by its own BM25, whose inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)), is larger than that of
+SQLite's FTS5 for common words; passages that came since its index was updated are ranked by the frequencies of that
+index. So it chooses candidates, and the scores that are told are those of keyword_scores.py, as in the embedded store:
+a search adds them to those of passages that it found by their vectors.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.keyword_scores import Frequencies
-from ragscience.library.lance_database import Change, LanceDatabase, LanceSnapshot
+from ragscience.library.keyword_scores import Frequencies, bm25
+from ragscience.library.lance_database import Change, LanceDatabase
+from ragscience.library.lance_snapshots import LanceSnapshot
 from ragscience.library.lance_tables import among, lance_errors, vector_rows
 from ragscience.library.vectors import check_vectors
 
@@ -28,6 +30,8 @@ _FEW = 2000
 """A filter that leaves at most this many passages is a condition of the search; more are left out of what it finds."""
 _MORE = 32
 """Candidates beyond those asked for: Lance computes in float32, and scores of equal passages tie."""
+_RESCORED = 3
+"""Times as many candidates as are asked for, by words: the best by one formula are among these of the other."""
 _PROBED, _REFINED = 32, 4
 """Lists of Lance's index of the vectors that a search looks into; candidates that it compares by their vectors."""
 
@@ -131,7 +135,7 @@ class LanceKeywords:
     def search(
         self, text: str, k: int, allowed: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """As `Keywords.search`, by Lance's own scores."""
+        """As `Keywords.search`: Lance chooses the candidates, and they are scored as those of the embedded store."""
         import numpy as np
 
         from ragscience.library.top_scores import best_first, nothing
@@ -141,17 +145,18 @@ class LanceKeywords:
             if at is None or not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
                 return nothing()
             where = among("chunk_id", allowed.tolist()) if allowed is not None and allowed.size <= _FEW else ""
-            scores: dict[int, float] = {}
 
             def best(limit: int) -> NDArray[np.int64]:
-                found = _matches(at, terms, limit, where=where)
-                scores.update(zip(found["chunk_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
-                ids: NDArray[np.int64] = found["chunk_id"].to_numpy()
-                return ids
+                found: NDArray[np.int64] = _matches(at, terms, limit, where=where)["chunk_id"].to_numpy()
+                return found
 
-            ids = _among_allowed(at, best, k, None if where else allowed)
-        by_terms = np.array([scores[one] for one in ids.tolist()], np.float64)
-        return best_first(ids[by_terms > 0], by_terms[by_terms > 0], k)
+            ids = _among_allowed(at, best, _RESCORED * k, None if where else allowed)
+            numbers, passages = [], []
+            for found in at.passages(ids.tolist(), ["terms"]):
+                numbers += found["chunk_id"].to_pylist()
+                passages += [one.split(" ") for one in found["terms"].to_pylist()]
+            scores = bm25(terms, passages, self.frequencies(terms))
+        return best_first(np.array(numbers, np.int64), scores, k)
 
     def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """As `Keywords.having`."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError
-from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Metadata, Paper, StoredChunk
+from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.damage import rebuilds
@@ -23,7 +22,8 @@ from ragscience.library.database import listed_files
 from ragscience.library.database_repair import DamagedDatabase
 from ragscience.library.filter_selection import Selecting
 from ragscience.library.home import Home
-from ragscience.library.lance_database import Change, LanceDatabase, LanceSnapshot
+from ragscience.library.lance_database import Change, LanceDatabase
+from ragscience.library.lance_rows import LanceGraph, LanceSources, write_notes
 from ragscience.library.lance_searches import (
     LanceDense,
     LanceKeywords,
@@ -32,13 +32,13 @@ from ragscience.library.lance_searches import (
     add_passages,
     kept_tokens,
 )
+from ragscience.library.lance_snapshots import LanceSnapshot
 from ragscience.library.lance_tables import among
 from ragscience.library.ledger import Ledger, LedgerState
 from ragscience.library.library_writes import NewPaper, already_there, parts_of, passage_rows, row_of
 from ragscience.library.paper_contents import PaperContents
 from ragscience.library.paper_rows import path_from, path_within, texts_of
 from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
-from ragscience.library.sources_table import FileSource, source_from, source_json
 from ragscience.library.store_protocol import About, Store, other_embedder
 from ragscience.library.vectors import check_vectors, text_hash
 
@@ -176,7 +176,7 @@ class LanceLibrary:
             "chunk_id": [*range(first, first + count)],
             "paper_id": [paper.paper_id] * count,
             "row": [*passage_rows(new)],
-            "terms": [storable(" ".join(one)) for one in terms],
+            "terms": [" ".join(one) for one in terms],
             "text_hash": hashes,
             "tokens": [kept.get(key, b"") for key in hashes],
             "vector": new.vectors,
@@ -313,7 +313,7 @@ class LanceLibrary:
 
     def note(self, kind: str, texts: Mapping[str, str | None]) -> None:
         """As `Library.note`."""
-        self._database.changed(lambda change: _note(change, kind, texts))
+        self._database.changed(lambda change: write_notes(change, kind, texts))
 
     # Upkeep
 
@@ -380,149 +380,6 @@ def _remove(change: Change, ids: Sequence[int]) -> int:
         graph_version=state.graph_version + is_read,
     )
     return len(rows)
-
-
-def _note(change: Change, kind: str, texts: Mapping[str, str | None]) -> None:
-    if not texts:
-        return
-    change.delete("notes", f"{among('kind', [kind])} AND {among('key', texts)}")
-    kept = [(key, storable(text)) for key, text in texts.items() if text is not None]
-    change.add("notes", {"kind": [kind] * len(kept), "key": [key for key, _ in kept], "text": [one for _, one in kept]})
-
-
-class LanceSources:
-    """The sources of fetched files; `SourcesTable` says what each method does."""
-
-    def __init__(self, database: LanceDatabase) -> None:
-        self._database = database
-
-    def put(self, md5: str, metadata: Metadata) -> None:
-        """As `SourcesTable.put`."""
-
-        def act(change: Change) -> None:
-            _note(change, "source", {md5: source_json(metadata)})
-            change.note(version=change.state.version + 1)
-
-        self._database.changed(act)
-
-    def of(self, md5: str) -> FileSource | None:
-        """As `SourcesTable.of`."""
-        return next((one for one in self.all() if one.md5 == md5), None)
-
-    def all(self) -> list[FileSource]:
-        """As `SourcesTable.all`."""
-        with self._database.now() as at:
-            kept = at.notes("source") if at is not None else {}
-        return [source_from(md5, text) for md5, text in sorted(kept.items())]
-
-
-class LanceGraph:
-    """What extractors read from the passages; `GraphTable` says what each method does."""
-
-    def __init__(self, database: LanceDatabase) -> None:
-        self._database = database
-
-    def _kept(self, *columns: str) -> list[tuple[Any, ...]]:
-        with self._database.now() as at:
-            if at is None:
-                return []
-            found = at.rows("graph", columns)
-            return sorted(zip(*(found[name].to_pylist() for name in columns), strict=True))
-
-    def _read_ids(self) -> list[int]:
-        """The passages that extractors read: all but reference lists."""
-        with self._database.now() as at:
-            if at is None:
-                return []
-            kept = at.listing.without_references
-            return [int(one) for one in (at.listing.chunk_ids if kept is None else kept)]
-
-    def state(self) -> str:
-        """As `GraphTable.state`."""
-        with self._database.now() as at:
-            if at is None or not self._kept("chunk_id"):
-                return ""
-            return f"{at.state.graph_version}:{at.state.library_id}"
-
-    def pending(self, extractor: str, version: str) -> list[int]:
-        """As `GraphTable.pending`."""
-        with self._database.now():
-            of_extractor = self._kept("chunk_id", "extractor", "version")
-            done = {one for one, *made_by in of_extractor if made_by == [extractor, version]}
-            return [one for one in self._read_ids() if one not in done]
-
-    def put(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
-        """As `GraphTable.put`."""
-        self._write(extractor, version, found, f"{{}} AND {among('extractor', [extractor])}")
-
-    def replace(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
-        """As `GraphTable.replace`."""
-        self._write(extractor, version, found, among("extractor", [extractor]))
-
-    def _write(self, extractor: str, version: str, found: Sequence[tuple[int, str]], where: str) -> None:
-        def act(change: Change) -> None:
-            listing = change.before.listing
-            rows = {int(one): storable(text) for one, text in found if listing.paper_of(int(one)) is not None}
-            change.delete("graph", where.replace("{}", among("chunk_id", rows), 1))
-            made_by = {"extractor": [extractor] * len(rows), "version": [version] * len(rows)}
-            change.add("graph", {"chunk_id": [*rows], **made_by, "text": [*rows.values()]})
-            change.note(graph_version=change.state.graph_version + 1)
-
-        self._database.changed(act)
-
-    def clear(self, extractor: str | None = None) -> int:
-        """As `GraphTable.clear`."""
-
-        def act(change: Change) -> int:
-            where = among("extractor", [extractor]) if extractor is not None else "true"
-            count = change.before.rows("graph", ["chunk_id"], where).num_rows
-            change.delete("graph", where)
-            change.note(graph_version=change.state.graph_version + 1)
-            return int(count)
-
-        return self._database.changed(act)
-
-    def rows(self) -> list[tuple[int, int, str, str]]:
-        """As `GraphTable.rows`."""
-        with self._database.now() as at:
-            kept = self._kept("chunk_id", "extractor", "text")
-            papers = {one: at.listing.paper_of(one) for one, *_ in kept} if at is not None else {}
-        return [(one, row.paper_id, *rest) for one, *rest in kept if (row := papers[one]) is not None]
-
-    def counts(self) -> dict[tuple[str, str], int]:
-        """As `GraphTable.counts`."""
-        return dict(sorted(Counter(self._kept("extractor", "version")).items()))
-
-    def read_passages(self) -> dict[int, tuple[int, int]]:
-        """As `GraphTable.read_passages`."""
-        total, done = Counter[int](), Counter[int]()
-        with self._database.now() as at:
-            read = {one for (one,) in self._kept("chunk_id")}
-            for one in self._read_ids():
-                if at is not None and (paper := at.listing.paper_of(one)) is not None:
-                    total[paper.paper_id] += 1
-                    done[paper.paper_id] += one in read
-        return {paper_id: (count, done[paper_id]) for paper_id, count in total.items()}
-
-    def stable_ids(self) -> dict[int, str]:
-        """As `GraphTable.stable_ids`."""
-        with self._database.now() as at:
-            rows = at.listing.rows.values() if at is not None else ()
-            return {row.first_chunk + place: f"{row.md5[:12]}#{place}" for row in rows for place in range(row.chunks)}
-
-    def apart(self) -> frozenset[str]:
-        """As `GraphTable.apart`."""
-        with self._database.now() as at:
-            return frozenset(at.notes("apart")) if at is not None else frozenset()
-
-    def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
-        """As `GraphTable.set_apart`."""
-
-        def act(change: Change) -> None:
-            _note(change, "apart", dict.fromkeys(names, None if merge_again else ""))
-            change.note(graph_version=change.state.graph_version + 1)
-
-        self._database.changed(act)
 
 
 def put_lance_aside(home: Home, uri: str) -> tuple[DamagedDatabase, str] | None:

@@ -1,7 +1,6 @@
 import pytest
 
 from ragscience.library.store import Home, Library
-
 from tests.s3_server import access, client_of, moto_server
 
 from .making import add, numbered_paper

@@ -76,6 +76,7 @@ def test_a_library_goes_there_and_comes_back_and_the_source_stays_as_it_is(home,
         path: content for path, content in before.items() if "lock" not in path.name
     }
     back = Home(tmp_path / "back")
+    back.root.mkdir()
     with Engine.open(back.root, Settings(home=back.root, library=uri)) as engine:
         assert engine.ingest.copy("vectorstore").copied == 3
     with Library.open(home) as one, Place(home, uri).open() as two, Library.open(back) as three:
