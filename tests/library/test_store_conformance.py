@@ -146,7 +146,9 @@ def hashes(library):
 
 
 def pairs(found):
-    return [array.tolist() for array in found]
+    """As lists; the scores of FTS5 and of numpy differ in their last bits."""
+    ids, scores = found
+    return [ids.tolist(), scores.round(9).tolist()]
 
 
 def changes():

@@ -12,7 +12,7 @@ _PLACE = "library/"
 
 
 class LanceS3Round(ServedRound, LanceRound):
-    """A round whose library is objects; the papers, and caches that are damaged, lie in the home."""
+    """A round whose library is objects; the papers lie in the home."""
 
     kind = "lance-s3"
     server_faults = (
@@ -50,7 +50,6 @@ class LanceS3Round(ServedRound, LanceRound):
         "copy-library": 6,
         "two-writers": 5,
         "two-homes": 8,
-        "damage": 4,
         "serve": 3,
     }
 
