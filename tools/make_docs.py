@@ -332,7 +332,7 @@ def json_schema_file() -> str:
 
 def telemetry_page() -> str:
     """docs/telemetry.md: the log line, the spans and the metrics of one question."""
-    from ragscience.upkeep.telemetry import STAGES
+    from ragscience.upkeep.asked import STAGES
     from tools.telemetry_page import example_page
 
     rows = [(f"`{stage.name}_ms`", f"`{stage.inside}_ms`" if stage.inside else "", stage.about) for stage in STAGES]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
+from ragscience.upkeep.asked import Asked
 from ragscience.upkeep.log_line import log_line
 from ragscience.upkeep.otel_spans import Span, span_tree
 from ragscience.upkeep.prometheus_metrics import FAMILIES, PAUSE_SECONDS, metrics_text
-from ragscience.upkeep.telemetry import Asked, of_answer
+from ragscience.upkeep.telemetry import of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
 

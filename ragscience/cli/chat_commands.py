@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ragscience.cli import source_views
 from ragscience.cli.ask_command import ask_once
-from ragscience.cli.chat import ChatState, last_turns_view
+from ragscience.cli.chat_state import ChatState, last_turns_view
 from ragscience.cli.history_commands import SHOWN, found_view, list_conversations
 from ragscience.cli.output import console, facts, hand_over, put
 from ragscience.cli.running import say

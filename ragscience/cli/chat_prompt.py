@@ -21,8 +21,8 @@ from ragscience.engine.requests import NO_LLM, described
 from ragscience.engine.source_list import sources_given
 
 if TYPE_CHECKING:
-    from ragscience.cli.chat import ChatState
     from ragscience.cli.chat_commands import ChatCommand
+    from ragscience.cli.chat_state import ChatState
 
 __all__ = ["ChatPrompt", "status_line"]
 

@@ -12,8 +12,8 @@ from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
 from ragscience.engine.open_store import EMBEDDED, open_store, paper_files
-from ragscience.upkeep.doctor import Given, examine
-from ragscience.upkeep.findings import DoctorOutput, Finding, Severity, guarded, worst
+from ragscience.upkeep.doctor import examine
+from ragscience.upkeep.findings import DoctorOutput, Finding, Given, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity

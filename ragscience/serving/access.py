@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from ragscience.serving.server_state import ServerOptions
+    from ragscience.serving.server_options import ServerOptions
 
 __all__ = ["Access", "AccessGate", "address_of", "person_of", "too_many"]
 

@@ -11,8 +11,9 @@ from typing_extensions import TypedDict
 
 from ragscience.engine.access_tokens import Person, Role
 from ragscience.serving.access import AccessGate, address_of, too_many
-from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.json_replies import json_reply
 from ragscience.serving.problem_responses import problem_response
+from ragscience.serving.server_state import state_of
 
 __all__ = ["session_routes"]
 

@@ -28,7 +28,8 @@ from ragscience.serving.graph_outputs import (
 )
 from ragscience.serving.ingest_queue import Job
 from ragscience.serving.paper_routes import Md5
-from ragscience.serving.question_routes import json_reply, state_of
+from ragscience.serving.question_routes import json_reply
+from ragscience.serving.server_state import state_of
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import ServedMap

@@ -19,7 +19,8 @@ from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
 from ragscience.serving.access import person_of
-from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.json_replies import json_reply
+from ragscience.serving.server_state import state_of
 from ragscience.serving.streamed_answers import LOOK_S, until_done
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from pathlib import Path
 from pwd import getpwuid
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from ragscience.core.serialization import to_json
@@ -17,9 +16,8 @@ from ragscience.core.serialization import to_json
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from ragscience.serving.server_state import ServerState
 
-__all__ = ["JsonReply", "json_reply", "state_of", "without_folders", "words_without_folders"]
+__all__ = ["JsonReply", "json_reply", "without_folders", "words_without_folders"]
 
 _MESSAGES = frozenset(
     ("detail", "embedder", "error", "fix", "llm", "message", "notes", "remedy", "reranker", "warning", "warnings")
@@ -49,12 +47,6 @@ class JsonReply(Response):
 def json_reply(value: object, status: int = 200) -> Response:
     """The reply with that record."""
     return JsonReply(value, status)
-
-
-def state_of(request: Request) -> ServerState:
-    """What the server's requests share."""
-    state: ServerState = request.app.state.shared
-    return state
 
 
 def without_folders(value: Any, home: Path, key: str = "") -> Any:

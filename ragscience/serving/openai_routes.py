@@ -24,9 +24,10 @@ from ragscience.core.serialization import to_json
 from ragscience.engine.events import Token
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.source_list import Source, sources_of
-from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
+from ragscience.serving.json_replies import json_reply, without_folders, words_without_folders
 from ragscience.serving.problem_responses import openai_error, problem_of_error
 from ragscience.serving.question_routes import dialogue_of
+from ragscience.serving.server_state import state_of
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 __all__ = ["openai_routes"]

@@ -12,7 +12,7 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.records import Paper
 from ragscience.engine.page_places import passage_numbered, passage_parts, word_places
 from ragscience.engine.source_list import placed_sources
-from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.json_replies import json_reply
 from ragscience.serving.paper_routes import Md5, Number
 from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.place_records import (
@@ -26,6 +26,7 @@ from ragscience.serving.place_records import (
     sources_output,
 )
 from ragscience.serving.question_routes import AnswerId, history_of
+from ragscience.serving.server_state import state_of
 
 __all__ = ["page_view_routes"]
 

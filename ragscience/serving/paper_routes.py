@@ -30,10 +30,10 @@ from ragscience.engine.open_store import refuse_papers_in
 from ragscience.engine.page_pictures import file_of
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
-from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.json_replies import json_reply
 from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.problem_responses import problem_response
-from ragscience.serving.server_state import ServerState
+from ragscience.serving.server_state import ServerState, state_of
 
 __all__ = ["paper_routes"]
 

@@ -21,12 +21,13 @@ from ragscience.engine.library_output import HistoryOutput, TurnsOutput, convers
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of
-from ragscience.serving.json_replies import json_reply, state_of, without_folders, words_without_folders
+from ragscience.serving.json_replies import json_reply, without_folders, words_without_folders
 from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.problem_responses import problem_of_error
+from ragscience.serving.server_state import state_of
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
-__all__ = ["AnswerId", "history_of", "json_reply", "question_routes", "state_of"]
+__all__ = ["AnswerId", "history_of", "json_reply", "question_routes"]
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]

@@ -18,7 +18,8 @@ from ragscience.serving.mcp_mount import McpMount
 from ragscience.serving.problem_responses import add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
-from ragscience.serving.server_state import ServerOptions, ServerState
+from ragscience.serving.server_options import ServerOptions
+from ragscience.serving.server_state import ServerState
 from ragscience.serving.warm_up import warm_up
 
 if TYPE_CHECKING:

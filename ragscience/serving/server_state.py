@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ragscience.serving.server_options import ServerOptions
 
 if TYPE_CHECKING:
     from asyncio import Task
 
     from anyio import CapacityLimiter
+    from starlette.requests import Request
 
     from ragscience.engine.library_engine import Engine
     from ragscience.engine.page_pictures import PagePictures
@@ -17,29 +19,7 @@ if TYPE_CHECKING:
     from ragscience.serving.ingest_queue import IngestQueue
     from ragscience.serving.map_cache import MapCache
 
-__all__ = ["ServerOptions", "ServerState"]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """How a server is run."""
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    names: tuple[str, ...] = ()
-    """Further host names that it is known by."""
-    is_shared: bool = False
-    """Whether other machines may reach it: it then needs a token of everybody."""
-    proxies: tuple[str, ...] = ()
-    """Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
-    tls: tuple[Path, Path] | None = None
-    """Files of the certificate and its key."""
-    max_body: int = 1 << 20
-    """Bytes of a request that is no upload."""
-    max_upload: int = 200 << 20
-    """Bytes of an upload."""
-    answers: int = 8
-    """Questions that are answered at once; others wait."""
+__all__ = ["ServerState", "state_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +35,9 @@ class ServerState:
     """Loads what the first question needs."""
     gate: AccessGate
     pictures: PagePictures
+
+
+def state_of(request: Request) -> ServerState:
+    """What the server's requests share."""
+    state: ServerState = request.app.state.shared
+    return state

@@ -11,9 +11,10 @@ from typing_extensions import TypedDict
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import Count
-from ragscience.serving.json_replies import json_reply, state_of
+from ragscience.serving.json_replies import json_reply
 from ragscience.serving.problem_responses import problem_response, status_of
 from ragscience.serving.server_metrics import ServerMetrics
+from ragscience.serving.server_state import state_of
 
 __all__ = ["status_routes"]
 

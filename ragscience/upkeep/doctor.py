@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import counted
-from ragscience.library.ingestion import LOCAL, LocalFiles
-from ragscience.upkeep.findings import Finding, guarded, worst
+from ragscience.upkeep.findings import Finding, Given, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
 
-__all__ = ["Given", "OnCheck", "examine"]
+__all__ = ["OnCheck", "examine"]
 
 OnCheck = Callable[[str, int, int], None]
 """Called before each check with its name, its number from 1, and how many checks there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What the checks depend on beside the home."""
-
-    now: datetime
-    """With a time zone."""
-    ocr_language: str
-    may: Callable[[Path, int], bool] = os.access
-    where: LocalFiles = LOCAL
-    """Where the papers' files are."""
-    fast: bool = False
-    """The contents of the database are not verified."""
 
 
 def examine(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import Output
+from ragscience.library.ingestion import LOCAL, LocalFiles
 
-__all__ = ["SEVERITIES", "DoctorOutput", "Finding", "Severity", "few", "guarded", "quoted", "worst"]
+__all__ = ["SEVERITIES", "DoctorOutput", "Finding", "Given", "Severity", "few", "guarded", "quoted", "worst"]
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -70,3 +73,17 @@ def guarded(area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> 
 def quoted(path: Path | str) -> str:
     """A path as a shell takes it."""
     return shlex.quote(str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the checks depend on beside the home."""
+
+    now: datetime
+    """With a time zone."""
+    ocr_language: str
+    may: Callable[[Path, int], bool] = os.access
+    where: LocalFiles = LOCAL
+    """Where the papers' files are."""
+    fast: bool = False
+    """The contents of the database are not verified."""

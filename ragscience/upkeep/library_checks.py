@@ -17,7 +17,7 @@ from ragscience.upkeep.findings import Finding, Severity, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
-    from ragscience.upkeep.doctor import Given
+    from ragscience.upkeep.findings import Given
 
 __all__ = ["contents", "database", "indexes", "ledger", "other_databases", "token_file"]
 

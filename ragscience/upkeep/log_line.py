@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ragscience.core.errors import UsageError
-from ragscience.upkeep.telemetry import STAGES, Asked
+from ragscience.upkeep.asked import STAGES, Asked
 
 __all__ = ["LogFile", "log_line"]
 

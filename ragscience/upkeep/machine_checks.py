@@ -16,7 +16,7 @@ from ragscience.upkeep.library_checks import token_file
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
-    from ragscience.upkeep.doctor import Given
+    from ragscience.upkeep.findings import Given
 
 __all__ = ["clock", "disk", "disk_room", "leftovers", "permissions"]
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Stage, Step
-from ragscience.upkeep.telemetry import STAGES, Asked
+from ragscience.upkeep.asked import STAGES, Asked
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter

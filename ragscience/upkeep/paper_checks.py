@@ -19,7 +19,7 @@ from ragscience.upkeep.findings import Finding, few, quoted
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
     from ragscience.library.store import Home, Store
-    from ragscience.upkeep.doctor import Given
+    from ragscience.upkeep.findings import Given
 
 __all__ = ["files", "new_files", "notes", "versions"]
 

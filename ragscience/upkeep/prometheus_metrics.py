@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from ragscience.core.errors import UsageError
-from ragscience.upkeep.telemetry import Asked
+from ragscience.upkeep.asked import Asked
 
 __all__ = ["BUCKETS", "FAMILIES", "Family", "MetricsFile", "metrics_text"]
 

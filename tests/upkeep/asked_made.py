@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from ragscience.core.records import Answer, Found, Stage, Step
-from ragscience.upkeep.telemetry import Asked, of_answer
+from ragscience.upkeep.asked import Asked
+from ragscience.upkeep.telemetry import of_answer
 from tests.library.answers_made import answer
 
 BEGAN = 1767225600.0

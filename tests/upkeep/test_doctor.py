@@ -21,8 +21,8 @@ from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions
-from ragscience.upkeep.doctor import Given, examine
-from ragscience.upkeep.findings import Finding, few, guarded, worst
+from ragscience.upkeep.doctor import examine
+from ragscience.upkeep.findings import Finding, Given, few, guarded, worst
 from ragscience.upkeep.machine_checks import disk_room
 from ragscience.upkeep.service_checks import models, network, torch_model
 from tests.conftest import NOBODY

@@ -9,7 +9,8 @@ import pytest
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Found
-from ragscience.upkeep.telemetry import STAGES, of_failure, of_search, open_telemetry
+from ragscience.upkeep.asked import STAGES
+from ragscience.upkeep.telemetry import of_failure, of_search, open_telemetry
 from tests.conftest import ROOT
 from tests.upkeep.asked_made import BEGAN, OWN, SEARCH, asked, asked_of_a_model, stage, step
 
