@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token
-from ragscience.serving.access_limits import Buckets, Running
+from ragscience.serving.access_limits import Buckets, Running, Sessions
 from ragscience.serving.access_rules import counts_as, is_open, needs_writer
-from ragscience.serving.access_sessions import Sessions
 from ragscience.serving.problem_responses import problem_response
 
 if TYPE_CHECKING:

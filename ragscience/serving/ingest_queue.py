@@ -19,8 +19,7 @@ from ragscience.engine.events import Event, Warned
 from ragscience.engine.graph_runs import GraphRequest, PassagesRead
 from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, build_topic_graph
-from ragscience.serving.fix_wording import fix_over_http
-from ragscience.serving.problem_responses import log_unexpected
+from ragscience.serving.problem_responses import fix_over_http, log_unexpected
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ from ragscience.core.errors import (
     SourceError,
     UsageError,
 )
-from ragscience.serving.fix_wording import fix_over_http
 from ragscience.serving.json_replies import JsonReply
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = [
     "TITLES",
     "add_handlers",
     "every_title",
+    "fix_over_http",
     "log_unexpected",
     "openai_error",
     "problem_of",
@@ -47,6 +48,25 @@ __all__ = [
     "status_of",
     "titles_of",
 ]
+
+_SAME_HERE = {
+    "`python query.py history list`": "GET /api/v1/conversations",
+    "`python ingest.py list`": "GET /api/v1/papers",
+    "`python ingest.py show PAPER`": "GET /api/v1/papers/MD5/outline",
+    "`python ingest.py graph`": "POST /api/v1/graph",
+    "`python query.py map OUT.html`": "GET /api/v1/graph",
+    'Ask something: python query.py "…"': "Ask something.",
+}
+"""Commands, and what gives the same over HTTP."""
+_COMMAND = re.compile(r"\b(?:ingest|query|config)\.py\b|\bapt-get\b|\bRAG_[A-Z]|--[a-z]")
+
+
+def fix_over_http(fix: str) -> str:
+    """The fix with the address that does what its command does; one that needs a terminal says whose it is."""
+    for command, address in _SAME_HERE.items():
+        fix = fix.replace(command, address)
+    return f"For who runs the server: {fix}" if _COMMAND.search(fix) else fix
+
 
 PROBLEM = "application/problem+json"
 RETRY_S = 5

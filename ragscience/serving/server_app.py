@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ragscience.core import __version__
+from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_pictures import PagePictures
 from ragscience.serving.access import Access, AccessGate
@@ -20,14 +21,32 @@ from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
 from ragscience.serving.server_options import ServerOptions
 from ragscience.serving.server_state import ServerState
-from ragscience.serving.warm_up import warm_up
 
 if TYPE_CHECKING:
+    from threading import Event as Flag
+
     from fastapi import FastAPI
 
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["make_app"]
+__all__ = ["make_app", "warm_up"]
+
+_QUESTION = "What was measured, and how?"
+
+
+def warm_up(engine: Engine, cancel: Flag) -> None:
+    """Open the indexes and load the models of a search, until `cancel` is set; no log or metric has it.
+
+    What fails here fails again with the first question, which tells it.
+    """
+    from ragscience.core.records import Filters
+    from ragscience.engine.question_run import QuestionRun
+    from ragscience.engine.requests import SearchRequest
+
+    with suppress(RagScienceError):
+        run = QuestionRun(engine.shared, SearchRequest(_QUESTION), cancel=cancel)
+        run.search(_QUESTION, Filters())
+
 
 API = "/api/v1"
 

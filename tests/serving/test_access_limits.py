@@ -9,8 +9,7 @@ from ragscience.engine.ingest import Ingest
 from ragscience.engine.library_engine import Engine
 from ragscience.serving import access, access_limits
 from ragscience.serving.access import address_of
-from ragscience.serving.access_limits import Buckets, Running
-from ragscience.serving.access_sessions import Sessions
+from ragscience.serving.access_limits import Buckets, Running, Sessions
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving

@@ -16,7 +16,7 @@ from ragscience.core.errors import (
     RagScienceError,
 )
 from ragscience.engine.papers import Papers
-from ragscience.serving.fix_wording import fix_over_http
+from ragscience.serving.problem_responses import fix_over_http
 from tests.conftest import copied
 from tests.serving.conftest import serving
 from tests.serving.raw_requests import check_problem
