@@ -1,4 +1,4 @@
-"""What one person has at once: requests in a minute, answers and changes under way, sessions; and failed sign-ins.
+"""What one person has at once: requests in a minute, answers and changes under way, sessions; and failed sign-ins."""
 
 from __future__ import annotations
 
