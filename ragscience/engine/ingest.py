@@ -109,7 +109,7 @@ class Ingest:
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             run = RebuildRun(library, self._shared.settings, self._shared.models, told, cancel=cancel)
             run.workers = workers
-            return run.rebuild(only, papers) if lost is None else run.add(lost)
+            return run.rebuild(only, papers) if lost is None else run.read_lost(lost)
 
     def copy(self, target: str, source: str | None = None, *, on_event: OnEvent | None = None) -> CopyResult:
         """Copy the library, or the one at `source`, to `target`, and compare the two: URIs as the setting `library`.

@@ -13,7 +13,7 @@ from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, Passag
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.open_store import EMBEDDED
 from ragscience.engine.paper_lookup import find_papers
-from ragscience.library.database_repair import damage_of, put_aside
+from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
 from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES, embed_batch
@@ -53,6 +53,14 @@ class RebuildRun(IngestRun):
         else:
             self._rebuild_indexes()
         return self._warned(self._result(Plan(()), None))
+
+    def read_lost(self, lost: DamagedDatabase) -> IngestResult:
+        """Read all papers again that a database had which was put aside."""
+        papers = self.library.home.papers
+        lost.carry_over(self.library)
+        result = self.add([papers, *(path for path in lost.files if path.exists() and papers not in path.parents)])
+        lost.leave_out_older(self.library)
+        return result
 
     def _warned(self, result: IngestResult) -> IngestResult:
         for text in self.library.damage():
@@ -162,8 +170,8 @@ class RebuildRun(IngestRun):
         return kept
 
 
-def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> list[Path] | None:
-    """The files to read again where the library's damage is not of single papers; None where there is none of that.
+def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> DamagedDatabase | None:
+    """What the database had where the library's damage is not of single papers; None where there is none of that.
 
     A database of the home is renamed, and stays beside the new one; so is a folder of LanceDB. Raises LibraryBusy
     while another process writes.
@@ -179,4 +187,4 @@ def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> list[Path] 
     if uri == EMBEDDED and (kept := put_aside(home)) is not None:
         left = kept.name
     on_event(Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {left}.' if left else ''}"))
-    return [home.papers, *(path for path in damage.files if path.exists() and home.papers not in path.parents)]
+    return damage

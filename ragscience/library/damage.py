@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Literal
 
+from ragscience.library.sealed_rows import READ_ALL_AGAIN
+
 __all__ = ["REBUILD_INDEXES", "Damage", "Kind", "described", "rebuilds"]
 
-Kind = Literal["paper", "token", "graph", "source", "note"]
-"""A paper with its passages and vectors; token vectors; a row of the graph; what the source of a file says; which
-files are left out."""
+Kind = Literal["list", "paper", "token", "graph", "source", "note"]
+"""A row of the list of papers; a paper with its passages and vectors; token vectors; a row of the graph; what the
+source of a file says; which files are left out."""
 
 REBUILD_INDEXES = "`python ingest.py rebuild --indexes` rebuilds it."
 _REBUILD_TOKENS = "`python ingest.py rebuild --tokens` makes them again."
@@ -41,6 +43,11 @@ class Damage:
             return frozenset(self._seen.get(kind, ()))
 
     @property
+    def loses_passages(self) -> bool:
+        """Whether passages are left out that the library has."""
+        return bool(self.seen("list") or self.seen("paper"))
+
+    @property
     def is_none(self) -> bool:
         """Whether nothing was seen at all."""
         return not self._seen
@@ -52,6 +59,9 @@ def described(damage: Damage, names: Mapping[int, str]) -> list[tuple[str, str]]
         (f"{names[one]} is damaged in the library, and what is damaged is left out.", rebuilds(names[one]))
         for one in sorted(damage.seen("paper") & names.keys())
     ]
+    if lost := len(damage.seen("list")):
+        what = "1 paper is" if lost == 1 else f"{lost} papers are"
+        found.append((f"{what} damaged in the library's list of papers, and left out.", READ_ALL_AGAIN))
     if damage.seen("source"):
         found.append(
             ("Some fetched metadata are damaged and left out.", "`python ingest.py fetch` fetches them again.")

@@ -182,12 +182,13 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def listed_files(home: Home) -> list[str]:
-    """The paths of the papers that the ledger names; none where it cannot be read."""
+def listed_files(home: Home) -> dict[str, str]:
+    """The paths of the papers that the ledger names, by MD5; none where it cannot be read."""
     try:
-        return [str(entry["path"]) for entry in json.loads(home.ledger.read_bytes())["files"].values()]
+        files = json.loads(home.ledger.read_bytes())["files"]
+        return {md5: str(entry["path"]) for md5, entry in files.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+        return {}
 
 
 @dataclass(frozen=True)

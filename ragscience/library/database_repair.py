@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
+from ragscience.library.damage import Damage
 from ragscience.library.database import OldLibrary, connect_for_reading, database_errors, listed_files
 from ragscience.library.home import Home
-from ragscience.library.library import Library
 from ragscience.library.lock import WriterLock
-from ragscience.library.paper_rows import path_from
+from ragscience.library.notes import read_notes
+from ragscience.library.paper_rows import Listing, path_from
+from ragscience.library.sealed_rows import LIST_DAMAGED, read_state
+from ragscience.library.sources_table import FileSource, sources_of
+
+if TYPE_CHECKING:
+    from ragscience.library.store_protocol import Store
+
+_T = TypeVar("_T")
 
 __all__ = ["DamagedDatabase", "damage_of", "database_problem", "put_aside"]
 
@@ -25,6 +37,27 @@ class DamagedDatabase:
     why: str
     files: tuple[Path, ...]
     """The papers that it had, as far as it or the ledger still tells."""
+    notes: Mapping[str, Mapping[str, str]]
+    """By kind, those that can still be read."""
+    sources: tuple[FileSource, ...]
+    """Those that can still be read."""
+
+    def carry_over(self, library: Store) -> None:
+        """Give the new library the notes and sources, before papers are read: removed ones are left out."""
+        for kind, texts in self.notes.items():
+            library.note(kind, texts)
+        for source in self.sources:
+            library.sources.put(source.md5, source.metadata)
+
+    def leave_out_older(self, library: Store) -> None:
+        """Take the older versions out again that the database left out, after all papers were read."""
+        papers = library.papers()
+        newer, there = self.notes.get("aside", {}), {paper.md5 for paper in papers}
+        older = {md5 for md5 in there if newer.get(md5) in there}
+        going = [paper.paper_id for paper in papers if paper.md5 in older and newer[paper.md5] not in older]
+        if going:
+            library.remove_papers(going)
+            library.refresh_indexes()
 
 
 def damage_of(home: Home) -> DamagedDatabase | None:
@@ -38,8 +71,22 @@ def damage_of(home: Home) -> DamagedDatabase | None:
     why = database_problem(home)
     if not why:
         return None
-    files = dict.fromkeys((*listed_files(home), *_listed_in_database(home)))
-    return DamagedDatabase(why, tuple(Path(path) for path in files))
+    ledger, rows = listed_files(home), _readable(home, _listed) or []
+    root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
+    files = dict.fromkeys((*ledger.values(), *(path_from(root, path) for _, path in rows)))
+    # A run that was killed leaves a note of a paper that it did not take out any more.
+    there = {*ledger, *(md5 for md5, _ in rows)}
+    notes = {
+        kind: {
+            md5: text
+            for md5, text in (_readable(home, partial(read_notes, kind=kind, damage=Damage())) or {}).items()
+            if md5 not in there
+        }
+        for kind in ("removed", "aside")
+    }
+    notes["apart"] = _readable(home, partial(read_notes, kind="apart", damage=Damage())) or {}
+    sources = _readable(home, lambda db: sources_of(db, None, Damage()))
+    return DamagedDatabase(why, tuple(Path(path) for path in files), notes, tuple(sources or ()))
 
 
 def database_problem(home: Home, *, fast: bool = False) -> str:
@@ -54,22 +101,30 @@ def database_problem(home: Home, *, fast: bool = False) -> str:
                 return ""
             with closing(db):
                 (verdict,) = db.execute(f"PRAGMA {'quick' if fast else 'integrity'}_check(1)").fetchone()
-            if verdict != "ok":
-                return f"The database is damaged: {' '.join(verdict.split())}."
-        with Library.open(home) as library:
-            library.papers()
+                if verdict != "ok":
+                    return f"The database is damaged: {' '.join(verdict.split())}."
+                db.execute("BEGIN")
+                if Listing.read(db, read_state(db), "").damaged:
+                    return LIST_DAMAGED[0]
     except (LibraryDamaged, OldLibrary) as damage:
         return damage.message
     return ""
 
 
-def _listed_in_database(home: Home) -> list[str]:
-    """The paths of the papers that the table names, also one of an older version."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{home.database}?mode=ro", uri=True)) as db:
-        rows = db.execute("SELECT path FROM papers").fetchall()
-        root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
-        return [path_from(root, path) for (path,) in rows if isinstance(path, bytes)]
-    return []
+def _readable(home: Home, read: Callable[[sqlite3.Connection], _T]) -> _T | None:
+    """What can be read of a database, also of one of an older version or a damaged one; None where it fails."""
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"file:{quote(str(home.database.absolute()))}?mode=ro", uri=True)) as db,
+    ):
+        db.text_factory = lambda text: str(text, "utf-8", "replace")
+        return read(db)
+    return None
+
+
+def _listed(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
+    rows = db.execute("SELECT md5, path FROM papers").fetchall()
+    return [(str(md5), path) for md5, path in rows if isinstance(path, bytes)]
 
 
 def put_aside(home: Home) -> Path | None:

@@ -86,7 +86,7 @@ class Dense:
         Of a library in which damage was seen nothing is saved.
         """
         with self._snapshots.now() as at, disk_errors(self._home.vectorstore):
-            if at is not None and not at.damage.seen("paper"):
+            if at is not None and not at.damage.loses_passages:
                 self._save(at)
 
     def rebuild(self) -> None:
@@ -95,7 +95,7 @@ class Dense:
 
         self._made = {}
         with self._snapshots.now() as at, disk_errors(self._home.vectorstore):
-            if at is not None and at.state.dimension and not at.damage.seen("paper"):
+            if at is not None and at.state.dimension and not at.damage.loses_passages:
                 source = partial(read_vectors, at)
                 write_index(self._home.faiss, at.state, at.listing.chunk_ids, source, self._sizes)
 
@@ -150,7 +150,7 @@ class Dense:
         if not self._may_save or index is None or not (index.should_be_saved and index.is_quickly_saved):
             return
         is_newest = all(state.version <= at.state.version for state in self._made)
-        if not is_newest or at.damage.seen("paper") or not self._making.acquire(blocking=False):
+        if not is_newest or at.damage.loses_passages or not self._making.acquire(blocking=False):
             return
         try:
             lock = WriterLock.acquire_for_caches(self._home.lock)

@@ -109,7 +109,7 @@ class GraphTable:
     def apart(self) -> frozenset[str]:
         """Names that must not be merged with others."""
         with self._snapshots.now() as at:
-            return frozenset(read_notes(at, "apart")) if at is not None else frozenset()
+            return frozenset(read_notes(at.db, "apart", at.damage)) if at is not None else frozenset()
 
     def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
         """Set or clear the mark that keeps these names from being merged."""

@@ -280,7 +280,7 @@ class Library:
     def noted(self, kind: str) -> dict[str, str]:
         """The small texts of a kind, by their keys."""
         with self._snapshots.now() as at:
-            return read_notes(at, kind) if at is not None else {}
+            return read_notes(at.db, kind, at.damage) if at is not None else {}
 
     def note(self, kind: str, texts: Mapping[str, str | None]) -> None:
         """Keep small texts of a kind by their keys; None forgets one."""
@@ -330,7 +330,7 @@ class Library:
             self.graph.rows()
             self.sources.all()
             for kind in ("removed", "aside", "apart"):
-                read_notes(at, kind)
+                read_notes(at.db, kind, at.damage)
             for row in at.listing.rows.values():
                 for part in ("outline", "sketch"):
                     self._part(at, row.paper_id, part)

@@ -6,19 +6,19 @@ import sqlite3
 from collections.abc import Mapping
 
 from ragscience.core.serialization import storable
+from ragscience.library.damage import Damage
 from ragscience.library.sealed_rows import opened, sealed
-from ragscience.library.snapshots import Snapshot
 
 __all__ = ["read_notes", "write_notes"]
 
 
-def read_notes(at: Snapshot, kind: str) -> dict[str, str]:
+def read_notes(db: sqlite3.Connection, kind: str, damage: Damage) -> dict[str, str]:
     """The texts of a kind, by their keys; damaged ones are noted and left out."""
     found = {}
-    for key, row in at.db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,)):
+    for key, row in db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,)):
         content = opened((kind, key), row)
         if content is None:
-            at.damage.note("graph" if kind == "apart" else "note")
+            damage.note("graph" if kind == "apart" else "note")
         else:
             found[key] = content.decode()
     return found

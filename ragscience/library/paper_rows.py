@@ -92,8 +92,9 @@ class Outline:
 class Listing:
     """The papers of one version of a library; immutable, for any number of threads."""
 
-    def __init__(self, rows: list[PaperRow], root: str) -> None:
-        """`rows` are in the order of their passages."""
+    def __init__(self, rows: list[PaperRow], root: str, damaged: Sequence[int] = ()) -> None:
+        """`rows` are in the order of their passages; `damaged` are the ids of papers that are left out."""
+        self.damaged = tuple(damaged)
         self._root = root
         self.rows = {row.paper_id: row for row in rows}
         """By id, in the order of their passages."""
@@ -102,18 +103,21 @@ class Listing:
 
     @classmethod
     def read(cls, db: sqlite3.Connection, state: State, root: str) -> Listing:
-        """That of a database. Raises LibraryDamaged where a row is damaged or lost."""
+        """That of a database; damaged rows are left out. Raises LibraryDamaged where a row is lost."""
         query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
-        found, total = [], 0
+        found, damaged, total = [], [], 0
         for paper_id, path, md5, first_chunk, count, lists, row in db.execute(query):
             content = opened((paper_id, path, md5, first_chunk, count, lists), row)
             if content is None:
-                raise LibraryDamaged(*LIST_DAMAGED)
+                damaged.append(paper_id)
+                continue
             total += checksum_of(row)
             found.append(PaperRow(paper_id, path, md5, first_chunk, count, lists, content))
-        if (len(found), sum(row.chunks for row in found), total) != (state.papers, state.chunks, state.papers_sum):
+        counted = len(found), sum(row.chunks for row in found), total
+        is_whole = counted == (state.papers, state.chunks, state.papers_sum)
+        if not is_whole and not (damaged and len(found) + len(damaged) == state.papers):
             raise LibraryDamaged(*LIST_DAMAGED)
-        return cls(found, root)
+        return cls(found, root, damaged)
 
     # Papers
 

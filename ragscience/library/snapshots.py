@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import Paper, StoredChunk
 from ragscience.library.damage import Damage
 from ragscience.library.database import Transactions
 from ragscience.library.home import Home
 from ragscience.library.paper_rows import Listing, Outline, texts_of
-from ragscience.library.sealed_rows import State, opened, read_state
+from ragscience.library.sealed_rows import LIST_DAMAGED, State, opened, read_state
 from ragscience.library.sources_table import read_sources
 
 __all__ = ["Snapshot", "Snapshots"]
@@ -80,11 +81,15 @@ class Snapshots:
             yield self.of(db) if db is not None else None
 
     def of(self, db: sqlite3.Connection) -> Snapshot:
-        """As `now`, in a transaction that is there."""
+        """As `now`, in a transaction that is there. Damaged papers are left out by readers; a writer refuses them."""
         state = read_state(db)
         key = state.library_id, state.version
         listing = self._listings.get(key)
         if listing is None:
             listing = Listing.read(db, state, self.root)
+            if listing.damaged and self.transactions.may_write:
+                raise LibraryDamaged(*LIST_DAMAGED)
+            for paper_id in listing.damaged:
+                self.damage.note("list", paper_id)
             self._listings = dict([*self._listings.items(), (key, listing)][-_KEPT:])
         return Snapshot(db, state, listing, self.damage)

@@ -27,6 +27,7 @@ __all__ = [
     "read_sources",
     "source_from",
     "source_json",
+    "sources_of",
 ]
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
@@ -70,15 +71,16 @@ class SourcesTable:
 
     def _read(self, md5s: list[str] | None) -> list[FileSource]:
         with self._transactions.reading() as db:
-            return _rows(db, md5s, self._damage) if db is not None else []
+            return sources_of(db, md5s, self._damage) if db is not None else []
 
 
 def read_sources(db: sqlite3.Connection, md5s: list[str] | None, damage: Damage) -> dict[str, Metadata]:
     """The metadata of the sources of these files, or of all, by MD5; damaged rows are noted and left out."""
-    return {one.md5: one.metadata for one in _rows(db, md5s, damage)}
+    return {one.md5: one.metadata for one in sources_of(db, md5s, damage)}
 
 
-def _rows(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
+def sources_of(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
+    """The sources of these files, or of all, by MD5; damaged rows are noted and left out."""
     where, values = "", []
     if md5s is not None:
         where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]

@@ -36,7 +36,7 @@ def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_
     verdict = _verdict(home.database, check) if is_here and home.database.exists() else "ok"
     if verdict != "ok":
         yield Finding("database", "error", f"The database is damaged: {verdict}.", READ_ALL_AGAIN)
-    elif not is_here and counts != held:
+    elif counts != held:
         message = f"The library's tables do not agree: they hold {counts[0]} papers with {counts[1]} passages."
         yield Finding("database", "error", message, READ_ALL_AGAIN)
     else:

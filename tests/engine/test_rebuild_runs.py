@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Checking, Engine, SearchRequest, Warned
 from ragscience.library.store import Home, Library, text_hash
@@ -41,6 +42,7 @@ def results(home):
 
 def sql(home, *statements):
     with closing(sqlite3.connect(home.database)) as db, db:
+        db.create_function("altered", 1, lambda row: row.replace(b"1280", b"1290"))
         for statement in statements:
             db.execute(statement)
 
@@ -55,8 +57,9 @@ def test_a_damaged_paper_is_left_out_of_answers_with_a_warning_and_read_again_by
     assert before[0][0] == "kilns.pdf"
     sql(
         home,
-        "UPDATE chunks SET text = replace(text, '1280', '1290')",
-        "UPDATE pages SET text = replace(text, '1280', '1290')",
+        "UPDATE chunks SET row = altered(row)",
+        "UPDATE parts SET row = zeroblob(40) WHERE part = 'contents' AND paper_id = "
+        "(SELECT paper_id FROM papers WHERE CAST(path AS TEXT) LIKE '%kilns%')",
     )
     after, warnings = results(home)
     assert [row for row in after if row[0] == "kilns.pdf"] == []
@@ -66,7 +69,7 @@ def test_a_damaged_paper_is_left_out_of_answers_with_a_warning_and_read_again_by
         answer = engine.ask(AskRequest(GLAZE))
         assert "1290" not in answer.text
         assert warnings[0] in answer.warnings
-        with pytest.raises(LibraryDamaged, match="Page 1 of kilns"):
+        with pytest.raises(LibraryDamaged, match="pages of kilns"):
             engine.papers.page("kilns.pdf", 1)
         with pytest.raises(NothingFound):
             engine.ingest.rebuild(papers=["no such.pdf"])
@@ -144,6 +147,26 @@ def test_a_database_that_is_damaged_as_a_whole_is_said_and_made_again_from_all_i
     after, warnings = results(home)
     assert ([row[:3] for row in after], warnings) == ([row[:3] for row in before], [])
     assert (home.vectorstore / "library.sqlite.damaged-1").exists()
+
+
+def test_what_was_left_out_and_fetched_outlives_a_damaged_database(home):
+    with opened(home) as engine:
+        papers = {paper.file: paper for paper in engine.papers.list()}
+        engine.ingest.remove(["kilns.pdf"])
+    with Library.open_for_writing(home) as library:
+        library.sources.put(papers["tides.pdf"].md5, Metadata(title="Theirs", url="https://a.b/c", abstract="Waves."))
+        library.note("aside", {papers["bees.pdf"].md5: papers["tides.pdf"].md5})
+        library.remove_papers([papers["bees.pdf"].paper_id])
+        library.note("removed", {papers["tides.pdf"].md5: papers["tides.pdf"].path})  # and then the run was killed
+    with closing(sqlite3.connect(home.database)) as db, db:
+        db.execute("UPDATE state SET row = zeroblob(200)")
+    with opened(home) as engine:
+        engine.ingest.rebuild()
+        (paper,) = engine.papers.list()
+        assert (paper.file, paper.metadata.url, paper.metadata.abstract) == ("tides.pdf", "https://a.b/c", "Waves.")
+        engine.ingest.sync()
+        assert [paper.file for paper in engine.papers.list()] == ["tides.pdf"]
+    assert verified(home) == []
 
 
 def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monkeypatch):

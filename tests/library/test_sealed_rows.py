@@ -67,11 +67,32 @@ def test_pages_that_are_damaged_are_said_where_one_is_wanted(filled):
 
 
 @pytest.mark.parametrize(
+    "column", ["first_chunk = first_chunk + 1", "reference_lists = '[[1,1]]'", "md5 = 'x'", "row = zeroblob(9)"]
+)
+def test_a_paper_whose_row_of_the_list_is_damaged_is_left_out_alone(filled, column):
+    index = filled.faiss.read_bytes()
+    with Library.open(filled) as library:
+        expected = [paper for paper in library.papers() if paper.paper_id != 1]
+        query = library.vectors.of([1])[1][0]
+    alter(filled, f"UPDATE papers SET {column} WHERE paper_id = 1")
+    with Library.open(filled) as library:
+        assert library.papers() == expected
+        (said,) = library.damage()
+        assert said.startswith(
+            "1 paper is damaged in the library's list of papers, and left out. `python ingest.py reb"
+        )
+        assert {chunk.paper_id for chunk in library.chunks(range(1, 99))} == {paper.paper_id for paper in expected}
+        assert library.dense.search(query, 99, None)[0].size == sum(paper.chunks for paper in expected)
+    assert filled.faiss.read_bytes() == index
+    with pytest.raises(LibraryDamaged, match="list of papers"):
+        Library.open_for_writing(filled)
+    assert len(damage_of(filled).files) == 6
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         "DELETE FROM papers WHERE paper_id = 1",
-        "UPDATE papers SET first_chunk = first_chunk + 1 WHERE paper_id = 1",
-        "UPDATE papers SET reference_lists = '[[1,1]]' WHERE paper_id = 1",
         "UPDATE state SET row = zeroblob(200)",
         "DELETE FROM state",
     ],

@@ -10,11 +10,9 @@ from typing import ClassVar
 
 from tests.s3_server import BUCKET, access
 from tests.soak.faults import Fault
-from tests.soak.processes import Ran
+from tests.soak.processes import CACHE_BYTES, Ran
 from tests.soak.rounds import CALM, is_done
 from tests.soak.served_rounds import ServedRound, server
-
-_CACHE_MB = 1
 
 
 class BucketRound(ServedRound):
@@ -94,7 +92,7 @@ class BucketRound(ServedRound):
         ran = super()._command(script, *words, fault=fault, codes=codes)
         sizes = {path.stat().st_ino: path.stat().st_size for path in (self._cache / "bucket_papers").rglob("*.pdf")}
         size = sum(sizes.values())
-        if size > _CACHE_MB << 20:
+        if size > CACHE_BYTES:
             self.broken.append(f"the cache of papers holds {size} bytes")
         return ran
 

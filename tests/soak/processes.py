@@ -31,6 +31,9 @@ ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
 """No command may take longer, on a machine however busy: one takes well under a second."""
 
+CACHE_BYTES = 1 << 20
+"""Of the cache of papers of a bucket: so small that a round fills it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -216,6 +219,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     """
     import typer.main
 
+    from ragscience.library import bucket_files
     from ragscience.models import bert_session, minilm
     from ragscience.reading import worker_pool
 
@@ -247,6 +251,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     minilm.MiniLM.embed_with_tokens = embed_known  # type: ignore[method-assign]
     bert_session._inference_session = session_of
     minilm.MiniLM._load = load_once  # type: ignore[method-assign]
+    bucket_files.CACHE_BYTES, bucket_files._USED_SECONDS = CACHE_BYTES, 0.0
     worker_pool.ReaderProcess = ReaderHere  # type: ignore[misc,assignment]
     typer.main.get_command = lru_cache(typer.main.get_command)
     model = minilm.MiniLM(cache_folder=models, on_warning=print)
