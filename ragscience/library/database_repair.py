@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -37,9 +37,9 @@ class DamagedDatabase:
     why: str
     files: tuple[Path, ...]
     """The papers that it had, as far as it or the ledger still tells."""
-    notes: Mapping[str, Mapping[str, str]]
+    notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By kind, those that can still be read."""
-    sources: tuple[FileSource, ...]
+    sources: tuple[FileSource, ...] = ()
     """Those that can still be read."""
 
     def carry_over(self, library: Store) -> None:

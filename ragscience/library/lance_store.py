@@ -411,5 +411,5 @@ def put_lance_aside(home: Home, uri: str) -> tuple[DamagedDatabase, str] | None:
         number += 1
     with suppress(FileNotFoundError):
         folder.rename(target)
-    files = dict.fromkeys((*listed_files(home), *paths))
+    files = dict.fromkeys((*listed_files(home).values(), *paths))
     return DamagedDatabase(error.message, tuple(map(Path, files))), target.name
