@@ -79,8 +79,8 @@ def _verdict(path: Path, check: str) -> str:
 
 
 def token_file(home: Home) -> str | None:
-    """The name of the library's file of token vectors. Raises RagScienceError, sqlite3.Error."""
-    connection = connect_for_reading(home)
+    """The name of the library's file of token vectors, if the home has a database. Raises RagScienceError."""
+    connection = connect_for_reading(home) if home.database.exists() else None  # `database` tells of a lost one
     if connection is None:
         return None
     with closing(connection):
