@@ -1,7 +1,12 @@
-"""BM25 of given passages, from their own terms and from how common these are in the library: as in keywords.py."""
+"""BM25 of passages, from how often terms occur in them and how common these are in the library.
+
+The formula is that of `BM25Okapi` of the package rank-bm25 0.2.2, with its k1, b and epsilon: the tests hold the scores
+against it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,10 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Frequencies", "bm25", "counts_in", "norms_of"]
+__all__ = ["Frequencies", "bm25", "counts_in", "norms_of", "scores_of"]
 
-K1, B = 1.2, 0.75
-_LEAST_IDF = 1e-6
+K1, B, EPSILON = 1.5, 0.75, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +31,37 @@ class Frequencies:
     """How many terms a passage has on average."""
     having: dict[str, int] = field(default_factory=dict)
     """How many passages have each term."""
+    mean_idf: float = 0.0
+    """The mean inverse document frequency of all terms, for `idf`; any where each term is in half of them at most."""
+
+    def idf(self, term: str) -> float:
+        """ln((N - n + 0.5) / (n + 0.5)), N being the passages and n those with the term.
+
+        Where that is negative, a quarter of the mean (epsilon) stands in for it; 0 for a term that no passage has.
+        """
+        having = self.having.get(term, 0)
+        if not having:
+            return 0.0
+        idf = math.log(self.passages - having + 0.5) - math.log(having + 0.5)
+        return idf if idf >= 0 else EPSILON * self.mean_idf
 
 
 def bm25(terms: Sequence[str], passages: Sequence[Sequence[str]], known: Frequencies) -> NDArray[np.float64]:
-    """The score of each passage, given by all its terms, for distinct terms; float64, shape (len(passages),)."""
+    """The score of each passage, given by all its terms, float64, shape (len(passages),).
+
+    A term counts as often as `terms`, those of the question, have it.
+    """
+    return scores_of(terms, counts_in(terms, passages), norms_of([len(each) for each in passages], known), known)
+
+
+def scores_of(
+    terms: Sequence[str], counts: NDArray[np.float64], norms: NDArray[np.float64], known: Frequencies
+) -> NDArray[np.float64]:
+    """The scores, shape (passages,), from the counts, shape (terms, passages), and the norms, shape (passages,)."""
     import numpy as np
 
-    having = np.array([known.having.get(term, 0) for term in terms], np.float64)
-    idf = np.maximum(np.log((known.passages - having + 0.5) / (having + 0.5)), _LEAST_IDF)
-    counts = counts_in(terms, passages)
-    return np.asarray((idf[:, np.newaxis] * counts * (K1 + 1) / (counts + norms_of(passages, known))).sum(axis=0))
+    idf = np.array([known.idf(term) for term in terms], np.float64)
+    return np.asarray((idf[:, np.newaxis] * counts * (K1 + 1) / (counts + norms)).sum(axis=0))
 
 
 def counts_in(terms: Sequence[str], passages: Sequence[Sequence[str]]) -> NDArray[np.float64]:
@@ -47,9 +72,9 @@ def counts_in(terms: Sequence[str], passages: Sequence[Sequence[str]]) -> NDArra
     return np.array([[one[term] for one in found] for term in terms], np.float64).reshape(len(terms), len(found))
 
 
-def norms_of(passages: Sequence[Sequence[str]], known: Frequencies) -> NDArray[np.float64]:
-    """`k1 * (1 - b + b * length / mean length)` of each passage, shape (passages,)."""
+def norms_of(lengths: Sequence[int], known: Frequencies) -> NDArray[np.float64]:
+    """`k1 * (1 - b + b * length / mean length)` of passages of so many terms, shape (passages,)."""
     import numpy as np
 
-    lengths = np.array([len(passage) for passage in passages], np.float64)
-    return np.asarray(K1 * (1 - B + B * lengths / max(known.mean_terms, 1e-9)), np.float64)
+    relative = np.array(lengths, np.float64) / max(known.mean_terms, 1e-9)
+    return np.asarray(K1 * (1 - B + B * relative), np.float64)

@@ -1,13 +1,15 @@
 """The keyword index: SQLite's FTS5 over the terms of core/tokenizing.py, in the library's own database.
 
-It changes in the transaction that changes the papers, so it is never behind them. Scores are BM25 as FTS5's function
-`bm25` gives them (k1 = 1.2, b = 0.75, an inverse document frequency of at least 1e-6; Robertson and Zaragoza 2009,
-"The probabilistic relevance framework"). FTS5 scores each passage that has any of the terms, about a microsecond each:
-so in a large library the candidates come from the rarest terms alone, and the best of them are scored by all terms.
+It changes in the transaction that changes the papers, so it is never behind them. keyword_scores.py has the formula.
+The index says where each term of a question is: where these are few, all passages that have one are scored. FTS5's own
+function `bm25` has a fixed k1 of 1.2 and another floor, but takes about a microsecond a passage: where terms are
+common, its best passages by the rarest terms are the candidates, and these are scored by their texts.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 import zlib
 from collections import Counter
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.damage import REBUILD_INDEXES
-from ragscience.library.keyword_scores import Frequencies, bm25
+from ragscience.library.keyword_scores import Frequencies, bm25, norms_of, scores_of
 from ragscience.library.sealed_rows import read_state, write_state
 from ragscience.library.snapshots import Snapshot, Snapshots
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Keywords", "add_terms", "index_all", "is_keywords_damaged", "remove_terms", "seal_keywords"]
 
+_ROWS_COUNTED = 8_000
+"""Passages that have the terms of a question, each term's added, up to which all of them are scored: about 30 ms."""
 _ROWS_SCORED = 40_000
 """Passages that FTS5 scores for a question, about 50 ms; more where the rarest term alone has more."""
 _RESCORED = 3
@@ -64,26 +68,25 @@ class Keywords:
 
         from ragscience.library.top_scores import best_first, nothing
 
-        terms = [*dict.fromkeys(tokenize(text))]
+        terms = tokenize(text)
         with self._snapshots.now() as at:
             if at is None or not terms or k <= 0:
                 return nothing()
             known = self._frequencies(at, terms)
-            terms = sorted((term for term in terms if known.having[term]), key=known.having.__getitem__)
+            terms = [term for term in terms if known.having[term]]
             if not terms:
                 return nothing()
-            if allowed is not None and allowed.size <= _SMALL:
-                ids, rescored = allowed.tolist(), True
+            usable = at.listing.chunk_ids if allowed is None else allowed
+            if sum(known.having.values()) <= _ROWS_COUNTED:
+                ids, scores = self._all_scored(at, terms, known, usable)
             else:
-                rarest = _rarest(terms, known)
-                rescored = len(rarest) < len(terms)
-                ids, scores = self._best(at, rarest, k * _RESCORED if rescored else k, allowed)
-            if rescored:
-                texts = dict(at.texts(ids))
-                ids, scores = [*texts], bm25(terms, [tokenize(one) for one in texts.values()], known).tolist()
-            found, by_terms = np.array(ids, np.int64), np.array(scores, np.float64)
-            above = by_terms > 0
-            return best_first(found[above], by_terms[above], k)
+                rarest = _rarest(sorted(set(terms), key=lambda term: (known.having[term], term)), known)
+                few = usable.size <= _SMALL
+                texts = dict(at.texts(usable.tolist() if few else self._best(at, rarest, k * _RESCORED, usable)))
+                scores = bm25(terms, [tokenize(one) for one in texts.values()], known)
+                ids = np.array([*texts], np.int64)
+            above = scores > 0
+            return best_first(ids[above], scores[above], k)
 
     def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The ids of the passages that have all of the terms, ascending; `allowed` as for `search`."""
@@ -112,26 +115,50 @@ class Keywords:
             for term in having:
                 row = at.db.execute("SELECT passages FROM terms WHERE term = ?", (term,)).fetchone()
                 having[term] = int(row[0]) if row else 0
-        state = at.state
-        return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having)
+            state = at.state
+            mean_idf = 0.0
+            if any(2 * n > state.chunks for n in having.values()):
+                mean_idf = state.mean_idf if state.keywords_at == state.version else _mean_idf(at.db, state.chunks)
+        return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having, mean_idf)
 
-    def _best(
-        self, at: Snapshot, terms: Sequence[str], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[list[int], list[float]]:
-        """The `k` best of the allowed passages by these terms, as FTS5 scores them."""
-        usable = _Allowed(at.listing.chunk_ids if allowed is None else allowed)
+    def _all_scored(
+        self, at: Snapshot, terms: Sequence[str], known: Frequencies, usable: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, ascending; scores) of all usable passages that have any of the terms."""
+        import numpy as np
+
+        from ragscience.library.top_scores import shared
+
+        with self._intact(at):
+            at.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, keywords, instance)")
+            query = "SELECT json_group_array(doc) FROM temp.places WHERE term = ?"
+            places = {
+                term: np.array(json.loads(at.db.execute(query, (term,)).fetchone()[0]), np.int64) for term in set(terms)
+            }
+            ids = shared(usable, np.unique(np.concatenate([*places.values()])))
+            query = "SELECT id, sz FROM keywords_docsize WHERE id IN (SELECT value FROM json_each(?))"
+            lengths = {one: _varint(size) for one, size in at.db.execute(query, (json.dumps(ids.tolist()),))}
+        counts = np.zeros((len(terms), ids.size))
+        for row, term in enumerate(terms if ids.size else ()):
+            at_row = np.minimum(ids.searchsorted(places[term]), ids.size - 1)
+            counts[row] = np.bincount(at_row[ids[at_row] == places[term]], minlength=ids.size)
+        norms = norms_of([lengths.get(one, 0) for one in ids.tolist()], known)
+        return ids, scores_of(terms, counts, norms, known)
+
+    def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: NDArray[np.int64]) -> list[int]:
+        """The `k` best passages of `ids` by these terms, as FTS5 scores them."""
+        usable = _Allowed(ids)
         span = _span(usable.ids) if usable.ids.size else (1, 0)
         query = (
-            "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ?"
-            " ORDER BY rank, rowid LIMIT ?"
+            "SELECT rowid FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rank, rowid LIMIT ?"
         )
         wanted = 2 * k
         while True:
             with self._intact(at):
                 rows = at.db.execute(query, (_all_of(terms, " OR "), *span, wanted)).fetchall()
-            kept = [row for row in rows if row[0] in usable][:k]
+            kept = [chunk_id for (chunk_id,) in rows if chunk_id in usable][:k]
             if len(kept) == k or len(rows) < wanted:
-                return [row[0] for row in kept], [row[1] for row in kept]
+                return kept
             wanted *= 8
 
     @contextmanager
@@ -176,6 +203,25 @@ def _rarest(terms: Sequence[str], known: Frequencies) -> list[str]:
             break
         kept.append(term)
     return kept
+
+
+def _mean_idf(db: sqlite3.Connection, passages: int) -> float:
+    """The mean inverse document frequency of all terms, negative ones as they are."""
+    total = terms = 0.0
+    for having, number in db.execute("SELECT passages, COUNT(*) FROM terms GROUP BY passages"):
+        total += number * (math.log(max(passages - having, 0) + 0.5) - math.log(having + 0.5))
+        terms += number
+    return total / terms if terms else 0.0
+
+
+def _varint(size: bytes) -> int:
+    """FTS5's number of terms of a passage: seven bits a byte, the highest first."""
+    if len(size) == 2:
+        return (size[0] & 0x7F) << 7 | size[1]
+    value = 0
+    for byte in size:
+        value = value << 7 | byte & 0x7F
+    return value
 
 
 def _all_of(terms: Iterable[str], operator: str) -> str:
@@ -227,9 +273,10 @@ def index_all(db: sqlite3.Connection, at: Snapshot, ids: Collection[int]) -> Non
 
 
 def seal_keywords(db: sqlite3.Connection) -> None:
-    """Keep a checksum of the index as it is now."""
+    """Keep a checksum of the index as it is now, and the terms' mean inverse document frequency."""
     state = read_state(db)
-    write_state(db, replace(state, keywords_sum=_sum(db), keywords_at=state.version))
+    mean_idf = _mean_idf(db, state.chunks)
+    write_state(db, replace(state, keywords_sum=_sum(db), keywords_at=state.version, mean_idf=mean_idf))
 
 
 def is_keywords_damaged(db: sqlite3.Connection, most_bytes: int | None = None) -> bool:

@@ -71,6 +71,8 @@ class State:
     keywords_sum: int = 0
     """The checksum of the keyword index as it was at the version `keywords_at`."""
     keywords_at: int = -1
+    mean_idf: float = 0.0
+    """The mean inverse document frequency of the terms at the version `keywords_at`."""
 
     @property
     def dimension(self) -> int:

@@ -38,7 +38,7 @@ def keyword_scores(library: Store, text: str, ids: Sequence[int] | NDArray[np.in
     import numpy as np
 
     scores = np.zeros(len(ids), np.float64)
-    terms = [*dict.fromkeys(tokenize(text))]
+    terms = tokenize(text)
     if not terms or not len(ids):
         return scores
     with library.snapshot():
@@ -75,5 +75,5 @@ def term_counts(
         passages,
         np.array(numbers, np.int64),
         counts_in(distinct, passages_terms).astype(np.int64),
-        norms_of(passages_terms, known),
+        norms_of([len(each) for each in passages_terms], known),
     )
