@@ -34,7 +34,7 @@ from ragscience.ask.prompts import Prompts
 from ragscience.core.records import PASSAGES
 from ragscience.core.settings import Settings, deciding_values, load_settings
 from ragscience.engine import Engine
-from ragscience.engine.eval_runs import EvalRequest, evaluate, mode_named
+from ragscience.engine.eval_runs import EvalRequest, mode_named
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
 from ragscience.evaluation.eval_report import shown, shown_difference, shown_p
 from ragscience.evaluation.eval_run import Outcome
@@ -169,7 +169,7 @@ def _prompts(settings: Settings) -> list[str]:
 
 def _asked(engine: Engine, way: Way, question: KnownQuestion) -> dict[str, Any]:
     """One question's result. Raises RuntimeError where the model was needed and said nothing."""
-    evaluation = evaluate(engine, EvalRequest([question], "dev.jsonl", mode=mode_named(way.mode)))
+    evaluation = engine.evaluate(EvalRequest([question], "dev.jsonl", mode=mode_named(way.mode)))
     (outcome,) = evaluation.outcomes
     answer = outcome.answer
     if answer is None:

@@ -61,7 +61,7 @@ _YEARS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]]
         lambda m: (int(m["a"] or m["b"] or m["c"]), 9999),
     ),
     (
-        re.compile(rf"(?:(?:from|in|of|dated|year|the year|in the year|from the year) )*(?P<a>{_Y})\b", re.I),
+        re.compile(rf"(?:(?:from|in|of|dated|year|the year) )*(?P<a>{_Y})\b", re.I),
         lambda m: (int(m["a"]), int(m["a"])),
     ),
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragscience.agent.tools import TOOLS, Toolbox
+from ragscience.agent.tools import AGENT, TOOLS, Toolbox
 from ragscience.core.records import Hit
 from ragscience.library.store import Home, Library
 from tests.agent.small_library import make, searcher
@@ -23,6 +23,12 @@ def library(tmp_path_factory):
 @pytest.fixture(scope="module")
 def toolbox(library):
     return Toolbox(library, search=searcher(library), most_chars=MOST_CHARS)
+
+
+def test_the_tools_are_those_that_read_and_calculate():
+    agents = {"search", "read_page", "read_section", "calculate", "list_papers", "cite"}
+    assert {name for name, tool in TOOLS.items() if AGENT in tool.users} == agents
+    assert set(TOOLS) == agents | {"fetch", "ask", "check_quote"}  # `fetch` gives a passage of the library
 
 
 def test_search_gives_passages_to_cite(toolbox):

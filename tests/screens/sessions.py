@@ -35,6 +35,30 @@ WIDE = 200
 """The columns of the session that the others are held against. It is without colours."""
 CHAT = "python query.py chat"
 FURTHER = (
+    "python ingest.py show ragscience.pdf",
+    "python ingest.py sync --dry-run",
+    "python ingest.py doctor",
+    "python query.py how are the two lists of passages joined",
+    'python query.py ask --brief "How long is a chunk?"',
+    'python query.py ask --agent "How long is a chunk, and how much of it do neighbours share?"',
+    'python query.py search "reciprocal rank fusion" -k 3',
+    'python query.py "Which papers mention BM25?"',
+    'python query.py "Summarize ragscience.pdf"',
+    'python query.py "What does Table 1 of ragscience.pdf report?"',
+    'python query.py "What is my library about?"',
+    'python query.py ask "And the overlap?" --chat thesis',
+    "python query.py history list",
+    'python query.py "What is kept in the ledger?" --highlight cited.pdf',
+    "python query.py bib --cited last",
+    "python query.py audit",
+    "python ingest.py graph",
+    "python query.py graph BM25",
+    "python query.py related ragscience.pdf",
+    "python query.py map papers.html",
+    'python query.py search "late interaction" --json --quiet > hits.json',
+    "python query.py models",
+    "python query.py config set top_k 6",
+    "python query.py config top_k",
     "python ingest.py show ragscience.pdf --page 3",
     "python ingest.py duplicates",
     "python ingest.py add nowhere.pdf",
@@ -47,7 +71,7 @@ FURTHER = (
     "python query.py profiles",
     "python config.py",
 )
-"""What is read by a person and is not in the README; some of them fail."""
+"""What a person reads and the README does not have; some of them fail."""
 TYPED = (
     "/sources",
     "/help",
