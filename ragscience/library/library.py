@@ -176,11 +176,13 @@ class Library:
             check_vectors(new.vectors, len(new.chunks), at.state.dimension)
             remove_papers(at, new.replaces)
             self.tokens.append(db, new.tokens or {})
-            paper_id = insert_paper(db, new, self._snapshots.root)
+            row = insert_paper(db, new, self._snapshots.root)
             state = read_state(db)
-            write_state(db, replace(state, version=state.version + 1))
+            state = replace(state, version=state.version + 1)
+            write_state(db, state)
+        self._snapshots.keep(state, at.listing.changed(new.replaces, row))
         self._ledger.note_changes(1)
-        return self.papers([paper_id])[0]
+        return self.papers([row.paper_id])[0]
 
     def remove_papers(self, ids: Sequence[int]) -> None:
         """Remove papers with their passages and vectors; unknown ids are ignored."""

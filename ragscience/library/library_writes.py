@@ -66,8 +66,8 @@ class NewPaper:
         return fingerprint_of(self.path, self.document.text, self.document.metadata, self.modified_ns)
 
 
-def insert_paper(db: sqlite3.Connection, new: NewPaper, root: str) -> int:
-    """Add the paper with its passages, vectors and terms; its id. Raises RagScienceError for a taken path or MD5."""
+def insert_paper(db: sqlite3.Connection, new: NewPaper, root: str) -> PaperRow:
+    """Add the paper with its passages, vectors and terms. Raises RagScienceError for a taken path or MD5."""
     path = path_within(root, new.path)
     taken = db.execute("SELECT path FROM papers WHERE md5 = ? OR path = ?", (new.md5, path)).fetchone()
     if taken:
@@ -89,7 +89,7 @@ def insert_paper(db: sqlite3.Connection, new: NewPaper, root: str) -> int:
     terms = add_terms(db, ((first + place, chunk.searched) for place, chunk in enumerate(new.chunks)))
     state = with_paper(read_state(db), paper, written, 1)
     write_state(db, replace(state, next_chunk=first + count, terms=state.terms + terms))
-    return paper.paper_id
+    return paper
 
 
 def already_there(path: str) -> RagScienceError:

@@ -119,6 +119,19 @@ class Listing:
             raise LibraryDamaged(*LIST_DAMAGED)
         return cls(found, root, damaged)
 
+    def changed(self, removed: Collection[int], added: PaperRow) -> Listing:
+        """That after a change; unlike `read`, it costs next to nothing in a large library."""
+        gone = {one: self.rows[one] for one in removed if one in self.rows}
+        rows = [row for row in self._order if row.paper_id not in gone]
+        listing = Listing([*rows, added], self._root, self.damaged)
+        alike = dict(self._alike)
+        for path in map(self.full_path, gone.values()):
+            alike[_name(path)] = [one for one in alike[_name(path)] if one != path]
+        path = self.full_path(added)
+        alike[_name(path)] = [*alike.get(_name(path), ()), path]
+        listing._alike = alike
+        return listing
+
     # Papers
 
     @cached_property
@@ -127,7 +140,7 @@ class Listing:
         found: dict[str, list[str]] = defaultdict(list)
         for row in self._order:
             path = path_from(self._root, row.path)
-            found[os.path.basename(path)].append(path)  # noqa: PTH119  # a million times
+            found[_name(path)].append(path)
         return found
 
     @cached_property
@@ -147,7 +160,7 @@ class Listing:
     def file(self, row: PaperRow) -> str:
         """Its short name, as `Paper.file`."""
         path = self.full_path(row)
-        return short_names(self._alike[os.path.basename(path)])[path]  # noqa: PTH119  # as above
+        return short_names(self._alike[_name(path)])[path]
 
     def papers(
         self, ids: Iterable[int] | None, sources: Callable[[list[str] | None], Mapping[str, Metadata]]
@@ -283,6 +296,10 @@ def with_paper(state: State, row: PaperRow, sealed_row: bytes, sign: int) -> Sta
         chunks=state.chunks + sign * row.chunks,
         papers_sum=state.papers_sum + sign * checksum_of(sealed_row),
     )
+
+
+def _name(path: str) -> str:
+    return os.path.basename(path)  # noqa: PTH119  # a million times
 
 
 def path_within(root: str, path: str) -> bytes:

@@ -91,5 +91,10 @@ class Snapshots:
                 raise LibraryDamaged(*LIST_DAMAGED)
             for paper_id in listing.damaged:
                 self.damage.note("list", paper_id)
-            self._listings = dict([*self._listings.items(), (key, listing)][-_KEPT:])
+            self.keep(state, listing)
         return Snapshot(db, state, listing, self.damage)
+
+    def keep(self, state: State, listing: Listing) -> None:
+        """Know the papers of a version that is committed."""
+        key = state.library_id, state.version
+        self._listings = dict([*self._listings.items(), (key, listing)][-_KEPT:])

@@ -275,14 +275,14 @@ def test_a_large_library_is_searched_by_both_indexes(tmp_path):
     made_by = MadeBy(EmbedderIdentity("embedded", "made up", "0", DIMENSION), "made up")
     write_embedded(home, LargeLibrary(4200, words, clustered(200)), made_by)
     with Library.open(home, LISTS) as library:
-        assert library.stale_indexes() == ["keyword", "dense"]
+        assert library.dense.is_stale()
         query = library.vectors.of([17])[1][0]
         assert library.dense.search(query, 1, None)[0].tolist() == [17]
-        assert library.dense_index_info() is None  # a reader does not train
+        assert library.dense.info() is None  # a reader does not train
     with Library.open_for_writing(home, LISTS) as library:
         library.refresh_indexes()
-        assert library.stale_indexes() == []
-        info = library.dense_index_info()
+        assert not library.dense.is_stale()
+        info = library.dense.info()
         assert (info.form, info.count) == ("ivf-sq8", 4200)
         shares = []
         ids, rows = library.vectors.of()
@@ -293,7 +293,7 @@ def test_a_large_library_is_searched_by_both_indexes(tmp_path):
         assert np.mean(shares) >= 0.95
         library.remove_papers([3])
         library.refresh_indexes()
-        assert library.dense_index_info().count == 4200  # masked, not written anew
+        assert library.dense.info().count == 4200  # masked, not written anew
         assert not set(library.dense.search(query, 4128, None)[0].tolist()) & set(range(145, 217))
         library.rebuild_indexes()
-        assert library.dense_index_info().count == 4128
+        assert library.dense.info().count == 4128

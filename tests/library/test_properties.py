@@ -85,6 +85,7 @@ def test_whatever_happens_the_indexes_are_those_of_a_rebuilt_library(history):
                 assert results(reader) == before
                 assert contents(reader) == contents(library)
             library.rebuild_indexes()
+            assert not library.dense.is_stale()
             assert results(library) == before
         finally:
             library.close()

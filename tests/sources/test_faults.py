@@ -178,7 +178,7 @@ NO_PAGES = (
 )
 NO_PAGES += b"trailer\n<</Root 1 0 R/Size 3>>\nstartxref\n0\n%%EOF\n"
 INSIDE = redirect("http://10.0.0.1/")
-SHORT = {"timeout_s": 0.05}
+SHORT = {"timeout_s": 0.2}
 LOOKS_GOOD = b"%PDF-1.7\n" + b"\x00garbage" * 300 + b"\n%%EOF\n"
 
 BAD = [
@@ -285,7 +285,7 @@ BAD = [
     Bad("to-nowhere", redirect(""), "redirect", "redirects (302) without a target"),
     Bad("to-blank", redirect("   "), "redirect", "without a target"),
     Bad("loop", redirect("/paper.pdf"), "redirect", "in a circle"),
-    Bad("silent", lambda pdf: [Raw(holds=True)], "network", "did not answer for 0.05 s", 4, rules=SHORT),
+    Bad("silent", lambda pdf: [Raw(holds=True)], "network", "did not answer for 0.2 s", 4, rules=SHORT),
     Bad("silent-in-headers", lambda pdf: [Raw(OK, holds=True)], "network", "did not answer", 4, rules=SHORT),
     Bad(
         "silent-in-body",

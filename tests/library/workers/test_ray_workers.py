@@ -98,7 +98,7 @@ def test_a_cluster_that_is_not_there_is_said_at_once(tmp_path, papers):
 def test_what_is_no_address_is_wrong_use(tmp_path, papers):
     said = failed(tmp_path / "home", papers, "--ray", "ray://127.0.0.1:10001")
     assert "--ray 'ray://127.0.0.1:10001' is no address." in said
-    assert "--workers is of this machine" in failed(tmp_path / "home", papers, "--ray", "h:1", "--workers", "2")
+    assert "--workers is for this machine" in failed(tmp_path / "home", papers, "--ray", "h:1", "--workers", "2")
 
 
 def test_without_ray_it_is_said_how_to_install_it(tmp_path, papers, listener, monkeypatch):
