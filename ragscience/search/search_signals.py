@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.keyword_scores import K1
 from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ TOGETHER = 4
 
 SMALLEST = 1000
 """Smallest library size assumed: otherwise the subject of a lone paper would count as a common word."""
-
-MATCH_K1 = 1.5
-"""BM25's k1 in `keyword_match`: the one that the weights in ask/confidence.py were fitted with."""
 
 SMALLEST_PROBABILITY = 1e-6
 """Of a cross-encoder: a sigmoid in float32 can be 0 or 1, whose log-odds are infinite."""
@@ -102,16 +98,15 @@ def lexical_signals(terms: Sequence[str], found: TermCounts) -> dict[str, float]
     """How well the question's terms match the candidates, whose columns in `found.counts` are best first.
 
     - `keyword_match`, 0 to 1: the best candidate's BM25 score, as a share of the score that a passage full of the
-      question's terms would approach. BM25 as in library/keyword_scores.py, but with k1 = `MATCH_K1` and
-      idf = ln((N + 1) / (n + 0.5)), N being `SMALLEST` or more, which is above 0 also in a library of one passage.
+      question's terms would approach. BM25 as in library/keyword_scores.py, but with idf = ln((N + 1) / (n + 0.5)), N
+      being `SMALLEST` or more, which is above 0 also in a library of one passage.
     - `missing_term`, 0 to 1: the idf of the rarest term that none of the best `TOGETHER` candidates has, over the idf
       of a term that no passage has. A name or number missing from the papers gives 1.
     """
     passages = max(found.passages, SMALLEST)
     rarity = np.log((passages + 1) / (found.frequencies + 0.5))
     weights = np.array([terms.count(term) for term in found.terms]) * rarity
-    norms = found.norms * (MATCH_K1 / K1)
-    matches = weights @ (found.counts / (found.counts + norms)) / weights.sum()
+    matches = weights @ (found.counts / (found.counts + found.norms)) / weights.sum()
     together = (found.counts[:, :TOGETHER] > 0).any(axis=1)
     highest = np.log((passages + 1) / 0.5)
     missing = np.where(together, 0.0, rarity).max() / highest
