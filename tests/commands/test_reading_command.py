@@ -5,9 +5,7 @@ import os
 import shutil
 
 import pytest
-from ragscience.library.row_checksums import seal
 
-from ragscience.library.store import Home, Library
 from tests.conftest import ROOT, Commands
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf, make_scan
@@ -257,17 +255,6 @@ def test_there_is_one_way_to_dedupe(commands):
         ran = commands.ingest(command, "--dedupe", "keep-oldest")
         assert ran.code == 2
         assert "keep-newest" in ran.err
-
-
-def test_a_library_that_an_older_version_has_read_is_shown_as_far_as_it_is_known(sample, tmp_path):
-    home = shutil.copytree(sample.home, tmp_path / "old")
-    with Library.open_for_writing(Home(home)) as library, library._writing() as db:
-        db.execute("UPDATE papers SET elements = x''")
-        seal(db, "papers")
-    old = Commands(home)
-    shown = old.ingest("show", "ragscience.pdf").out
-    assert "no headings known" in shown
-    assert "5.2 By word" in old.ingest("show", "ragscience.pdf", "--page", "3").out
 
 
 def test_pages_without_text_are_told_of(commands, tmp_path):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from ragscience.core.records import Block, Citation
 from ragscience.engine.page_places import find_quote, placed
 from ragscience.library.store import Home, Library
+from tests.cli.answers import SENTENCES, answer, hit
 from tests.library.test_page_geometry import DOCUMENT, TEXT, THIRD, with_lines
-from tests.terminal.answers import SENTENCES, answer, hit
 
 PAGE = "Bees steer by polar-\nised light. In  fog\nthey fly slower. They rest."
 

@@ -78,7 +78,7 @@ def is_as_alone(results, folder):
         assert found == expected[key], key
 
 
-@pytest.mark.parametrize("sizes", [DenseSizes()], ids=["straight", "from file"])
+@pytest.mark.parametrize("sizes", [DenseSizes()], ids=["from file"])
 def test_searches_are_as_alone_while_another_process_adds_papers(tmp_path, sizes):
     home = Home(tmp_path / "home")
     ingest(home.root, 0, FIRST, refresh_each=1)

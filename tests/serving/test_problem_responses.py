@@ -5,7 +5,6 @@ import sqlite3
 
 import httpx
 import pytest
-from ragscience.library.library_damage import READ_ALL_AGAIN
 
 from ragscience.core.errors import (
     DiskProblem,
@@ -16,6 +15,7 @@ from ragscience.core.errors import (
     RagScienceError,
 )
 from ragscience.engine.papers import Papers
+from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.serving.problem_responses import fix_over_http
 from tests.conftest import copied
 from tests.serving.conftest import serving

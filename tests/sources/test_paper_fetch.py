@@ -525,7 +525,8 @@ def test_each_paper_is_taken_once_and_new():
 
 KILLED = """
 import os, signal, sys
-from ragscience.engine import Engine, FetchRequest
+from ragscience.engine import Engine
+from ragscience.engine.ingest_events import FetchRequest
 from ragscience.core.settings import load_settings
 from ragscience.sources import paper_fetch
 step = int(sys.argv[2])

@@ -3,13 +3,16 @@
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
-from ragscience.library.library_schema import connect_for_writing
-from ragscience.library.row_checksums import seal_meta
 
+from ragscience.core.records import EmbedderIdentity
+from ragscience.library.sealed_rows import read_state, write_state
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT
 from tests.library.making import add, numbered_paper
@@ -77,11 +80,9 @@ def test_a_library_of_another_embedder_is_an_error(commands, findings, tmp_path)
     assert code == 1
     assert "not what this library was made with" in found["models"][0]["message"]
     assert "rebuild --embeddings" in found["models"][0]["remedy"]
-    db = connect_for_writing(home.database)
-    made = '{"provider": "sentence-transformers", "model": "some/model", "digest": "", "dimension": 12}'
-    db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (made,))
-    seal_meta(db)
-    db.close()
+    with closing(sqlite3.connect(home.database)) as db, db:
+        other = EmbedderIdentity("sentence-transformers", "some/model", "", 12)
+        write_state(db, replace(read_state(db), embedder=other))
     code, found = findings(HF_HUB_CACHE=str(tmp_path))
     assert next((one["severity"], one["message"]) for one in found["models"]) == (
         "error",
