@@ -219,7 +219,7 @@ def test_duplicates_are_shown_and_nothing_is_removed(twice):
 def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
     ran = twice.ingest("duplicates", "--dedupe", "keep-newest")
     assert "removed draft.pdf" in ran.err
-    assert "Files stay where they are" in ran.err
+    assert "Their files are kept" in ran.err
     assert (twice.home / "papers" / "draft.pdf").exists()
     assert names(twice) == {"final.pdf", "bees.pdf"}
     for again in ((), ("sync",)):

@@ -46,7 +46,7 @@ def test_a_damaged_history_is_a_problem_of_its_own(own_home):
 
 def test_a_damaged_page_of_a_paper_is_a_problem_of_its_own(own_home):
     with contextlib.closing(sqlite3.connect(own_home / "vectorstore" / "library.sqlite")) as database, database:
-        database.execute("UPDATE pages SET text = zeroblob(length(text))")
+        database.execute("UPDATE parts SET row = zeroblob(length(row)) WHERE part = 'contents'")
     with answering(own_home) as client:
         md5 = client.get("/api/v1/papers").json()["papers"][0]["md5"]
         problem = check_problem(client.get(f"/api/v1/papers/{md5}/pages/1"))

@@ -189,26 +189,19 @@ def test_a_damaged_database_is_one_error_and_never_a_crash(home, damage):
     assert one.remedy
 
 
-def test_what_sqlite_finds_wrong_with_a_table_is_an_error(home):
-    sql(
-        home,
-        "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_master SET sql = replace(sql, 'year INTEGER,', 'year INTEGER NOT NULL,') WHERE name = 'papers'",
-    )
-    one = only(home)
-    assert (one.severity, one.message) == ("error", "The database is damaged: NULL value in papers.year.")
-    assert "python ingest.py rebuild" in one.remedy
-
-
 DAMAGED = {
-    "UPDATE papers SET warnings = 'no json' WHERE paper_id = 1": ("entry of a paper", "rebuild`"),
-    "UPDATE papers SET sketch = x'00' WHERE paper_id = 1": ("bees.pdf is damaged", "rebuild bees.pdf`"),
-    "UPDATE pages SET text = 'Bees know all.' WHERE paper_id = 1": ("bees.pdf is damaged", "rebuild bees.pdf`"),
-    "DELETE FROM pages WHERE paper_id = 2 AND number = 2": ("kilns.pdf is damaged", "rebuild kilns.pdf`"),
-    "UPDATE chunks SET header = 'Z' WHERE chunk_id = 3": ("kilns.pdf is damaged", "rebuild kilns.pdf`"),
-    "UPDATE vectors SET vector = zeroblob(48) WHERE chunk_id = 5": ("tides.pdf is damaged", "rebuild tides.pdf`"),
+    "UPDATE parts SET row = zeroblob(length(row)) WHERE paper_id = 1 AND part = 'contents'": (
+        "bees.pdf",
+        "rebuild bees.pdf`",
+    ),
+    "UPDATE parts SET row = zeroblob(length(row)) WHERE paper_id = 1 AND part = 'sketch'": (
+        "bees.pdf",
+        "rebuild bees.pdf`",
+    ),
+    "DELETE FROM parts WHERE paper_id = 2 AND part = 'contents'": ("kilns.pdf", "rebuild kilns.pdf`"),
+    "UPDATE chunks SET row = zeroblob(length(row)) WHERE chunk_id = 3": ("kilns.pdf", "rebuild kilns.pdf`"),
+    "UPDATE vectors SET row = zeroblob(length(row)) WHERE chunk_id = 5": ("tides.pdf", "rebuild tides.pdf`"),
     "DELETE FROM tokens": ("token vectors of 6 passages", "rebuild --tokens`"),
-    "INSERT INTO graph_passages VALUES (1, 'local', '1', '{}', 0)": ("knowledge graph", "graph --again`"),
 }
 
 
@@ -236,11 +229,16 @@ def test_a_database_that_is_lost_beside_a_full_ledger_is_damage(home, lost):
         Library.open(home)
 
 
-def test_a_meta_table_without_its_rows_is_damage(home):
-    sql(home, "DELETE FROM meta")
-    one = only(home)
-    assert (one.area, one.severity) == ("database", "error")
-    assert "damaged" in one.message
+def test_a_damaged_row_of_the_list_of_papers_is_an_error(home):
+    sql(home, "UPDATE papers SET row = zeroblob(length(row)) WHERE paper_id = 1")
+    errors = [one for one in grave(home) if one.severity == "error"]
+    assert errors
+    assert all("rebuild" in one.remedy for one in errors)
+
+
+def test_a_library_without_its_own_description_is_damaged(home):
+    sql(home, "DELETE FROM state")
+    assert "error" in {one.severity for one in grave(home)}
     for command in (Library.open, Library.open_for_writing):
         with pytest.raises(LibraryDamaged), command(home) as library:
             _ = library.about.version
@@ -267,18 +265,6 @@ def test_the_ledger_is_held_against_the_database(home):
         assert "cannot be read" in only(home).message
     home.ledger.write_text(told.replace("bees.pdf", "wasps.pdf"))
     assert only(home).message == "ingested.json differs from the library in 1 paper."
-
-
-def test_a_cache_of_another_generation_is_behind(home):
-    with Library.open_for_writing(home) as library:
-        put(library, home.papers / "late.pdf")
-    assert [one.message for one in grave(home)] == ["The keyword index is behind the library."]
-
-
-@pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b""), lambda path: cut(path, 100)])
-def test_an_index_that_no_search_of_a_small_library_asks_is_not_missed(home, lost):
-    lost(home.faiss)
-    assert grave(home) == []
 
 
 def cut(path, size):
