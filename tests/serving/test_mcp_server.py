@@ -91,12 +91,12 @@ def test_a_search_reads_of_its_own_papers_alone(engine, monkeypatch):
 
 
 def test_a_paper_that_leaves_meanwhile_is_left_out(engine, monkeypatch):
-    known = engine.library.paper_by_path
-    monkeypatch.setattr(engine.library, "paper_by_path", lambda path: None if "bees" in path else known(path))
+    known = engine.library.paper
+    monkeypatch.setattr(engine.library, "paper", lambda *, path: None if "bees" in path else known(path=path))
     found = AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"})
     assert found.value["results"]
     assert "bees.pdf" not in {result["file"] for result in found.value["results"]}
-    monkeypatch.setattr(engine.library, "paper_by_path", lambda path: None)
+    monkeypatch.setattr(engine.library, "paper", lambda *, path: None)
     assert AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"}).is_error
 
 
