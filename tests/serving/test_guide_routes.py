@@ -18,7 +18,7 @@ from tests.sources.fault_server import Reply
 
 BEES_PAPER = FeedPaper("2101.00001v2", "Navigation of honeybees in fog", summary="Honeybees steer by light.")
 KILNS_PAPER = FeedPaper("2102.00002v1", "Firing porcelain in a tunnel kiln")
-BERT = ["On BERT\n\nBERT uses the Transformer. We evaluate BERT on SQuAD."]
+BERT = ["On BERT\n\nBERT uses the Transformer. The Transformer attends to all words. We evaluate BERT on SQuAD."]
 
 
 @pytest.fixture
