@@ -122,7 +122,7 @@ def _questions(folder: str, home: Path) -> Outcomes:
     """All sets of one folder of papers, and the first passages of some questions."""
     data = data_folder()
     assert data is not None
-    _ingest(data / folder, folder, home)
+    read_papers(data / folder, folder, home)
     from ragscience import Engine, SearchRequest
 
     outcomes: Outcomes = {}
@@ -141,7 +141,7 @@ def _questions(folder: str, home: Path) -> Outcomes:
     return outcomes
 
 
-def _ingest(papers: Path, name: str, home: Path) -> None:
+def read_papers(papers: Path, name: str, home: Path) -> None:
     """Read the papers by `ingest.py` itself, in this process."""
     from benchmarks.embedding_cache import keep_embeddings
 
