@@ -200,7 +200,7 @@ class Ranking:
 
     profile: str | None = option(
         "--profile NAME",
-        "How to search: default, rrf, even, deep or balanced. The command `profiles` explains them.",
+        "How to search: default, rrf, even, deep, balanced or guide. The command `profiles` explains them.",
         panel=SEARCH,
         autocompletion=_offering(_allowed("profile")),
     )

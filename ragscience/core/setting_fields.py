@@ -169,7 +169,7 @@ class Settings(BaseSettings):
     )
 
     # Retrieval
-    profile: Literal["default", "rrf", "even", "deep", "balanced"] = setting(
+    profile: Literal["default", "rrf", "even", "deep", "balanced", "guide"] = setting(
         "default", ANSWER, "How passages are searched and ranked; `query.py profiles` compares the profiles."
     )
     top_k_candidates: int = setting(

@@ -173,7 +173,7 @@ class QuestionRun:
     @cached_property
     def tokens_from(self) -> TokenEmbedder | None:
         """What makes a question's token vectors for late interaction, or None where it is off or nothing is stored."""
-        if not self.profile.rerank_depth:
+        if not self.profile.rerank_depth or self.profile.name == "guide":
             return None
         return self.shared.models.query_tokens(self.settings, self.embedder, self.library, self.warn)
 
@@ -189,6 +189,8 @@ class QuestionRun:
             return self.llm_reranker
         if not self.profile.rerank_depth:
             return None
+        if self.profile.name == "guide":  # which says itself that there is none
+            return self.shared.models.reranker_choice(self.settings, self.warn, late=False).model
         return self.shared.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
 
     @property
@@ -311,6 +313,18 @@ class QuestionRun:
         self._publish(Searched(question))
         if not self.library.about.chunks:
             return Found(question, profile.name, ())
+        if profile.name == "guide":
+            from ragscience.search.guide_profile import guide_search
+
+            with self.shared.search_slots:
+                return guide_search(
+                    question,
+                    library=self.library,
+                    embedder=self.embedder,
+                    reranker=self.reranker,
+                    profile=profile,
+                    filters=filters,
+                )
         graph, kept_to = self.graph, filters
         if graph is not None and self.request.graph_filter:
             kept_to = replace(filters, paper_ids=graph.papers(question, self.library))

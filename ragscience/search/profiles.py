@@ -9,7 +9,7 @@ from ragscience.core.records import Profile
 
 __all__ = ["LLM_DEPTH", "LLM_KEPT", "PROFILE_NAMES", "all_profiles", "profile_named", "read_by_llm", "with_graph"]
 
-PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced")
+PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced", "guide")
 LLM_DEPTH, LLM_KEPT = 10, 5
 """How many passages an LLM scores, and how many of them are kept: the graph guide's numbers."""
 GRAPH_SHARES = (("graph", 0.20), ("gear", 0.15))
@@ -67,6 +67,17 @@ _FIXED = (
         rerank_depth=0,
         top_k=4,
         about="Meaning and words count the same, without a reranker: for collections of abstracts.",
+    ),
+    Profile(
+        name="guide",
+        dense_candidates=20,
+        bm25_candidates=20,
+        fusion="weighted",
+        dense_weight=0.7,
+        bm25_weight=0.3,
+        rerank_depth=20,
+        top_k=4,
+        about="The plain baseline: FAISS, rank_bm25 over words as written, and a cross-encoder if there is one.",
     ),
 )
 """The profiles whose numbers are not settings."""

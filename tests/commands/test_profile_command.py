@@ -3,14 +3,19 @@
 import json
 import re
 
+import numpy as np
 import pytest
+from rank_bm25 import BM25Okapi
 
+from ragscience.core.records import Filters
+from ragscience.library.store import Home, Library
+from ragscience.search.guide_profile import NO_RERANKER
 from tests.conftest import NOBODY, Commands
 from tests.ollama_server import OllamaServer, chat_model
 
 QUESTION = "How fast do bees fly in fog?"
 PASSAGE = re.compile(r"<passage (\d+)>\n(.*?)\n</passage \1>", re.DOTALL)
-NAMES = ["default", "rrf", "even", "deep", "balanced"]
+NAMES = ["default", "rrf", "even", "deep", "balanced", "guide"]
 
 
 def prefers_wheels(body):
@@ -91,3 +96,25 @@ def test_what_makes_no_sense_is_said_with_the_way_out(filled):
     assert (both.code, "contradict" in both.err) == (2, True)
     unknown = filled.query("search", QUESTION, "--reranker", "magic")
     assert (unknown.code, "rerank is 'magic'" in unknown.err) == (2, True)
+
+
+def test_guide_has_the_scores_of_its_parts_calculated_apart(filled, library):
+    ran = filled.query("search", QUESTION, "--profile", "guide", "--json", RAG_OLLAMA_URL=NOBODY)
+    assert (ran.code, NO_RERANKER in json.loads(ran.out)["warnings"]) == (0, True)
+    hits = json.loads(ran.out)["hits"]
+    with Library.open(Home(library)) as opened:
+        allowed = opened.select(Filters())
+        ids = opened.vectors.of()[0] if allowed is None else allowed
+        texts = [chunk.text for chunk in opened.chunks(ids.tolist())]
+    assert 1 < len(texts) <= 20  # so that each passage is in both lists
+    wide = json.loads(filled.query("search", QUESTION, "-k", "50", "--json", RAG_OLLAMA_URL=NOBODY).out)
+    cosines = {hit["text"]: hit["scores"]["dense"] for hit in wide["hits"]}
+    bm25 = BM25Okapi([text.lower().split() for text in texts]).get_scores(QUESTION.lower().split())
+    dense = np.array([cosines[text] for text in texts])
+    fused = 0.7 * (dense - dense.min()) / np.ptp(dense) + 0.3 * (bm25 - bm25.min()) / np.ptp(bm25)
+    best = sorted(range(len(texts)), key=lambda row: -fused[row])[:4]
+    assert [hit["text"] for hit in hits] == [texts[row] for row in best]
+    np.testing.assert_allclose([hit["score"] for hit in hits], fused[best], atol=1e-4)
+    np.testing.assert_allclose([hit["scores"]["bm25"] for hit in hits], bm25[best], atol=1e-4)
+    answer = json.loads(filled.query("ask", QUESTION, "--profile", "guide", "--json", RAG_OLLAMA_URL=NOBODY).out)
+    assert (answer["profile"], [hit["text"] for hit in answer["hits"]]) == ("guide", [hit["text"] for hit in hits])

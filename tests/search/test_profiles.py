@@ -80,5 +80,5 @@ def test_an_llm_reads_ten_and_five_are_kept_unless_others_are_wanted(name):
 
 
 def test_an_unknown_profile_names_the_known():
-    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf, even, deep, balanced"):
+    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf, even, deep, balanced, guide"):
         named("fast")
