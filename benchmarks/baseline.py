@@ -11,7 +11,6 @@ import bisect
 import hashlib
 import json
 import os
-from collections.abc import Sequence
 from importlib.metadata import files
 from pathlib import Path
 
@@ -28,6 +27,8 @@ from rank_bm25 import BM25Okapi
 from sentence_transformers import CrossEncoder, SentenceTransformer
 
 from benchmarks.corpora import cache_folder
+from ragscience.search.fusion import weighted_sum
+from ragscience.search.guide_profile import by_words, nearest
 
 CHUNK_SIZE, CHUNK_OVERLAP = 1500, 200
 SEPARATORS = ["\n\n", "\n", ". ", " ", ""]
@@ -129,33 +130,16 @@ class Baseline:
 
     def search(self, question: str, *, rerank: bool, top_k: int = TOP_K) -> list[tuple[Document, float]]:
         """The guide's hybrid search: 20 + 20 candidates, min-max, 0.7 / 0.3, and the cross-encoder over 20."""
-        dense = {
-            self._key(doc): (doc, score)
-            for doc, score in self.vectors.similarity_search_with_score(question, k=TOP_K_CANDIDATES)
-        }
-        scores = self.bm25.get_scores(question.lower().split())
-        best = np.argsort(-scores, kind="stable")[:TOP_K_CANDIDATES]
-        sparse = {self._key(self.documents[row]): (self.documents[row], float(scores[row])) for row in best}
-        fused: dict[tuple[str, int, str], float] = {}
-        for weight, found in ((DENSE_WEIGHT, dense), (BM25_WEIGHT, sparse)):
-            for key, score in zip(found, _min_max([score for _, score in found.values()]), strict=True):
-                fused[key] = fused.get(key, 0.0) + weight * score
-        documents = {key: doc for key, (doc, _) in {**sparse, **dense}.items()}
-        ranked = sorted(fused.items(), key=lambda item: -item[1])
+        rows = range(len(self.documents))
+        dense = nearest(self.vectors.index, self.vectors.embeddings.embed_query(question), rows, TOP_K_CANDIDATES)
+        bm25 = by_words(self.bm25, question, rows, TOP_K_CANDIDATES)
+        fused = weighted_sum([(DENSE_WEIGHT, dense), (BM25_WEIGHT, bm25)])
+        ranked = sorted(fused, key=lambda row: -fused[row])
         if rerank:
-            read = [documents[key] for key, _ in ranked[:TOP_K_CANDIDATES]]
+            read = [self.documents[row] for row in ranked[:TOP_K_CANDIDATES]]
             given = self.cross_encoder.predict([(question, doc.page_content) for doc in read], show_progress_bar=False)
             return sorted(zip(read, map(float, given), strict=True), key=lambda pair: -pair[1])[:top_k]
-        return [(documents[key], score) for key, score in ranked[:top_k]]
-
-    @staticmethod
-    def _key(document: Document) -> tuple[str, int, str]:
-        return document.metadata["source"], document.metadata["page"], document.page_content[:200]
-
-
-def _min_max(scores: Sequence[float]) -> list[float]:
-    low, high = min(scores), max(scores)
-    return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
+        return [(self.documents[row], fused[row]) for row in ranked[:top_k]]
 
 
 def main() -> None:

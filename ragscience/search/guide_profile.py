@@ -19,12 +19,34 @@ from ragscience.search.reranking import rerank
 from ragscience.search.search_signals import log_odds, signals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from faiss import IndexFlatIP
+    from numpy.typing import ArrayLike
+    from rank_bm25 import BM25Okapi
+
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, Reranker
 
-__all__ = ["NO_RERANKER", "guide_search"]
+__all__ = ["NO_RERANKER", "by_words", "guide_search", "nearest"]
 
 NO_RERANKER = "Profile guide has no cross-encoder on this machine: its passages are in the order of the two searches."
+
+
+def nearest(index: IndexFlatIP, vector: ArrayLike, ids: Sequence[int], count: int) -> dict[int, float]:
+    """The inner products of the `count` nearest rows, by the rows' ids."""
+    import numpy as np
+
+    scores, rows = index.search(np.asarray(vector, np.float32)[np.newaxis], min(count, len(ids)))
+    return {ids[row]: float(score) for row, score in zip(rows[0], scores[0], strict=True)}
+
+
+def by_words(keywords: BM25Okapi, question: str, ids: Sequence[int], count: int) -> dict[int, float]:
+    """The BM25 scores of the `count` best rows, by the rows' ids."""
+    import numpy as np
+
+    scores = keywords.get_scores(question.lower().split())
+    return {ids[row]: float(scores[row]) for row in np.argsort(-scores, kind="stable")[:count]}
 
 
 def guide_search(
@@ -57,14 +79,10 @@ def guide_search(
         with timed(timings, "dense_ms"):
             index = faiss.IndexFlatIP(vectors.shape[1])
             index.add(np.ascontiguousarray(vectors, np.float32))
-            vector = np.asarray(embedder.embed_query(question), np.float32)[np.newaxis]
-            cosines, found = index.search(vector, min(profile.dense_candidates, ids.size))
-            dense = {int(ids[row]): float(score) for row, score in zip(found[0], cosines[0], strict=True)}
+            dense = nearest(index, embedder.embed_query(question), ids.tolist(), profile.dense_candidates)
         with timed(timings, "bm25_ms"):
-            words = [chunks[int(one)].text.lower().split() for one in ids]
-            scores = BM25Okapi(words).get_scores(question.lower().split()) if any(words) else np.zeros(ids.size)
-            best = np.argsort(-scores, kind="stable")[: profile.bm25_candidates]
-            bm25 = {int(ids[row]): float(scores[row]) for row in best}
+            keywords = BM25Okapi([chunks[one].text.lower().split() or [""] for one in ids.tolist()])
+            bm25 = by_words(keywords, question, ids.tolist(), profile.bm25_candidates)
     fused = weighted_sum([(profile.dense_weight, dense), (profile.bm25_weight, bm25)])
     order = sorted(fused, key=lambda one: (-fused[one], one))
     read = order[: profile.rerank_depth]
