@@ -18,7 +18,7 @@ from ragscience.core.records import title_of
 from ragscience.core.serialization import select
 from ragscience.engine import library_output as form
 from ragscience.engine.answer_output import page_outputs, step_output
-from ragscience.engine.printable import counted, plain, rounded_time
+from ragscience.engine.printable import counted, rounded_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,13 +44,10 @@ def build_graph(
     export: Path | None = opt.option("--export DIR", "Write nodes.jsonl and edges.jsonl to this folder."),
     graphml: Path | None = opt.option("--graphml FILE", "Write the graph to this file, as GraphML."),
     import_from: Path | None = opt.option("--import DIR", "Import nodes.jsonl and edges.jsonl from this folder."),
-    merges: bool = opt.flag("--merges", "Show which names were merged, and which were separated again."),
-    unmerge: str = opt.option("--unmerge NAME", "Make this name a separate entity.", ""),
-    merge_again: str = opt.option("--merge-again NAME", "Undo --unmerge.", ""),
 ) -> int:
     """Build the knowledge graph from the papers, or update it.
 
-    Passages that were read before are not read again. Options also export, import and correct it.
+    Passages that were read before are not read again. Options also export and import it.
     """
     from ragscience.engine.graph_runs import GraphRequest, types_named
 
@@ -61,7 +58,7 @@ def build_graph(
     if depth == "full" and not llm:
         raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
     request = GraphRequest(types_named(types), by_llm=llm, full=depth == "full", again=again)
-    others = (export, graphml, import_from, merges, unmerge, merge_again)
+    others = (export, graphml, import_from)
     code = 0
     with opened(**run.flags()) as engine:
         graph = engine.graph
@@ -69,10 +66,6 @@ def build_graph(
             came = graph.import_jsonl(import_from)
             passages = counted(came.passages, "passage")
             _tell(f"imported {_size(came.entities, came.relations)} of {passages}", run)
-        if unmerge:
-            _tell(f"{graph.undo_merge(unmerge)} is now a separate entity", run)
-        if merge_again:
-            _tell(f"{graph.merge_again(merge_again)} is merged again", run)
         if llm or local or again or not any(others):
             with progress_shown(quiet=run.quiet) as show:
                 built = graph.build(request, on_event=show)
@@ -82,11 +75,6 @@ def build_graph(
                 say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
             _tell(_summary(built, request), run)
             code = SOME_FAILED if built.report.failures else 0
-        if merges:
-            merged, apart = graph.merges()
-            for merge in merged:
-                sys.stdout.write(plain(f"{merge.label} ({merge.entity_type}): {' | '.join(merge.names)}") + "\n")
-            sys.stdout.writelines(plain(f"apart: {name}") + "\n" for name in apart)
         for target, write in ((export, graph.export_jsonl), (graphml, graph.export_graphml)):
             if target:
                 went = write(target)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.extraction import Report
     from ragscience.graph.graph_exchange import Transferred
-    from ragscience.graph.graph_model import KnowledgeGraph, Merge
+    from ragscience.graph.graph_model import KnowledgeGraph
     from ragscience.graph.traversal import Walk
 
 __all__ = [
@@ -229,27 +229,6 @@ class LibraryGraph:
             seconds=settings.answer_seconds,
         )
         return extract_by_llm(library, llm, reading, lambda done, total: publish(PassagesRead(done, total)))
-
-    def merges(self) -> tuple[list[Merge], list[str]]:
-        """(the entities that have several names, the names that were taken out of one)."""
-        from ragscience.graph.graph_model import list_merges
-
-        library = self._shared.library
-        return list_merges(library), sorted(library.graph.apart())
-
-    def undo_merge(self, name: str) -> str:
-        """Make a merged name an entity of its own; the name as it is compared. Raises NothingFound."""
-        from ragscience.graph.graph_model import undo_merge
-
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            return undo_merge(library, name)
-
-    def merge_again(self, name: str) -> str:
-        """Take `undo_merge` of a name back; the name as it is compared. Raises NothingFound."""
-        from ragscience.graph.graph_model import merge_again
-
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            return merge_again(library, name)
 
     # In and out
 

@@ -103,9 +103,6 @@ def _copy_rest(old: Store, new: Store) -> None:
     """Copy what belongs to no single paper: files that are left out, and the graph's rows."""
     for kind in ("aside", "removed"):
         new.note(kind, old.noted(kind))
-    apart = old.graph.apart() - new.graph.apart()
-    if apart:
-        new.graph.set_apart(apart)
     if _graph(old) == _graph(new):
         return
     ids = {name: chunk_id for chunk_id, name in new.graph.stable_ids().items()}

@@ -103,8 +103,6 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     from ragscience.engine.page_places import placed
 
     llm, history, question = run.llm, request.history, run.spelled
-    if run.graph is not None:
-        run.graph.llm = run.cancellable(llm) if llm is not None and run.shared.circuit.allows() else None
     first: dict[str, Found] = {}
     first_times = Timings()
     if llm is not None and not history and routed is None:

@@ -283,15 +283,13 @@ class QuestionRun:
             return None
         from ragscience.graph.graph_search import GraphSearch
 
-        search = GraphSearch(
+        return GraphSearch(
             graph,
             embedder=self.embedder,
             passages=self.library.about.chunks,
             types=settings.graph_entity_types,
-            warning=self.warn,
+            triples=triples,
         )
-        search.triples = triples
-        return search
 
     # The work
 
@@ -337,8 +335,7 @@ class QuestionRun:
             sources=graph.sources if graph is not None else {},
             on_rerank=lambda passages: self._publish(Reranking(passages)),
         )
-        waits_for_llm = self.llm_reranker is not None or (graph is not None and graph.llm is not None)
-        with nullcontext() if waits_for_llm else self.shared.search_slots:
+        with nullcontext() if self.llm_reranker is not None else self.shared.search_slots:
             found = search(question, library=self.library, models=models, profile=profile, filters=kept_to, also=also)
         if graph is not None:
             found = graph.described(found, self.library, profile)

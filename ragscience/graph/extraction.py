@@ -33,20 +33,10 @@ from ragscience.models.structured_output import ask_structured
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
-    from ragscience.models.model_protocols import ChatModel
 
 __all__ = [
-    "LLM_VERSION",
-    "Asked",
-    "LLMReading",
-    "OnProgress",
-    "Report",
-    "ask_for",
-    "extract_by_llm",
-    "extract_locally",
-    "llm_version",
-    "local_version",
-]
+    "Asked", "LLMReading", "Report", "ask_for", "extract_by_llm", "extract_locally", "llm_version", "local_version"
+]  # fmt: skip
 
 LLM_VERSION = "1"
 """Version of the prompt and of the stored format."""
@@ -85,12 +75,8 @@ class Asked:
     """Rejected entities and relations of the reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    entities: list[tuple[str, ...]]
-    """(name, type)."""
-    relations: list[tuple[str, ...]]
-    """(source, relation, target)."""
+_Reply = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+"""(name, type) of each entity, (source, relation, target) of each relation."""
 
 
 def ask_for(
@@ -116,11 +102,11 @@ def ask_for(
     )
     if result.value is None:
         return Asked((), result.failure, result.problem)
-    reply = result.value
+    reply, read = result.value, sum(map(len, result.value))
     found = [_kept(chunk, reply, types) for chunk in passages]
     kept = {(m.name.casefold(), m.entity_type) for each in found for m in each.mentions}
     triples = {(t.subject.casefold(), t.relation, t.object.casefold()) for each in found for t in each.triples}
-    return Asked(tuple(found), dropped=max(0, len(reply.entities) + len(reply.relations) - len(kept) - len(triples)))
+    return Asked(tuple(found), dropped=max(0, read - len(kept) - len(triples)))
 
 
 def _schema(types: Sequence[str]) -> Mapping[str, Any]:
@@ -145,7 +131,7 @@ def _read(value: Any) -> _Reply:
     listed = value.get("relations")
     entities = [_texts(item, "name", "type") for item in value["entities"]]
     relations = [_texts(item, "source", "relation", "target") for item in (listed if isinstance(listed, list) else [])]
-    return _Reply(list(dict.fromkeys(entities)), list(dict.fromkeys(relations)))
+    return list(dict.fromkeys(entities)), list(dict.fromkeys(relations))
 
 
 def _texts(item: Any, *fields: str) -> tuple[str, ...]:
@@ -160,7 +146,7 @@ def _kept(chunk: StoredChunk, reply: _Reply, types: Sequence[str]) -> Extracted:
     """The part of a reply that a passage itself names; a name with two types gets the first."""
     line = joined_lines(unicodedata.normalize("NFKC", chunk.text))
     named: dict[str, Mention] = {}
-    for name, kind in reply.entities:
+    for name, kind in reply[0]:
         key = canonical(name)
         if kind in types and key and key not in named and len(named) < MOST_ENTITIES:
             surfaces = _surfaces(name, line)
@@ -168,7 +154,7 @@ def _kept(chunk: StoredChunk, reply: _Reply, types: Sequence[str]) -> Extracted:
                 surface = min(surfaces, key=lambda each: (-surfaces[each], each))
                 named[key] = Mention(surface, kind, surfaces.total(), CONFIDENCE)
     triples: dict[tuple[str, str, str], Triple] = {}
-    for source, relation, target in reply.relations:
+    for source, relation, target in reply[1]:
         one, other = named.get(canonical(source)), named.get(canonical(target))
         if one and other and one is not other and relation in RELATION_TYPES and len(triples) < MOST_RELATIONS:
             triple = Triple(one.name, one.entity_type, relation, other.name, other.entity_type, CONFIDENCE)

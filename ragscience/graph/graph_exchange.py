@@ -8,11 +8,9 @@ bytes. Each line has the share of each passage, so that an import loses nothing.
 from __future__ import annotations
 
 import io
-import json
-import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -20,14 +18,15 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from ragscience.core.errors import RagScienceError
-from ragscience.graph.graph_model import Gathered, gather, load_graph, relation_of
+from ragscience.core.serialization import to_json
+from ragscience.graph.graph_model import gather, load_graph, relation_of
 from ragscience.graph.graph_records import LONGEST_NAME, Extracted, Mention, Triple, decoded, encoded, folded, matched
-from ragscience.library.atomic_files import disk_errors, put_in_place, write_atomically
+from ragscience.library.atomic_files import disk_errors, write_atomically
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["EDGES", "EXTRACTOR", "NODES", "Transferred", "export_graphml", "export_jsonl", "import_jsonl"]
+__all__ = ["EXTRACTOR", "Transferred", "export_graphml", "export_jsonl", "import_jsonl"]
 
 NODES, EDGES = "nodes.jsonl", "edges.jsonl"
 EXTRACTOR, VERSION = "import", "1"
@@ -51,15 +50,28 @@ class Transferred:
 def export_jsonl(library: Store, folder: Path) -> Transferred:
     """Write nodes.jsonl and edges.jsonl into `folder`, which is created, replacing older files.
 
-    Raises RagScienceError where a write fails; both files are then unchanged.
+    Raises RagScienceError where a write fails.
     """
     with library.snapshot():
-        rows, apart, names = library.graph.rows(), library.graph.apart(), library.graph.stable_ids()
-    gathered = gather(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
+        rows, names = library.graph.rows(), library.graph.stable_ids()
+    nodes, edges = gather((paper, decoded(chunk, text)) for chunk, paper, _, text in rows)
+    node_lines, edge_lines = [], []
+    for key in sorted(nodes):
+        entity, counts = nodes[key].entity(key), nodes[key].counts
+        shares = {name: _shares(counts[name], names) for name in entity.names}
+        properties = {"mentions": entity.mentions, "confidence": entity.confidence, "names": shares}
+        line = {"node_id": key, "label": entity.label, "node_type": entity.entity_type, "properties": properties}
+        node_lines.append({**line, "chunk_ids": _named(entity.chunk_ids, names)})
+    for edge in sorted(edges):
+        merged = relation_of(edge, edges[edge])
+        said = {"count": merged.count, "confidence": merged.confidence, "said": _shares(edges[edge], names)}
+        line = {"source": merged.source, "target": merged.target, "edge_type": merged.relation, "properties": said}
+        edge_lines.append({**line, "evidence_chunk_ids": _named(edges[edge], names)})
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _write_together({folder / NODES: _nodes(gathered, names), folder / EDGES: _edges(gathered, names)})
-    return Transferred(len(gathered.nodes), len(gathered.edges))
+        for name, lines in ((NODES, node_lines), (EDGES, edge_lines)):
+            write_atomically(folder / name, "".join(to_json(line) + "\n" for line in lines).encode())
+    return Transferred(len(nodes), len(edges))
 
 
 def export_graphml(library: Store, path: Path) -> Transferred:
@@ -103,32 +115,6 @@ def export_graphml(library: Store, path: Path) -> Transferred:
 _N = TypeVar("_N", int, float)
 
 
-def _nodes(gathered: Gathered, names: Mapping[int, str]) -> Iterator[dict[str, object]]:
-    for key in sorted(gathered.nodes):
-        entity, counts = gathered.nodes[key].entity(key), gathered.nodes[key].counts
-        shares = {name: _shares(counts[name], names) for name in entity.names}
-        yield {
-            "node_id": key,
-            "label": entity.label,
-            "node_type": entity.entity_type,
-            "properties": {"mentions": entity.mentions, "confidence": entity.confidence, "names": shares},
-            "chunk_ids": _named(entity.chunk_ids, names),
-        }
-
-
-def _edges(gathered: Gathered, names: Mapping[int, str]) -> Iterator[dict[str, object]]:
-    for edge in sorted(gathered.edges):
-        said = gathered.edges[edge]
-        merged = relation_of(edge, said)
-        yield {
-            "source": merged.source,
-            "target": merged.target,
-            "edge_type": merged.relation,
-            "properties": {"count": merged.count, "confidence": merged.confidence, "said": _shares(said, names)},
-            "evidence_chunk_ids": _named(said, names),
-        }
-
-
 def _named(chunks: Iterable[int], names: Mapping[int, str]) -> list[str]:
     """The stable names of passages, by paper and place in it."""
     return sorted((names[chunk] for chunk in chunks), key=_order)
@@ -145,20 +131,6 @@ def _order(name: str) -> tuple[str, int]:
 
 def _xml(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", text)
-
-
-def _write_together(contents: Mapping[Path, Iterable[object]]) -> None:
-    """Write all files under temporary names, then rename them. Raises OSError."""
-    temporary = {path: path.with_name(f"{path.name}.{os.getpid()}.tmp") for path in contents}
-    try:
-        for path, lines in contents.items():
-            with temporary[path].open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        for path, written in temporary.items():
-            put_in_place(written, path)
-    finally:
-        for written in temporary.values():
-            written.unlink(missing_ok=True)
 
 
 # Reading
@@ -182,37 +154,29 @@ _Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 _Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_not_empty)]
 _Type = Annotated[str, Field(pattern=r"^[^\s:]+$", max_length=100)]
 _Share = Annotated[float, Field(ge=0, le=1)]
-_Count = Annotated[int, Field(ge=1, le=HIGHEST_COUNT)]
 _Passage = Annotated[int, BeforeValidator(_passage)]
 _Passages = Annotated[list[_Passage], Field(min_length=1)]
+_Counts = Annotated[dict[_Passage, Annotated[int, Field(ge=1, le=HIGHEST_COUNT)]], Field(min_length=1)]
 
 
 class _Line(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class _NodeProperties(_Line):
+class _Properties(_Line):
     confidence: _Share = 1.0
-    names: dict[_Name, Annotated[dict[_Passage, _Count], Field(min_length=1)]] | None = None
+    names: dict[_Name, _Counts] | None = None
+    """Of a node: each name, and how often each passage has it."""
+    said: dict[_Passage, _Share] | None = None
+    """Of an edge: the confidence of each passage."""
 
 
 class _Node(_Line):
     node_id: _Id
     label: _Name
     node_type: _Type
-    properties: _NodeProperties = _NodeProperties()
+    properties: _Properties = _Properties()
     chunk_ids: _Passages
-
-    def names(self) -> Mapping[str, Mapping[int, int]]:
-        """Name: {passage: number of occurrences}. Raises ValueError if the fields contradict each other."""
-        names = self.properties.names
-        if names is None:
-            return {self.label: dict.fromkeys(self.chunk_ids, 1)}
-        if self.label not in names:
-            raise ValueError(f"its label {self.label!r} is none of its names")
-        if {chunk for counts in names.values() for chunk in counts} != set(self.chunk_ids):
-            raise ValueError("chunk_ids and the passages of its names differ")
-        return names
 
     @property
     def key(self) -> str:
@@ -221,24 +185,12 @@ class _Node(_Line):
         return self.node_id if begins else f"{self.node_type}:{matched(self.label)}"
 
 
-class _EdgeProperties(_Line):
-    confidence: _Share = 1.0
-    said: dict[_Passage, _Share] | None = None
-
-
 class _Edge(_Line):
     source: _Id
     target: _Id
     edge_type: _Type
-    properties: _EdgeProperties = _EdgeProperties()
+    properties: _Properties = _Properties()
     evidence_chunk_ids: _Passages
-
-    def said(self) -> Mapping[int, float]:
-        """Passage: confidence of the relation there. Raises ValueError if the fields contradict each other."""
-        said = self.properties.said
-        if said is not None and set(said) != set(self.evidence_chunk_ids):
-            raise ValueError("evidence_chunk_ids and the passages of said differ")
-        return dict.fromkeys(self.evidence_chunk_ids, self.properties.confidence) if said is None else said
 
 
 def import_jsonl(library: Store, folder: Path) -> Transferred:
@@ -249,42 +201,33 @@ def import_jsonl(library: Store, folder: Path) -> Transferred:
     """
     with library.snapshot():
         passages = {name: chunk for chunk, name in library.graph.stable_ids().items()}
-    problems: list[str] = []
-    nodes: dict[str, tuple[int, _Node]] = {}
-    edges: dict[tuple[str, str, str], int] = {}
+    nodes: dict[str, _Node] = {}
+    edges: set[tuple[str, str, str]] = set()
     mentions: dict[int, list[Mention]] = defaultdict(list)
     triples: dict[int, list[Triple]] = defaultdict(list)
-
-    def add_node(number: int, node: _Node) -> None:
-        if node.node_id in nodes:
-            raise ValueError(f"node_id {node.node_id[:100]!r} is that of line {nodes[node.node_id][0]}, too")
-        for name, counts in node.names().items():
+    for line, node in _read(folder / NODES, _Node, passages):
+        if nodes.setdefault(node.node_id, node) is not node:
+            raise _wrong(line, f"node_id {node.node_id[:100]!r} is also in an earlier line")
+        named = node.properties.names or {node.label: dict.fromkeys(node.chunk_ids, 1)}
+        for name, counts in named.items():
             for chunk, count in counts.items():
                 mention = Mention(name, node.node_type, count, node.properties.confidence, node.key)
                 mentions[chunk].append(mention)
-        nodes[node.node_id] = number, node
-
-    def add_edge(number: int, edge: _Edge) -> None:
-        for end in (edge.source, edge.target):
-            if end not in nodes:
-                raise ValueError(f"there is no node {end[:100]!r} in {NODES}")
-        source, target = nodes[edge.source][1], nodes[edge.target][1]
+    for line, edge in _read(folder / EDGES, _Edge, passages):
+        missing = [end for end in (edge.source, edge.target) if end not in nodes]
+        if missing:
+            raise _wrong(line, f"there is no node {missing[0][:100]!r} in {NODES}")
+        source, target = nodes[edge.source], nodes[edge.target]
         if source.key == target.key:
-            raise ValueError(f"it joins {source.label!r} to itself")
-        said, ends = edge.said(), (source.key, target.key, edge.edge_type)
+            raise _wrong(line, f"it joins {source.label!r} to itself")
+        ends = (source.key, target.key, edge.edge_type)
         if ends in edges:
-            raise ValueError(f"the same edge as line {edges[ends]}")
-        edges[ends] = number
+            raise _wrong(line, "an earlier line has the same edge")
+        edges.add(ends)
         both = (source.label, source.node_type, edge.edge_type, target.label, target.node_type)
+        said = edge.properties.said or dict.fromkeys(edge.evidence_chunk_ids, edge.properties.confidence)
         for chunk, confidence in said.items():
             triples[chunk].append(Triple(*both, confidence, source.key, target.key))
-
-    _read(folder / NODES, _Node, passages, add_node, problems)
-    _read(folder / EDGES, _Edge, passages, add_edge, problems)
-    if problems:
-        more = len(problems) - 1
-        others = f" ({more} more line{'s are' if more > 1 else ' is'} wrong.)" if more else ""
-        raise RagScienceError(f"{problems[0]}{others}", "Nothing was imported; correct the file and try again.")
     found = [Extracted(chunk, tuple(mentions[chunk]), tuple(triples[chunk])) for chunk in sorted({*mentions, *triples})]
     library.graph.replace(EXTRACTOR, VERSION, [(each.chunk_id, encoded(each)) for each in found])
     return Transferred(len(nodes), len(edges), len(found))
@@ -293,22 +236,23 @@ def import_jsonl(library: Store, folder: Path) -> Transferred:
 _L = TypeVar("_L", bound=_Line)
 
 
-def _read(
-    path: Path, line_type: type[_L], passages: Mapping[str, int], add: Callable[[int, _L], None], problems: list[str]
-) -> None:
-    """Call `add` with the number and the content of each line that is not empty; collects errors as problems."""
+def _read(path: Path, line_type: type[_L], passages: Mapping[str, int]) -> Iterator[tuple[str, _L]]:
+    """The content of each line that is not empty, with its place."""
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    if line.strip():
-                        add(number, line_type.model_validate_json(line, context=passages))
-                except ValidationError as wrong:
-                    problems.append(f"{path.name}, line {number}: {_first(wrong)}.")
-                except ValueError as wrong:
-                    problems.append(f"{path.name}, line {number}: {wrong}.")
+        lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        problems.append(f"{path} cannot be read: {error.strerror}.")
+        raise RagScienceError(f"{path} cannot be read: {error.strerror}.", "Name a folder that has it.") from error
+    for number, line in enumerate(lines, 1):
+        place = f"{path.name}, line {number}"
+        try:
+            if line.strip():
+                yield place, line_type.model_validate_json(line, context=passages)
+        except ValidationError as wrong:
+            raise _wrong(place, _first(wrong)) from None
+
+
+def _wrong(place: str, what: str) -> RagScienceError:
+    return RagScienceError(f"{place}: {what}.", "Nothing was imported; correct the file and try again.")
 
 
 def _first(wrong: ValidationError) -> str:

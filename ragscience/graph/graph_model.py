@@ -3,8 +3,7 @@
 Mentions are one entity if their types and canonical names agree; CONCEPT, the type of what no paper shows a type of,
 gives way to the one that most mentions of the same name have. An acronym means its expansion: the one that its own
 paper states, else the one that most of the papers that state one agree on, else none. One step only, so no chain of
-aliases joins unrelated names. A key from an import is kept. A name that a user has split off is always an entity of its
-own. The order of passages does not matter.
+aliases joins unrelated names. A key from an import is kept. The order of passages does not matter.
 """
 
 from __future__ import annotations
@@ -12,31 +11,18 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import starmap
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import NothingFound
-from ragscience.graph.graph_records import CO_OCCURS, Entity, Extracted, Relation, canonical, decoded, folded, matched
+from ragscience.graph.graph_records import CO_OCCURS, Entity, Extracted, Relation, canonical, decoded, matched
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph, MultiGraph
 
     from ragscience.library.store import Store
 
-__all__ = [
-    "Gathered",
-    "KnowledgeGraph",
-    "Merge",
-    "Node",
-    "gather",
-    "list_merges",
-    "load_graph",
-    "merge",
-    "merge_again",
-    "relation_of",
-    "undo_merge",
-]
+__all__ = ["KnowledgeGraph", "Node", "gather", "load_graph", "merge", "relation_of"]
 
 AGREEMENT = 2 / 3
 """Minimum share of the papers that state an expansion that must state the same one."""
@@ -140,32 +126,25 @@ class Node:
         return Entity(key, label, self.entity_type, tuple(sorted(totals)), sum(totals.values()), confidence, chunks)
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """All evidence of passages, by entity and by relation, unordered."""
-
-    nodes: dict[str, Node]
-    edges: dict[tuple[str, str, str], dict[int, float]]
-    """(source, target, relation): {passage: confidence}."""
+Edges = dict[tuple[str, str, str], dict[int, float]]
+"""(source, target, relation): {passage: confidence}."""
 
 
-def merge(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> KnowledgeGraph:
+def merge(passages: Iterable[Passage]) -> KnowledgeGraph:
     """The graph of these passages; a passage may come more than once, read by several extractors.
 
-    A name whose `folded` form is in `apart` is an entity of its own. A relation of an entity with itself is dropped.
+    A relation of an entity with itself is dropped.
     """
-    found = gather(passages, apart)
-    return KnowledgeGraph(
-        (node.entity(key) for key, node in found.nodes.items()), (relation_of(*edge) for edge in found.edges.items())
-    )
+    nodes, edges = gather(passages)
+    return KnowledgeGraph((node.entity(key) for key, node in nodes.items()), starmap(relation_of, edges.items()))
 
 
-def gather(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> Gathered:
-    """The evidence that `merge` turns into records, passage by passage."""
+def gather(passages: Iterable[Passage]) -> tuple[dict[str, Node], Edges]:
+    """The evidence that `merge` turns into records, by entity and by relation, unordered."""
     kept = list(passages)
-    meaning = _Meaning(kept, apart)
+    meaning = _Meaning(kept)
     nodes: dict[str, Node] = {}
-    edges: dict[tuple[str, str, str], dict[int, float]] = defaultdict(dict)
+    edges: Edges = defaultdict(dict)
     for paper, found in kept:
         for mention in found.mentions:
             key = meaning.key(paper, mention.name, mention.entity_type, mention.key)
@@ -182,7 +161,7 @@ def gather(passages: Iterable[Passage], apart: frozenset[str] = frozenset()) -> 
             if source != target and source in nodes and target in nodes:
                 evidence = edges[source, target, triple.relation]
                 evidence[found.chunk_id] = max(evidence.get(found.chunk_id, 0.0), triple.confidence)
-    return Gathered(nodes, dict(edges))
+    return nodes, edges
 
 
 def relation_of(edge: tuple[str, str, str], evidence: Mapping[int, float]) -> Relation:
@@ -198,8 +177,7 @@ def relation_of(edge: tuple[str, str, str], evidence: Mapping[int, float]) -> Re
 class _Meaning:
     """The meaning of a name in a paper."""
 
-    def __init__(self, passages: Sequence[Passage], apart: frozenset[str]) -> None:
-        self._apart = apart
+    def __init__(self, passages: Sequence[Passage]) -> None:
         votes: dict[int, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         for paper, found in passages:
             for short, long in found.aliases:
@@ -214,7 +192,6 @@ class _Meaning:
         self._common = {
             short: _most(longs) for short, longs in stated.items() if longs[_most(longs)] >= AGREEMENT * longs.total()
         }
-        self._forms: dict[str, tuple[str, str]] = {}
         typed: dict[str, Counter[str]] = defaultdict(Counter)
         for paper, found in passages:
             for mention in found.mentions:
@@ -224,19 +201,14 @@ class _Meaning:
 
     def key(self, paper: int, name: str, entity_type: str, given: str) -> str:
         """The key of the entity that the name means; `given` if an import sets it."""
-        meant = self._name(paper, name)
-        if given and meant[:1] != '"':
+        if given:
             return given
+        meant = self._name(paper, name)
         return f"{self._types.get(meant, entity_type) if entity_type == 'CONCEPT' else entity_type}:{meant}"
 
     def _name(self, paper: int, name: str) -> str:
-        """The canonical name that is meant; in quotation marks, which canonical names have not, if it was split off."""
-        forms = self._forms.get(name)
-        if forms is None:
-            forms = self._forms[name] = (folded(name), matched(name))
-        as_it_is, own = forms
-        if as_it_is in self._apart:
-            return f'"{as_it_is}"'
+        """The canonical name that is meant."""
+        own = matched(name)
         return self._own.get(paper, {}).get(own) or self._common.get(own) or own
 
 
@@ -246,63 +218,4 @@ def _most(counts: Counter[str]) -> str:
 
 def load_graph(library: Store) -> KnowledgeGraph:
     """The graph from the library's rows; empty if there are none. Raises RagScienceError for an unreadable row."""
-    with library.snapshot():
-        rows, apart = library.graph.rows(), library.graph.apart()
-    return merge(((paper, decoded(chunk, text)) for chunk, paper, _, text in rows), apart)
-
-
-# Names that were merged
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """An entity with more than one name, ignoring case and spaces."""
-
-    label: str
-    entity_type: str
-    names: tuple[str, ...]
-    """All of them as written in the papers, sorted."""
-
-
-def list_merges(library: Store) -> list[Merge]:
-    """All entities that have more than one name, by label and type."""
-    found = [
-        Merge(entity.label, entity.entity_type, entity.names)
-        for entity in load_graph(library).entities()
-        if len({folded(name) for name in entity.names}) > 1
-    ]
-    return sorted(found, key=lambda merge: (folded(merge.label), merge.label, merge.entity_type))
-
-
-def undo_merge(library: Store, name: str) -> str:
-    """Make this name an entity of its own, in each of its types; returns the folded name.
-
-    Doing it twice is harmless. Raises NothingFound where no merged entity has the name.
-    """
-    wanted = folded(name)
-    if wanted not in library.graph.apart():
-        known = {folded(each) for one in list_merges(library) for each in one.names}
-        _require(wanted, known, f"No merged entity has the name {name!r}.", "--merges` lists what was merged.")
-        library.graph.set_apart([wanted])
-    return wanted
-
-
-def merge_again(library: Store, name: str) -> str:
-    """Undo the split of a name; returns the folded name.
-
-    Raises NothingFound for a name that was not split off.
-    """
-    wanted = folded(name)
-    _require(wanted, library.graph.apart(), f"{name!r} was not taken out of a merge.", "--merges` lists the merges.")
-    library.graph.set_apart([wanted], merge_again=True)
-    return wanted
-
-
-def _require(wanted: str, known: Iterable[str], message: str, fix: str) -> None:
-    import difflib
-
-    names = sorted(known)
-    if wanted not in names:
-        near = difflib.get_close_matches(wanted, names, 3, 0.5)
-        offered = f" Near to it: {', '.join(near)}." if near else ""
-        raise NothingFound(f"{message}{offered}", f"`python ingest.py graph {fix}")
+    return merge((paper, decoded(chunk, text)) for chunk, paper, _, text in library.graph.rows())

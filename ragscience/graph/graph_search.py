@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, FoundPath, Profile
 from ragscience.core.tokenizing import tokenize
-from ragscience.graph.entity_linking import Named, candidates_said, link
+from ragscience.graph.entity_linking import link
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
 from ragscience.graph.traversal import Walk, damping, passage_scores, steps_of, strength, walk
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
-    from ragscience.models.model_protocols import ChatModel, Embedder
+    from ragscience.models.model_protocols import Embedder
 
-__all__ = ["MOST_CONCEPTS", "MOST_EMBEDDED", "GraphSearch", "Vectors", "best_paths", "by_words", "path_scores"]
+__all__ = ["MOST_CONCEPTS", "MOST_EMBEDDED", "GraphSearch", "best_paths", "by_words"]
 
 HOPS = 2
 """Steps from a question's entities: the graph guide's depth."""
@@ -49,8 +49,6 @@ MOST_PASSAGES = 60
 """Passages that the graph returns for a question, for each of its two scores."""
 MOST_KEPT = 20_000
 """Vectors of triples cached from question to question."""
-LINKING_SECONDS = 20.0
-"""Timeout for a model to find the names in a question; then its words are looked up."""
 
 Vectors = Callable[[Sequence[str]], NDArray[np.float32]]
 """Embeds texts: unit rows, shape (len(texts), dimension), float32."""
@@ -161,48 +159,6 @@ def by_words(question: str) -> tuple[NDArray[np.float32], Vectors]:
     return np.full(width, 1.0 / math.sqrt(width), dtype=np.float32), vectors
 
 
-@dataclass
-class _Results:
-    """What is found for one question, each part when it is first wanted."""
-
-    search: GraphSearch
-    question: str
-
-    @cached_property
-    def seeds(self) -> tuple[Named, ...]:
-        return link(self.question, self.search.graph, types=self.search.types, candidates=self._candidates())
-
-    @cached_property
-    def walked(self) -> Walk:
-        weights = {one.key: one.weight for one in self.seeds}
-        return walk(self.search.graph, weights, hops=HOPS, types=self.search.types)
-
-    @cached_property
-    def paths(self) -> tuple[GraphPath, ...]:
-        search = self.search
-        if search.embedder is None:
-            vector, vectors = by_words(self.question)
-            cache: Cache = {}
-        else:
-            vector, vectors, cache = (
-                search.embedder.embed_query(self.question),
-                search.embedder.embed_documents,
-                search.triples,
-            )
-            if len(cache) > MOST_KEPT:
-                cache.clear()
-        return best_paths(search.graph, [one.key for one in self.seeds], vector, vectors, cache=cache)
-
-    def _candidates(self) -> list[str] | None:
-        if self.search.llm is None:
-            return None
-        try:
-            return candidates_said(self.question, self.search.llm, seconds=LINKING_SECONDS)
-        except ModelProblem as problem:
-            self.search.warning(str(problem))
-            return None
-
-
 class GraphSearch:
     """Search in one graph; the results for a question are cached for all its uses."""
 
@@ -213,48 +169,51 @@ class GraphSearch:
         embedder: Embedder | None,
         passages: int,
         types: Iterable[str],
-        warning: Callable[[str], None],
+        triples: Cache | None = None,
     ) -> None:
         """`passages` is how many the library has; `types` are the entity types to use (none: all).
 
-        Without an embedder paths are compared with the question by its words.
+        Without an embedder paths are compared with the question by its words. `triples`, the vectors of triples, may be
+        shared between questions.
         """
         self.graph = graph
-        self.embedder = embedder
-        self.types = frozenset(types)
-        self.warning = warning
-        self.triples: Cache = {}
-        """Vectors of triples; may be shared between questions."""
-        self.llm: ChatModel | None = None
-        """Finds the names in a question, if set; else the question's words are looked up."""
+        self._embedder = embedder
+        self._types = frozenset(types)
+        self._triples: Cache = {} if triples is None else triples
         self._passages = passages
-        self._results: dict[str, _Results] = {}
+        self._walks: dict[str, Walk] = {}
+        self._paths: dict[str, tuple[GraphPath, ...]] = {}
 
     @property
     def sources(self) -> Mapping[str, Callable[[str], Mapping[int, float]]]:
         """Scores of passages for a question, by their names in a profile."""
         return {"graph": self.graph_scores, "gear": self.gear_scores}
 
-    def seeds(self, question: str) -> tuple[Named, ...]:
-        """The entities that the question names."""
-        return self._of(question).seeds
-
     def graph_scores(self, question: str) -> dict[int, float]:
         """Passages near the question's entities, 0 to 1."""
-        return passage_scores(self.graph, self._of(question).walked, passages=self._passages, most=MOST_PASSAGES)
+        return passage_scores(self.graph, self._walked(question), passages=self._passages, most=MOST_PASSAGES)
 
     def gear_scores(self, question: str) -> dict[int, float]:
         """Passages on the paths that fit the question best, 0 to 1. Raises ModelProblem where the embedder fails."""
-        return dict(list(path_scores(self.paths(question)).items())[:MOST_PASSAGES])
+        return dict(islice(path_scores(self.paths(question)).items(), MOST_PASSAGES))
 
     def paths(self, question: str) -> tuple[GraphPath, ...]:
         """Those paths, best first. Raises ModelProblem where the embedder fails."""
-        return self._of(question).paths
+        if question not in self._paths:
+            seeds = [key for key, depth in self._walked(question).depths.items() if not depth]
+            vector, vectors, cache = *by_words(question), Cache()
+            if self._embedder is not None:
+                if len(self._triples) > MOST_KEPT:
+                    self._triples.clear()
+                vector, vectors = self._embedder.embed_query(question), self._embedder.embed_documents
+                cache = self._triples
+            self._paths[question] = best_paths(self.graph, seeds, vector, vectors, cache=cache)
+        return self._paths[question]
 
     def concepts(self, question: str) -> tuple[str, ...]:
         """Names of at most MOST_CONCEPTS entities: those that the question names, then their neighbours, best first."""
         labels: dict[str, str] = {}
-        for key, depth in self._of(question).walked.depths.items():
+        for key, depth in self._walked(question).depths.items():
             if depth < 2 and len(labels) < MOST_CONCEPTS:
                 label = " ".join(self.graph.label(key).split())
                 labels.setdefault(folded(label), label)
@@ -262,7 +221,7 @@ class GraphSearch:
 
     def papers(self, question: str, library: Store) -> tuple[int, ...]:
         """Ids of the papers that mention any related entity; empty if the question names no entity."""
-        chunks = {chunk for key in self._of(question).walked.depths for chunk in self.graph.entity(key).chunk_ids}
+        chunks = {chunk for key in self._walked(question).depths for chunk in self.graph.entity(key).chunk_ids}
         return tuple(sorted({chunk.paper_id for chunk in library.chunks(sorted(chunks))}))
 
     def described(self, found: Found, library: Store, profile: Profile) -> Found:
@@ -277,5 +236,9 @@ class GraphSearch:
         steps = (FoundPath(steps_of(path.relations, self.graph, library), path.score) for path in paths)
         return replace(found, concepts=concepts, paths=tuple(steps))
 
-    def _of(self, question: str) -> _Results:
-        return self._results.setdefault(question, _Results(self, question))
+    def _walked(self, question: str) -> Walk:
+        """What is near the entities that the question names."""
+        if question not in self._walks:
+            weights = {one.key: one.weight for one in link(question, self.graph, types=self._types)}
+            self._walks[question] = walk(self.graph, weights, hops=HOPS, types=self._types)
+        return self._walks[question]

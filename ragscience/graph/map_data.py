@@ -22,17 +22,7 @@ from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = [
-    "PAPER",
-    "SIMILAR",
-    "Evidence",
-    "MapDrawing",
-    "MapEdge",
-    "MapNode",
-    "map_drawing",
-    "passage_quotes",
-    "positions",
-]
+__all__ = ["PAPER", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing", "passage_quotes", "positions"]
 
 PAPER, SIMILAR = "PAPER", "SIMILAR_TO"
 NODE_EVIDENCE, EDGE_EVIDENCE, EDGES_PER_NODE = 10, 2, 4
@@ -116,7 +106,7 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
     place = {number: index for index, number in enumerate(kept)}
     drawn = [edge for edge in similar if edge.source in place and edge.target in place]
     entities = sorted(graph.entities(), key=lambda one: (-graph.degree(one.key), one.key))[:MOST_ENTITIES]
-    relations, possible = _relations_between(graph, {one.key for one in entities})
+    relations = _relations_between(graph, {one.key for one in entities})
 
     owners = [Counter(owner_of[chunk] for chunk in one.chunk_ids if chunk in owner_of) for one in entities]
     at = {known.papers[number].paper_id: index for index, number in enumerate(kept)}
@@ -129,36 +119,39 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
     firsts, nearest = _first_passages(known), [known.closest_passages(edge.source, edge.target) for edge in drawn]
     shown = [_spread(one.chunk_ids, owner_of, NODE_EVIDENCE) for one in entities]
     proofs = [_spread(one.chunk_ids, owner_of, EDGE_EVIDENCE) for one in relations]
-    texts = _Passages(library, chain((firsts[number] for number in kept), *nearest, *shown, *proofs))
+    wanted_ids = chain((firsts[number] for number in kept), *nearest, *shown, *proofs)
+    texts = {chunk.chunk_id: chunk for chunk in library.chunks(sorted(set(wanted_ids)))}
+
+    def quotes(ids: Iterable[int], *names: Sequence[str], only_page: bool = False) -> tuple[Evidence, ...]:
+        return tuple(_quoted(texts[one], names, only_page=only_page) for one in ids if one in texts)
+
     nodes = []
     for number, paper, (x, y) in zip(kept, papers, places[: len(kept)], strict=True):
         label, fact = _short(title_of(paper) or paper.file), ", ".join(_paper_facts(paper))
-        begins = texts.evidence([firsts[number]], ())
+        begins = quotes([firsts[number]])
         nodes.append(MapNode(label, PAPER, x, y, PAPER_RADIUS, degrees[number], (), fact, (paper.file,), begins, 0))
     files = {paper.paper_id: paper.file for paper in library.papers()}
     for one, mine, radius, chunks, (x, y) in zip(entities, owners, radii, shown, places[len(kept) :], strict=True):
         its, degree = tuple(sorted(files[paper] for paper in mine)), graph.degree(one.key)
         names = tuple(name for name in one.names if name != one.label)[:12]
         fact = f"named {counted(one.mentions, 'time')} in {counted(len(its), 'paper')}"
-        quotes, more = texts.evidence(chunks, (one.names,)), len(one.chunk_ids) - len(chunks)
+        found, more = quotes(chunks, one.names), len(one.chunk_ids) - len(chunks)
         label = _short(one.label)
-        nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, quotes, more))
+        nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, found, more))
     lines = [
-        MapEdge(place[one.source], place[one.target], SIMILAR, min(1.0, max(0.0, one.weight)), texts.evidence(pair, ()))
+        MapEdge(place[one.source], place[one.target], SIMILAR, min(1.0, max(0.0, one.weight)), quotes(pair))
         for one, pair in zip(drawn, nearest, strict=True)
     ]
     index_of = {one.key: len(kept) + index for index, one in enumerate(entities)}
     for relation, chunks in zip(relations, proofs, strict=True):
-        wanted = [graph.entity(key).names for key in (relation.source, relation.target)]
-        quotes = texts.evidence(chunks, wanted, only_pages=relation.relation == CO_OCCURS)
+        both = [graph.entity(key).names for key in (relation.source, relation.target)]
+        found = quotes(chunks, *both, only_page=relation.relation == CO_OCCURS)
         source, target = index_of[relation.source], index_of[relation.target]
-        lines.append(MapEdge(source, target, relation.relation, relation.confidence, quotes))
-    left_out = (
-        _left_out("papers", len(papers), len(known.papers)),
-        _left_out("entities", len(entities), len(graph)),
-        _left_out_relations(len(relations), possible, graph.relation_count),
-    )
-    return MapDrawing(tuple(nodes), tuple(lines), " ".join(filter(None, left_out)))
+        lines.append(MapEdge(source, target, relation.relation, relation.confidence, found))
+    counts = {"papers": (len(papers), len(known.papers)), "entities": (len(entities), len(graph))}
+    counts["relations, stated ones first"] = (len(relations), graph.relation_count)
+    left_out = [f"{drawn:,} of {there:,} {what}" for what, (drawn, there) in counts.items() if drawn < there]
+    return MapDrawing(tuple(nodes), tuple(lines), f"Drawn are {'; '.join(left_out)}." if left_out else "")
 
 
 def positions(
@@ -221,8 +214,8 @@ def _apart(places: NDArray[np.float64], radii: NDArray[np.float64], steps: int =
     return places
 
 
-def _relations_between(graph: KnowledgeGraph, kept: set[str]) -> tuple[list[Relation], int]:
-    """The relations to draw between these entities, EDGES_PER_NODE for each, and how many there are in total.
+def _relations_between(graph: KnowledgeGraph, kept: set[str]) -> list[Relation]:
+    """The relations to draw between these entities, EDGES_PER_NODE for each.
 
     Stated relations come before co-occurrences, then those of most passages; the best one of each
     entity is included, so that no node is isolated needlessly.
@@ -234,7 +227,7 @@ def _relations_between(graph: KnowledgeGraph, kept: set[str]) -> tuple[list[Rela
         if not {one.source, one.target} <= reached:
             first.append(one)
             reached |= {one.source, one.target}
-    return list(dict.fromkeys((*first, *best)))[: EDGES_PER_NODE * len(kept)], len(between)
+    return list(dict.fromkeys((*first, *best)))[: EDGES_PER_NODE * len(kept)]
 
 
 def _spread(chunks: Sequence[int], owner_of: Mapping[int, int], most: int) -> list[int]:
@@ -255,31 +248,18 @@ def _first_passages(papers: PaperMap) -> dict[int, int]:
 
 def passage_quotes(library: Store, ids: Sequence[int], names: Sequence[str]) -> tuple[Evidence, ...]:
     """A quote from each of these passages, around the first of the names in it."""
-    return _Passages(library, ids).evidence(ids, (names,))
+    return tuple(_quoted(chunk, (names,)) for chunk in library.chunks(sorted(ids)))
 
 
-class _Passages:
-    """The quoted passages."""
-
-    def __init__(self, library: Store, ids: Iterable[int]) -> None:
-        self._chunks = {chunk.chunk_id: chunk for chunk in library.chunks(sorted(ids))}
-
-    def evidence(
-        self, ids: Iterable[int], wanted: Sequence[Sequence[str]], *, only_pages: bool = False
-    ) -> tuple[Evidence, ...]:
-        """A quote from each, around the first occurrence of one of each group of names, or only its page."""
-        chunks = [self._chunks[one] for one in ids if one in self._chunks]
-        return tuple(_quoted(chunk, wanted, only_pages=only_pages) for chunk in chunks)
-
-
-def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]], *, only_pages: bool) -> Evidence:
+def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]], *, only_page: bool = False) -> Evidence:
+    """A quote around the first occurrence of one of each group of names, or only its page."""
     text = chunk.text
     found = [match for names in wanted if (match := _stands(names, text)) is not None]
     start, end = (min(one[0] for one in found), max(one[1] for one in found)) if found else (0, 0)
     if end - start > 2 * SNIPPET_CHARS:
         start, end = found[0]
     page = next((page for page, _, _ in page_parts(chunk, start, max(end, start + 1))), chunk.page_start)
-    if only_pages:
+    if only_page:
         return Evidence(chunk.file, page, "")
     room = max(0, SNIPPET_CHARS - (end - start))
     first = max(0, start - room // 2)
@@ -314,19 +294,6 @@ def _paper_facts(paper: Paper) -> Iterator[str]:
     if paper.metadata.year:
         yield str(paper.metadata.year)
     yield counted(paper.pages, "page")
-
-
-def _left_out(what: str, drawn: int, there: int) -> str:
-    if drawn == there:
-        return ""
-    return f"The {drawn:,} {what} with the most relations of {there:,} are drawn, {there - drawn:,} left out."
-
-
-def _left_out_relations(drawn: int, between: int, there: int) -> str:
-    if drawn == there:
-        return ""
-    between_them = f" ({between:,} between the entities drawn)" if between < there else ""
-    return f"{drawn:,} of the {there:,} relations{between_them} are drawn, stated ones first."
 
 
 def _short(label: str) -> str:

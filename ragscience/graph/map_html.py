@@ -11,14 +11,13 @@ import base64
 import hashlib
 import json
 import os
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from ragscience.core.errors import RagScienceError, UsageError
-from ragscience.graph.map_data import Evidence, MapDrawing
+from ragscience.graph.map_data import MapDrawing
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
 __all__ = ["MADE_HERE", "check_target", "file_link", "map_page", "map_policy", "write_file"]
@@ -106,47 +105,9 @@ def _hash(text: str) -> str:
 
 
 def _data(drawing: MapDrawing, links: Mapping[str, str]) -> str:
-    """The drawing as ASCII JSON without "<", ">" and "&": nothing in it ends a script element or begins a comment."""
-    files: dict[str, int] = {}
+    """The drawing as JSON without "<", ">" and "&": nothing in it ends a script element or begins a comment.
 
-    def quotes(evidence: Sequence[Evidence]) -> list[Any]:
-        return [[files.setdefault(one.file, len(files)), one.page, _seen(one.text)] for one in evidence]
-
-    def numbers(names: Sequence[str]) -> list[int]:
-        return [files.setdefault(name, len(files)) for name in names]
-
-    kinds = sorted({node.kind for node in drawing.nodes})
-    relations = sorted({edge.kind for edge in drawing.edges})
-    nodes = [
-        [
-            _seen(node.label),
-            kinds.index(node.kind),
-            *(round(value, 1) for value in (node.x, node.y, node.radius)),
-            node.degree,
-            [_seen(name) for name in node.names],
-            _seen(node.fact),
-            numbers(node.files),
-            quotes(node.evidence),
-            node.more,
-        ]
-        for node in drawing.nodes
-    ]
-    edges = [
-        [edge.source, edge.target, relations.index(edge.kind), round(edge.weight, 3), quotes(edge.evidence)]
-        for edge in drawing.edges
-    ]
-    value = {"kinds": kinds, "relations": relations, "nodes": nodes, "edges": edges, "leftOut": drawing.left_out}
-    value["files"] = [[_seen(name), links.get(name, "")] for name in files]
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_ESCAPED)
-
-
-def _seen(text: str) -> str:
-    """The text on one line, without control characters and those that reorder or hide text."""
-    if text.isprintable():
-        return text
-    kept = (" " if char.isspace() else char for char in text if char.isspace() or not _is_unseen(char))
-    return "".join(kept)
-
-
-def _is_unseen(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs")
+    Left out is what reorders or hides text.
+    """
+    text = json.dumps({**asdict(drawing), "links": links}, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return "".join(filter(str.isprintable, text)).translate(_ESCAPED)

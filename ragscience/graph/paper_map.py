@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,7 @@ class PaperMap:
 
     def related(self, place: int, count: int) -> list[tuple[Paper, float]]:
         """The nearest other papers of the one at index `place`, each with its cosine, the nearest first."""
-        others, cosines = nearest(self.means, count, self.means[place : place + 1], [place])
-        return [(self.papers[other], cosine) for other, cosine in zip(others[0], cosines[0], strict=True)]
+        return [(self.papers[other], cosine) for other, cosine in nearest(self.means, count, [place])[0]]
 
     def closest_passages(self, first: int, second: int) -> tuple[int, int]:
         """Ids of the two passages, one of each of two papers, whose vectors are nearest to each other."""
@@ -71,7 +71,8 @@ def paper_map(library: Store) -> PaperMap:
     present = np.unique(owners)
     sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
     np.add.at(sums, owners, vectors)
-    means = _normalised(sums[present])
+    lengths = np.linalg.norm(sums[present], axis=1, keepdims=True)
+    means = np.ascontiguousarray(sums[present] / np.where(lengths > 0, lengths, 1), np.float32)
     kept = tuple(papers[index] for index in present.tolist())
     return PaperMap(kept, means, ids, vectors, np.searchsorted(present, owners).astype(np.int64))
 
@@ -83,42 +84,28 @@ def papers_of_passages(library: Store) -> dict[int, int]:
     return {chunk: papers[name] for chunk, name in named if name in papers}
 
 
-def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+def nearest(means: NDArray[np.float32], count: int, rows: Sequence[int]) -> list[list[tuple[int, float]]]:
+    """For each of `rows` of `means` its `count` nearest other rows with their cosines, nearest first.
 
-
-def nearest(
-    means: NDArray[np.float32], count: int, queries: NDArray[np.float32], themselves: list[int]
-) -> tuple[list[list[int]], list[list[float]]]:
-    """The `count` nearest rows of `means` to each row of `queries`, without itself: (indices, cosines), nearest first.
-
-    Exact, by FAISS; both are float32 unit rows of shape (n, dimension), `themselves` the index of each `queries` row in
-    `means`. Ties by lower index.
+    Exact, by FAISS; `means` are float32 unit rows of shape (n, dimension).
     """
-    if not len(means) or not len(queries):
-        return [[] for _ in themselves], [[] for _ in themselves]
+    if not len(rows):
+        return []
     import faiss
 
     index = faiss.IndexFlatIP(means.shape[1])
     index.add(means)
-    cosines, places = index.search(queries, min(count + 1, len(means)))
-    found: list[list[int]] = []
-    values: list[list[float]] = []
-    for itself, row, column in zip(themselves, places.tolist(), cosines.tolist(), strict=True):
-        pairs = [(-cosine, place) for place, cosine in zip(row, column, strict=True) if place != itself][:count]
-        found.append([place for _, place in sorted(pairs)])
-        values.append([min(1.0, max(-1.0, -negative)) for negative, _ in sorted(pairs)])
-    return found, values
+    cosines, places = index.search(means[list(rows)], min(count + 1, len(means)))
+    both = zip(rows, places.tolist(), np.clip(cosines, -1, 1).tolist(), strict=True)
+    return [[pair for pair in zip(near, values, strict=True) if pair[0] != row][:count] for row, near, values in both]
 
 
 def similarity_edges(means: NDArray[np.float32]) -> list[PaperEdge]:
     """Each paper with its NEIGHBOURS nearest, if their cosine is above LEAST_COSINE, each pair once, in order."""
-    places, cosines = nearest(means, NEIGHBOURS, means, list(range(len(means))))
     weights = {
         (min(place, other), max(place, other)): cosine
-        for place, (others, values) in enumerate(zip(places, cosines, strict=True))
-        for other, cosine in zip(others, values, strict=True)
+        for place, near in enumerate(nearest(means, NEIGHBOURS, range(len(means))))
+        for other, cosine in near
         if cosine > LEAST_COSINE
     }
     return [PaperEdge(*pair, weight) for pair, weight in sorted(weights.items())]

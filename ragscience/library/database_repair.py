@@ -84,7 +84,6 @@ def damage_of(home: Home) -> DamagedDatabase | None:
         }
         for kind in ("removed", "aside")
     }
-    notes["apart"] = _readable(home, partial(read_notes, kind="apart", damage=Damage())) or {}
     sources = _readable(home, lambda db: sources_of(db, None, Damage()))
     return DamagedDatabase(why, tuple(Path(path) for path in files), notes, tuple(sources or ()))
 

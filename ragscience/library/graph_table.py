@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ragscience.core.serialization import storable
-from ragscience.library.notes import read_notes, write_notes
 from ragscience.library.sealed_rows import opened, read_state, sealed, write_state
 from ragscience.library.snapshots import Snapshot, Snapshots
 
@@ -105,17 +104,6 @@ class GraphTable:
         with self._snapshots.now() as at:
             rows = at.listing.rows.values() if at is not None else ()
             return {row.first_chunk + place: f"{row.md5[:12]}#{place}" for row in rows for place in range(row.chunks)}
-
-    def apart(self) -> frozenset[str]:
-        """Names that must not be merged with others."""
-        with self._snapshots.now() as at:
-            return frozenset(read_notes(at.db, "apart", at.damage)) if at is not None else frozenset()
-
-    def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
-        """Set or clear the mark that keeps these names from being merged."""
-        with self._snapshots.transactions.writing() as db:
-            write_notes(db, "apart", dict.fromkeys(names, None if merge_again else ""))
-            _bump(db)
 
 
 def _read_ids(at: Snapshot) -> list[int]:

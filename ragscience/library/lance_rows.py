@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragscience.core.records import Metadata
@@ -143,17 +143,3 @@ class LanceGraph:
         with self._database.now() as at:
             rows = at.listing.rows.values() if at is not None else ()
             return {row.first_chunk + place: f"{row.md5[:12]}#{place}" for row in rows for place in range(row.chunks)}
-
-    def apart(self) -> frozenset[str]:
-        """As `GraphTable.apart`."""
-        with self._database.now() as at:
-            return frozenset(at.notes("apart")) if at is not None else frozenset()
-
-    def set_apart(self, names: Iterable[str], *, merge_again: bool = False) -> None:
-        """As `GraphTable.set_apart`."""
-
-        def act(change: Change) -> None:
-            write_notes(change, "apart", dict.fromkeys(names, None if merge_again else ""))
-            change.note(graph_version=change.state.graph_version + 1)
-
-        self._database.changed(act)

@@ -331,7 +331,7 @@ class Library:
             self.tokens.missing()
             self.graph.rows()
             self.sources.all()
-            for kind in ("removed", "aside", "apart"):
+            for kind in ("removed", "aside"):
                 read_notes(at.db, kind, at.damage)
             for row in at.listing.rows.values():
                 for part in ("outline", "sketch"):

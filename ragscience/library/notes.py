@@ -1,4 +1,4 @@
-"""Small texts that a library keeps by kind and key: which files are left out of it, which names are kept apart."""
+"""Small texts that a library keeps by kind and key: which files are left out of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_notes(db: sqlite3.Connection, kind: str, damage: Damage) -> dict[str, s
     for key, row in db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,)):
         content = opened((kind, key), row)
         if content is None:
-            damage.note("graph" if kind == "apart" else "note")
+            damage.note("note")
         else:
             found[key] = content.decode()
     return found

@@ -184,18 +184,13 @@ def test_types_keep_the_walk_in_and_hops_make_it_longer(filled):
 
 
 def test_related_concepts_go_into_the_prompt_as_quoted_material(filled):
-    names = '{"entities": ["Tesla", "Rivian", "Volvo"]}'
-
-    def reply(body):
-        return names if "format" in body else "Elon Musk invested in SolarCity (tesla_investments.pdf, p.2)."
-
+    reply = "Elon Musk invested in SolarCity (tesla_investments.pdf, p.2)."
     with OllamaServer(models={"llama3.1:8b": chat_model()}, default_reply=reply) as server:
         found = asked(filled, "ask", TESLA_QUESTION, "--graph", "--no-history", RAG_OLLAMA_URL=server.url)
         plain = asked(filled, "ask", TESLA_QUESTION, "--no-history", RAG_OLLAMA_URL=server.url)
         bodies = server.of("/api/chat")
     assert found["answer"].startswith("Elon Musk invested")
-    linking, answering, without = bodies
-    assert "format" in linking
+    answering, without = bodies
     request = answering["messages"][-1]["content"]
     line = next(line for line in request.splitlines() if line.startswith("Related concepts from knowledge graph: "))
     assert {"Tesla", "Rivian", "Elon Musk"} <= set(line.partition(": ")[2].split(", "))

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import merge
-from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple, folded, matched
+from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple
 
-from .making import apart_names, passages, say
+from .making import passages, say
 
 LONG = "long short-term memory"
 
@@ -19,22 +19,22 @@ def contents(merged):
     return list(merged.entities()), list(merged.relations())
 
 
-def keys(*found, apart=frozenset()):
-    return sorted(by_key(merge(found, apart)))
+def keys(*found):
+    return sorted(by_key(merge(found)))
 
 
-@given(passages, apart_names, st.randoms())
-def test_the_order_of_the_passages_does_not_matter(kept, apart, chance):
+@given(passages, st.randoms())
+def test_the_order_of_the_passages_does_not_matter(kept, chance):
     shuffled = list(kept)
     chance.shuffle(shuffled)
-    assert contents(merge(shuffled, apart)) == contents(merge(kept, apart))
+    assert contents(merge(shuffled)) == contents(merge(kept))
 
 
-@given(passages, apart_names)
-def test_ids_of_passages_and_papers_change_nothing_but_themselves(kept, apart):
+@given(passages)
+def test_ids_of_passages_and_papers_change_nothing_but_themselves(kept):
     """A paper that leaves and comes back has other ids, behind all others."""
     other = [(9 - paper, Extracted(100 - found.chunk_id, *_parts(found))) for paper, found in kept]
-    here, there = merge(kept, apart), merge(other, apart)
+    here, there = merge(kept), merge(other)
     assert [(e.key, e.label, e.names, e.mentions, e.confidence) for e in here.entities()] == [
         (e.key, e.label, e.names, e.mentions, e.confidence) for e in there.entities()
     ]
@@ -47,9 +47,9 @@ def _parts(found):
     return found.mentions, found.triples, found.aliases
 
 
-@given(passages, apart_names)
-def test_types_never_mix_and_every_mention_is_in_one_entity(kept, apart):
-    merged = merge(kept, apart)
+@given(passages)
+def test_types_never_mix_and_every_mention_is_in_one_entity(kept):
+    merged = merge(kept)
     said = defaultdict(int)
     for _, found in kept:
         for each in found.mentions:
@@ -65,24 +65,6 @@ def test_types_never_mix_and_every_mention_is_in_one_entity(kept, apart):
     for edge in merged.relations():
         assert edge.source in there and edge.target in there and edge.source != edge.target
         assert edge.count == len(edge.chunk_ids) > 0
-
-
-@given(passages)
-def test_without_aliases_entities_are_the_groups_of_type_and_name(kept):
-    """The oracle: a plain grouping."""
-    bare = [(paper, Extracted(found.chunk_id, found.mentions, found.triples)) for paper, found in kept]
-    groups = defaultdict(set)
-    for _, found in bare:
-        for each in found.mentions:
-            groups[each.entity_type, matched(each.name)].add(each.name)
-    assert {(e.entity_type, matched(e.label)): set(e.names) for e in merge(bare).entities()} == groups
-
-
-@given(passages, apart_names)
-def test_a_name_apart_is_with_no_other(kept, apart):
-    for entity in merge(kept, apart).entities():
-        forms = {folded(name) for name in entity.names}
-        assert not forms & apart or len(forms) == 1
 
 
 def test_an_acronym_is_its_expansion_within_its_paper():
@@ -125,19 +107,6 @@ def test_every_name_leads_to_its_entities():
     assert graph.by_name("Long Short-Term Memories") == ("METHOD:long short term memory",) == graph.by_name("lstms")
     assert graph.by_name("BLEU") == ("METHOD:bleu", "METRIC:bleu")
     assert graph.by_name("nobody") == () == graph.by_name("")
-
-
-def test_an_alias_of_nothing_is_none():
-    assert keys((1, say(1, ("LSTM", "METHOD"), aliases=[("LSTM", "'"), ("'", "LSTM")]))) == ["METHOD:lstm"]
-
-
-def test_apart_wins_over_aliases_and_imports():
-    given_key = Extracted(
-        2, (Mention("LSTM", "METHOD", 1, 0.5, "METHOD:x"), Mention("Y", "METHOD", 1, 1, "METHOD:x")), ()
-    )
-    papers = [(1, say(1, ("LSTM", "METHOD"), (LONG, "METHOD"), aliases=[("LSTM", LONG)])), (1, given_key)]
-    assert keys(*papers) == ["METHOD:long short term memory", "METHOD:x"]
-    assert keys(*papers, apart=frozenset({"lstm"})) == ['METHOD:"lstm"', "METHOD:long short term memory", "METHOD:x"]
 
 
 def test_relations_add_up_over_passages():

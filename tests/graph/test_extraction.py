@@ -172,21 +172,15 @@ def test_the_command_reads_says_so_and_reads_only_what_is_new(filled):
     assert (quiet.code, quiet.err, quiet.out) == (0, "", "")
 
 
-def test_the_graph_goes_out_comes_in_and_is_mended(filled, tmp_path):
+def test_the_graph_goes_out_and_comes_in(filled, tmp_path):
     assert filled.ingest("graph", "-q").code == 0
-    ran = filled.ingest("graph", "--export", tmp_path / "out", "--graphml", tmp_path / "graph.xml", "--merges")
+    ran = filled.ingest("graph", "--export", tmp_path / "out", "--graphml", tmp_path / "graph.xml")
     assert ran.code == 0, ran.err
     assert ran.err.count("entities and") == 2
     assert (tmp_path / "graph.xml").stat().st_size
     assert json.loads((tmp_path / "out" / "nodes.jsonl").read_text().splitlines()[0])["node_id"]
-    assert any("LSTM" in line and "ong short-term memory" in line for line in ran.out.splitlines())
-    apart = filled.ingest("graph", "--import", tmp_path / "out", "--unmerge", "LSTM", "--merges")
-    assert "imported" in apart.err
-    assert "now a separate entity" in apart.err
-    assert "apart: " in apart.out
-    again = filled.ingest("graph", "--merge-again", "LSTM", "--merges")
-    assert "is merged again" in again.err
-    assert again.out == ran.out
+    came = filled.ingest("graph", "--import", tmp_path / "out")
+    assert "imported" in came.err
 
 
 @pytest.mark.parametrize(
@@ -196,7 +190,6 @@ def test_the_graph_goes_out_comes_in_and_is_mended(filled, tmp_path):
         (["--depth", "half"], 2, "abstract or full"),
         (["--depth", "full"], 2, "Add --llm"),
         (["--types", "person,c?ty"], 2, "'C?TY' is no type"),
-        (["--unmerge", "Nothing"], 4, "Nothing"),
         (["--llm"], 1, ""),
     ],
 )

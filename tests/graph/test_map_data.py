@@ -106,7 +106,7 @@ def test_of_too_many_relations_what_says_most_is_drawn_and_no_entity_is_left_alo
     assert len(drawing.edges) == EDGES_PER_NODE * len(nodes)
     assert sum(edge.kind == "USES" for edge in drawing.edges) == len(told)
     assert {end for edge in drawing.edges for end in (edge.source, edge.target)} == set(range(1, 1 + len(nodes)))
-    assert drawing.left_out == "56 of the 96 relations are drawn, stated ones first."
+    assert drawing.left_out == "Drawn are 56 of 96 relations, stated ones first."
 
 
 def test_entities_are_around_their_papers_and_no_two_marks_overlap():

@@ -334,10 +334,9 @@ def test_texts_and_signs_have_the_contrast_of_wcag_aa():
 def test_texts_leave_the_script_element_whole():
     page = map_page(drawing(HOSTILE, 20, HOSTILE), {}).decode()
     data = page.partition('id="data">')[2].partition("</script>")[0]
-    assert data.isascii()
     assert not set("<>&") & set(data)
     assert page.count("<script") == 2
-    assert "\\u202e" not in data
+    assert "\u202e" not in data and "u202e" not in data
     assert "http://" not in page and "https://" not in page
 
 

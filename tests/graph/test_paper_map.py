@@ -52,10 +52,10 @@ def test_what_is_not_above_the_threshold_is_no_edge():
 @given(st.integers(1, 30), st.integers(1, 8), st.integers(0, 10_000))
 def test_neighbours_are_those_of_brute_force(count, wanted, seed):
     means = unit(np.random.default_rng(seed).normal(size=(count, 6)))
-    places, cosines = nearest(means, wanted, means, list(range(count)))
     matrix = means @ means.T
     np.fill_diagonal(matrix, -2)
-    for row, (found, values) in enumerate(zip(places, cosines, strict=True)):
+    for row, near in enumerate(nearest(means, wanted, range(count))):
+        found, values = [place for place, _ in near], [cosine for _, cosine in near]
         assert row not in found
         best = np.sort(matrix[row])[::-1][: min(wanted, count - 1)]
         assert np.allclose(values, best, atol=1e-5)

@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ragscience.core.errors import NothingFound, RagScienceError
-from ragscience.graph.graph_model import list_merges, load_graph, merge, merge_again, undo_merge
+from ragscience.core.errors import RagScienceError
+from ragscience.graph.graph_model import load_graph, merge
 from ragscience.graph.graph_records import Extracted
 from ragscience.library.store import Home, Library
 
@@ -24,7 +24,7 @@ def test_no_library_and_no_rows_are_an_empty_graph_and_write_nothing(tmp_path):
     with Library.open(home) as library:
         assert len(load_graph(library)) == 0
         assert (library.graph.state(), library.graph.rows(), library.graph.counts()) == ("", [], {})
-        assert (library.graph.stable_ids(), library.graph.apart()) == ({}, frozenset())
+        assert library.graph.stable_ids() == {}
         assert library.graph.pending("local", "1") == []
     assert not home.vectorstore.exists()
     with Library.open_for_writing(home) as library:
@@ -78,28 +78,3 @@ def test_a_paper_that_leaves_takes_what_only_it_said(tmp_path_factory, kept):
         graph = load_graph(library)
         assert list(graph.entities()) == list(rest.entities())
         assert list(graph.relations()) == list(rest.relations())
-
-
-def test_merges_are_listed_undone_and_made_again(library):
-    (ids,) = fill(library, [0]).values()
-    put(library, say(ids[0], ("LSTM", "METHOD", 3), ("LSTMs", "METHOD"), ("lstm", "METHOD"), ("BLEU", "METRIC")))
-    (merge,) = list_merges(library)
-    assert (merge.label, merge.entity_type, merge.names) == ("LSTM", "METHOD", ("LSTM", "LSTMs", "lstm"))
-    assert undo_merge(library, " lstmS ") == "lstms"
-    assert keys(library) == ['METHOD:"lstms"', "METHOD:lstm", "METRIC:bleu"]
-    assert (list_merges(library), sorted(library.graph.apart())) == ([], ["lstms"])
-    assert undo_merge(library, "LSTMs") == "lstms"
-    assert merge_again(library, "LSTMs") == "lstms"
-    assert (list_merges(library), sorted(library.graph.apart())) == ([merge], [])
-
-
-def test_a_name_that_was_not_merged_is_told_with_the_nearest(library):
-    (ids,) = fill(library, [0]).values()
-    put(library, say(ids[0], ("LSTM", "METHOD"), ("LSTMs", "METHOD"), ("BLEU", "METRIC")))
-    with pytest.raises(NothingFound, match=r"No merged entity has the name 'LSTN'. Near to it: lstm"):
-        undo_merge(library, "LSTN")
-    with pytest.raises(NothingFound, match=r"has the name 'BLEU'\. `python") as caught:
-        undo_merge(library, "BLEU")
-    assert "--merges" in caught.value.fix
-    with pytest.raises(NothingFound, match="'LSTM' was not taken out of a merge"):
-        merge_again(library, "LSTM")

@@ -32,7 +32,6 @@ def home(tmp_path):
         library.sources.put(papers[2].md5, Metadata("Theirs", url="https://a.b/c", abstract="A"))
         library.graph.put("toy", "1", [(5, "{}"), (6, '{"a": 1}')])
         library.graph.put("toy", "2", [(7, "{}")])
-        library.graph.set_apart(["name"])
     return home
 
 

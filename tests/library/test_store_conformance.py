@@ -118,7 +118,7 @@ def everything(library):
         "token bytes": library.tokens.size_bytes() >= sum(each.nbytes for each in library.tokens.of(ids).values()),
         "left out": (left_out.aside(library), left_out.removed(library)),
         "sections": sorted(library.section_names()),
-        "graph": (library.graph.rows(), library.graph.counts(), library.graph.read_passages(), library.graph.apart()),
+        "graph": (library.graph.rows(), library.graph.counts(), library.graph.read_passages()),
         "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
         "sources": [replace(source, fetched_at="") for source in library.sources.all()],
         "verified": library.verify(),
@@ -166,7 +166,6 @@ def changes():
         library.graph.put("toy", "1", [(1, '{"it\'s": 1}'), (2, "{}"), (10_000, "{}")])
         library.graph.put("toy", "2", [(2, '{"new": true}')])
         library.graph.replace("other", "1", [(1, "[]")])
-        library.graph.set_apart(["b", "a'"])
 
     def out_and_back(library):
         (paper,) = [paper for paper in library.papers() if paper.md5 == first.md5]
@@ -190,7 +189,6 @@ def changes():
         "changed places": lambda library: library.rename_papers([(1, second.path, 6), (4, "/papers/it's.pdf", 7)]),
         "out": out_and_back,
         "and back": back,
-        "merged again": lambda library: library.graph.set_apart(["b"], merge_again=True),
         "tokens": lambda library: library.tokens.put(
             {text_hash(first.chunks[3].searched): np.ones((2, CODE_BYTES), np.uint8)}
         ),

@@ -21,17 +21,15 @@
   /* The data: papers, entities, relations, and "named in", which each entity has with its papers */
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[\s\u2010-\u2015-]+/g, " ").trim().toLowerCase();
   const readable = (kind) => kind.toLowerCase().replaceAll("_", " ");
-  const nodes = data.nodes.map((n, at) => ({
-    at, label: n[0], kind: data.kinds[n[1]], x: n[2], y: n[3], r: n[4], degree: n[5], names: n[6], fact: n[7],
-    files: n[8], quotes: n[9], more: n[10], edges: [], keys: [n[0], ...n[6]].map(fold),
-  }));
+  const nodes = data.nodes.map((n, at) => ({ ...n, at, r: n.radius, quotes: n.evidence, edges: [], keys: [n.label, ...n.names].map(fold) }));
+  const allKinds = [...new Set(nodes.map((node) => node.kind))].sort();
   const papers = nodes.filter((node) => node.kind === PAPER), entities = nodes.filter((node) => node.kind !== PAPER);
-  for (const paper of papers) paper.keys.push(fold(data.files[paper.files[0]][0]));
-  const edges = data.edges.map((e) => ({ a: nodes[e[0]], b: nodes[e[1]], kind: data.relations[e[2]], weight: e[3], quotes: e[4] }));
+  for (const paper of papers) paper.keys.push(fold(paper.files[0]));
+  const edges = data.edges.map((e) => ({ a: nodes[e.source], b: nodes[e.target], kind: e.kind, weight: e.weight, quotes: e.evidence }));
   const paperOf = new Map(papers.map((paper) => [paper.files[0], paper]));
   for (const node of entities) {
     for (const file of node.files) {
-      const paper = paperOf.get(file), quotes = node.quotes.filter((one) => one[0] === file);
+      const paper = paperOf.get(file), quotes = node.quotes.filter((one) => one.file === file);
       if (paper) edges.push({ a: node, b: paper, kind: NAMED, weight: 1, quotes });
     }
   }
@@ -300,8 +298,8 @@
     const parts = words.length ? text.split(new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu")) : [text];
     for (const [at, part] of parts.entries()) if (part) parent.append(at % 2 ? make("mark", part) : part);
   };
-  const pageLink = ([file, page]) => {
-    const [name, href] = data.files[file], text = `(${name}, p.${page})`, link = make(href ? "a" : "span", text);
+  const pageLink = ({ file, page }) => {
+    const href = data.links[file] || "", link = make(href ? "a" : "span", `(${file}, p.${page})`);
     // A PDF, or the place in the page of a server, which shows this one in a frame.
     const [mark, target] = href.startsWith("/#") ? ["&", "_parent"] : ["#", "_blank"];
     if (href) Object.assign(link, { href: `${href}${mark}page=${page}`, target, rel: "noopener noreferrer" });
@@ -309,7 +307,7 @@
   };
   const quote = (one, names, tag = "blockquote") => {
     const element = make(tag), cite = make("cite");
-    marked(element, one[2], names);
+    marked(element, one.text, names);
     cite.append(pageLink(one));
     element.append(" ", cite);
     return element;
@@ -341,7 +339,7 @@
     close.setAttribute("aria-label", "Close");
     panel.append(close, make("h2", node.label), make("p", about(node), "dim"));
     if (node.names.length) panel.append(make("p", `also: ${node.names.join(", ")}`));
-    if (node.kind === PAPER) { const start = make("p"); start.append(pageLink([node.files[0], 1])); panel.append(start); }
+    if (node.kind === PAPER) { const start = make("p"); start.append(pageLink({ page: 1, file: node.files[0] })); panel.append(start); }
     const of = (line) => node.edges.filter((edge) => edge.line === line).sort((one, two) => two.weight - one.weight);
     if (node.kind === PAPER) {
       items(`Similar papers: ${of(SIMILAR).length}`, of(SIMILAR), node);
@@ -371,7 +369,7 @@
       else if (edge.a === node) item.append(`${readable(edge.kind)} `, go);
       else item.append(go, ` ${readable(edge.kind)} ${node.label}`);
       if (edge.line !== SIMILAR) {
-        const seen = new Map(edge.quotes.map((one) => [`${one[0]}#${one[1]}`, one]));
+        const seen = new Map(edge.quotes.map((one) => [`${one.file}#${one.page}`, one]));
         for (const one of seen.values()) pages.append(" ", pageLink(one));
       }
       item.append(pages);
@@ -474,7 +472,7 @@
     return element;
   };
   const legend = () => {
-    const kinds = data.kinds.filter((kind) => view !== views[0] || kind === PAPER).sort((one, two) => (two === PAPER) - (one === PAPER));
+    const kinds = allKinds.filter((kind) => view !== views[0] || kind === PAPER).sort((one, two) => (two === PAPER) - (one === PAPER));
     const all = [...kinds.slice(0, 1), ...view.lines.filter((line) => counts[line]), ...kinds.slice(1)];
     byId("legend").replaceChildren(...all.map((kind) => {
       const entry = make("label"), box = make("input"), count = counts[kind] ?? nodes.filter((node) => node.kind === kind).length;
@@ -502,7 +500,7 @@
     tabs();
     if (focused) byId("tabs").querySelector("[aria-selected=true]").focus();
     legend();
-    byId("told").textContent = `${many(papers.length, "paper")}, ${many(entities.length, "entity", "entities")}, ${many(counts[STATED], "stated relation")}. ${data.leftOut}`;
+    byId("told").textContent = `${many(papers.length, "paper")}, ${many(entities.length, "entity", "entities")}, ${many(counts[STATED], "stated relation")}. ${data.left_out}`;
     byId("empty").hidden = papers.length > 0 && (view === views[0] || entities.length > 0);
     byId("empty").textContent = papers.length ? "No entities yet. Run: python ingest.py graph" : "No papers yet. Put PDFs into papers/, then run: python ingest.py";
     resize();
