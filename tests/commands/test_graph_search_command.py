@@ -184,7 +184,9 @@ def test_types_keep_the_walk_in_and_hops_make_it_longer(filled):
 
 
 def test_related_concepts_go_into_the_prompt_as_quoted_material(filled):
-    reply = "Elon Musk invested in SolarCity (tesla_investments.pdf, p.2)."
+    def reply(body):
+        return "Elon Musk invested in SolarCity (tesla_investments.pdf, p.2)."
+
     with OllamaServer(models={"llama3.1:8b": chat_model()}, default_reply=reply) as server:
         found = asked(filled, "ask", TESLA_QUESTION, "--graph", "--no-history", RAG_OLLAMA_URL=server.url)
         plain = asked(filled, "ask", TESLA_QUESTION, "--no-history", RAG_OLLAMA_URL=server.url)

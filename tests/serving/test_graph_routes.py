@@ -186,7 +186,7 @@ def test_the_map_runs_its_own_script_alone_and_only_in_this_servers_frames(graph
     assert str(graph_home) not in response.text
     assert "file:/" not in response.text
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', response.text)[1])
-    assert dict(data["files"]) == {
+    assert data["links"] == {
         paper["file"]: f"/#paper={paper['md5']}" for paper in graph.get("/api/v1/papers").json()["papers"]
     }
 
