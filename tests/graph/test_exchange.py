@@ -251,7 +251,7 @@ def test_whatever_stands_in_a_field_is_one_clear_line_or_fine(tmp_path_factory, 
 
 def test_an_export_that_fails_leaves_what_was_there(library, place, tmp_path):
     folder = tmp_path / "out"
-    before = exported(library, folder)
+    exported(library, folder)
     (tmp_path / "file").write_text("")
     with pytest.raises(RagScienceError, match="file"):
         export_jsonl(library, tmp_path / "file" / "out")
