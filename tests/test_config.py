@@ -1,16 +1,10 @@
 import re
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Literal, get_args, get_origin
 
 import pytest
-from pydantic import SecretStr, ValidationError
 
 from config import Settings, load_settings
 from ragscience.core.errors import UsageError
-from ragscience.core.settings import decides, deciding_settings, deciding_values, load_with_sources
-from ragscience.engine import AskRequest
-from ragscience.engine.agent_run import _run_id
+from ragscience.core.settings import load_with_sources
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +38,6 @@ def test_an_address_with_a_password_is_refused_and_the_password_is_not_repeated(
     with pytest.raises(UsageError, match=f"{name} is .*//…@127.0.0.1.* a user name or a password") as caught:
         load_settings(**{name: "http://me:hunter2@127.0.0.1:9/api"})
     assert "hunter2" not in str(caught.value)
-
-
-def test_a_home_is_a_full_path(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RAG_HOME", "here")
-    assert load_settings().home == tmp_path / "here"
 
 
 @pytest.mark.parametrize(
@@ -121,14 +109,6 @@ def test_ollamas_own_variable_is_heeded(monkeypatch, host, address):
     assert (loaded.settings.ollama_url, loaded.sources["ollama_url"]) == (address, "OLLAMA_HOST")
 
 
-def test_ragsciences_own_settings_win_over_ollamas_variable(monkeypatch, tmp_path):
-    monkeypatch.setenv("OLLAMA_HOST", "gpu.lab")
-    monkeypatch.setenv("RAG_OLLAMA_URL", "http://mine:1")
-    assert load_settings().ollama_url == "http://mine:1"
-    monkeypatch.delenv("RAG_OLLAMA_URL")
-    assert load_settings(ollama_url="http://flag:1").ollama_url == "http://flag:1"
-
-
 def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
     monkeypatch.setenv("RAG_TOPK", "7")
     warnings = []
@@ -146,75 +126,5 @@ def test_a_setting_that_has_gone_is_a_warning_wherever_it_is_written(monkeypatch
     assert all("has gone: it is a constant now" in text for text in warnings)
 
 
-def test_a_list_that_is_no_list_is_refused(monkeypatch):
-    monkeypatch.setenv("RAG_GRAPH_ENTITY_TYPES", "not json")
-    with pytest.raises(UsageError, match="RAG_GRAPH_ENTITY_TYPES must be a JSON list"):
-        load_settings()
-
-
 def test_every_setting_says_what_it_is_for():
     assert all(field.description for field in Settings.model_fields.values())
-
-
-OTHERS = {
-    "llm_url": "http://127.0.0.1:9/v1",
-    "embed_url": "http://127.0.0.1:9/v1",
-    "llm_key": SecretStr("other"),
-    "dense_weight": 0.6,
-    "bm25_weight": 0.2,
-    "graph_entity_types": ("METHOD",),
-    "ollama_url": "http://localhost:1",
-    "arxiv_url": "http://localhost:1/api",
-    "library": "lance:///other",
-    "papers": "s3://other/papers",
-    "pdf_viewer": "other {file}",
-    "condense_prompt": "{chat_history} {question}",
-}
-
-
-def other_value(name):
-    """An allowed value of a setting that is not its default."""
-    field = Settings.model_fields[name]
-    if name in OTHERS:
-        return OTHERS[name]
-    if field.annotation is bool:
-        return not field.default
-    if get_origin(field.annotation) is Literal:
-        return next(value for value in get_args(field.annotation) if value != field.default)
-    if field.annotation is Path:
-        return Path("/other")
-    if field.annotation is str:
-        return "other"
-    for value in (field.default + 1, field.default - 1, field.default / 2):
-        try:
-            return getattr(Settings(**{name: value}), name)
-        except ValidationError:
-            continue
-    raise AssertionError(name)
-
-
-def with_other(name):
-    """The settings where one is not its default; the two weights change together, since they add up to 1."""
-    values = {name: other_value(name)}
-    if name.endswith("_weight"):
-        values["bm25_weight" if name == "dense_weight" else "dense_weight"] = 1 - values[name]
-    return load_settings(**values)
-
-
-def run_id(settings):
-    """The id of an agent's run over an empty library, without a language model."""
-    library = SimpleNamespace(about=SimpleNamespace(version="1", embedder=None))
-    run = SimpleNamespace(library=library, llm=None, settings=settings, question="How?", person="")
-    return _run_id(run, AskRequest("How?"))
-
-
-@pytest.mark.parametrize("name", Settings.model_fields)
-def test_an_agents_run_is_another_one_exactly_where_a_deciding_setting_is_another(name):
-    is_same = run_id(with_other(name)) == run_id(load_settings())
-    assert is_same == (decides(name) != "answers")
-
-
-def test_what_decides_is_kept_by_name():
-    assert set(deciding_values(load_settings())) == deciding_settings()
-    assert {"profile", "llm", "embedder", "answer_rules"} <= deciding_settings()
-    assert not {"home", "audit", "history", "arxiv_url", "chunk_size"} & deciding_settings()

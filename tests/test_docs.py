@@ -99,24 +99,6 @@ def test_there_is_something_to_run():
         assert word in shown
 
 
-def test_commands_are_found_in_console_blocks_alone():
-    text = (
-        "```console\n$ python a.py\nits output\n$ python b.py\n```\n"
-        "<!-- not run: needs Ollama -->\n\n```console\n$ python c.py\n```\n"
-        "```text\n$ python d.py\n```\n```console\n$ python e.py\n```\n```python\nprint(1)\n```\n"
-    )
-    assert commands_of(text) == ["python a.py", "python b.py", "python e.py"]
-    assert python_of(text) == "print(1)\n"
-
-
-def test_a_command_that_fails_is_seen(tmp_path, warm_server):
-    for command, code in {"exit 7": 7, "false | cat": 1, "python query.py --nosuch": 2}.items():
-        (tmp_path / "query.py").write_bytes((ROOT / "query.py").read_bytes())
-        assert run(command, tmp_path).returncode == code
-        assert warm_server.run(command, tmp_path, shell_environment(tmp_path), tmp_path / "printed") == code
-    assert "--nosuch" in (tmp_path / "printed").read_text()
-
-
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES.get)
 def test_no_command_hides_in_a_block_that_is_not_run(path):
     text = path.read_text(encoding="utf-8")
@@ -144,13 +126,6 @@ def test_generated_pages_are_in_step():
     command = [sys.executable, str(ROOT / "tools" / "make_docs.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_pages_out_of_step_are_named(make_docs, tmp_path):
-    made = {"same.md": "as it was\n", "changed.md": "new\n", "missing.md": "new\n"}
-    (tmp_path / "same.md").write_text("as it was\n", encoding="utf-8")
-    (tmp_path / "changed.md").write_text("old\n", encoding="utf-8")
-    assert make_docs.out_of_step(made, tmp_path) == ["changed.md", "missing.md"]
 
 
 def test_every_command_setting_and_exit_code_has_its_place(make_docs):

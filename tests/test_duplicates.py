@@ -54,13 +54,6 @@ def test_versions_are_found_from_what_the_library_keeps(library):
     assert duplicates_of(library, {"other.pdf"}) == duplicates_of(library, set()) == []
 
 
-def test_one_with_the_same_title_alone_is_compared_too(library):
-    told = Metadata("A Study of Many Things", ("Ada Lovelace",))
-    put(library, "a", "too short", told, modified_ns=1)
-    put(library, "b", words(1), told, modified_ns=2)
-    assert pairs(duplicates_of(library, {"b.pdf"})) == [("b.pdf", "a.pdf", ("title",), "completeness")]
-
-
 def test_older_papers_leave_and_the_newest_stays(library):
     text = words(1)
     for version in (3, 1, 2):
@@ -86,32 +79,3 @@ def test_a_paper_leaves_only_where_one_that_is_the_same_stays(library):
     ]
     assert [paper.file for paper in keep_newest(library)] == ["b.pdf"]
     assert [paper.file for paper in library.papers()] == ["a.pdf", "c.pdf"]
-
-
-def test_one_stays_where_each_is_older_than_another(library):
-    text = words(1)
-    put(library, "a", text, Metadata(year=2001, arxiv_id="1706.03762v1"), modified_ns=1)  # older than b by version
-    put(library, "b", text, Metadata(arxiv_id="1706.03762v2"), modified_ns=2)  # older than c by date
-    put(library, "c", text, Metadata(year=2000), modified_ns=3)  # older than a by year
-    assert len(duplicates(library)) == 3
-    assert len(keep_newest(library)) == 2
-    assert library.about.papers == 1
-
-
-def test_for_one_paper_only_those_are_read_that_may_be_the_same(library, monkeypatch):
-    text = words(1)
-    for number in range(30):
-        put(library, f"other{number:02}", words(10 + number))
-    put(library, "old", text + " " + words(3, 30))
-    put(library, "titled", words(4), Metadata("A Study of Many Things", ("Ada Lovelace",)))
-    new = put(library, "new", text, Metadata("A Study of Many Things", ("Ada Lovelace",)))
-    read = []
-    whole = library.fingerprints
-    monkeypatch.setattr(library, "fingerprints", lambda ids=None: read.append(ids) or whole(ids))
-    assert (
-        pairs(duplicates_of(library, {"new.pdf"}))
-        == pairs(duplicates(library))
-        == [("old.pdf", "new.pdf", ("text",), "completeness")]
-    )
-    assert [len(ids) for ids in read[:2]] == [1, 3]
-    assert read[0] == [new.paper_id]

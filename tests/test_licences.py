@@ -39,21 +39,6 @@ def test_each_licence_was_agreed_to(name):
     assert make_licences.refused(name, ROWS[name][0]) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "licence", "refused"),
-    [
-        ("x", "GPL-3.0-only", ["GPL-3.0-only"]),
-        ("x", "MIT OR GPL-2.0-or-later", ["GPL-2.0-or-later"]),
-        ("x", "Proprietary", ["Proprietary"]),
-        ("x", make_licences.AGPL, ["AGPL-3.0-only", "LicenseRef-Artifex-Commercial"]),
-        ("pymupdf", make_licences.AGPL, []),
-        ("x", "Apache-2.0 WITH LLVM-exception AND (MIT OR BSD-3-Clause)", []),
-    ],
-)
-def test_another_licence_is_refused(name, licence, refused):
-    assert make_licences.refused(name, licence) == refused
-
-
 def test_what_the_page_of_the_browser_brings_has_its_licence_beside_it():
     vendor = ROOT / "ragscience" / "serving" / "page" / "vendor"
     named = re.findall(r"^\| `([^`]+)/` \|", make_licences.PAGE.read_text(), re.MULTILINE)

@@ -55,9 +55,3 @@ def test_a_lock_is_made_of_pins_with_hashes_alone(name):
 def test_torch_and_cuda_are_left_to_the_machine():
     for name in LOCKED:
         assert not [package for package in entries(name) if LEFT_OUT.match(f"{package}==")]
-
-
-def test_the_locks_agree_with_each_other():
-    whole = entries(LOCKED[0])
-    for name in LOCKED[1:]:
-        assert entries(name).items() <= whole.items()

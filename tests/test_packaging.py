@@ -7,7 +7,6 @@ import pytest
 
 import ragscience
 from ragscience.cli import ingest_app, query_app
-from ragscience.cli.running import as_called
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -79,7 +78,3 @@ def test_the_command_works_in_the_current_folder_and_names_itself(installed, tmp
     missing = installed("ask", "How fast do bees fly?")
     assert "`ragscience ingest`" in missing.stderr
     assert ".py" not in missing.stderr
-
-
-def test_a_scripts_messages_are_left_alone():
-    assert as_called("`python ingest.py list`") == "`python ingest.py list`"

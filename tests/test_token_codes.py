@@ -1,17 +1,10 @@
 """Product codes of token vectors; explicit loops over the centroids are the oracle."""
 
-import importlib.util
-import shutil
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import ModelProblem
-from ragscience.models import token_codes
 from ragscience.models.token_codes import CENTROIDS, CODE_BYTES, DIMENSION, MEAN_COSINE, cosines, encode
 
 
@@ -35,14 +28,6 @@ def cut(vector):
 def joined(parts):
     """The inverse of `cut`."""
     return np.concatenate([part[:2] if number < 20 else part for number, part in enumerate(parts)])
-
-
-def test_the_centroids_are_a_small_file_of_256_different_ones_for_each_part(centroids):
-    assert (centroids.shape, centroids.dtype) == ((CODE_BYTES, 256, 3), np.float32)
-    assert CENTROIDS.stat().st_size < 90_000
-    assert [len(np.unique(part, axis=0)) for part in centroids] == [256] * CODE_BYTES
-    assert not centroids[:20, :, 2].any()
-    assert np.isfinite(centroids).all()
 
 
 def test_each_part_is_the_number_of_its_nearest_centroid(centroids):
@@ -77,17 +62,3 @@ def test_any_number_of_vectors_and_of_tokens_one_by_one_or_together(count, asked
     for row in range(0, count, 97):
         np.testing.assert_array_equal(encode(vectors[row : row + 1]), codes[row : row + 1])
         np.testing.assert_allclose(cosines(codes[row : row + 1], tokens[:1]), found[row : row + 1, :1], atol=1e-5)
-
-
-def test_other_centroids_are_refused(tmp_path, monkeypatch):
-    damaged = bytearray(CENTROIDS.read_bytes())
-    damaged[-1] ^= 1
-    (tmp_path / CENTROIDS.name).write_bytes(damaged)
-    copied = Path(shutil.copy(token_codes.__file__, tmp_path))
-    spec = importlib.util.spec_from_file_location("copied_token_codes", copied)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    with pytest.raises(ModelProblem, match=r"token_centroids\.npy is not the one") as caught:
-        module.encode(unit_rows(1, 1))
-    assert caught.value.fix

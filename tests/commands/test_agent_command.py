@@ -9,16 +9,11 @@ import threading
 
 import pytest
 
-from ragscience.core.records import Filters
-from ragscience.core.settings import Settings, deciding_settings, load_settings
-from ragscience.engine import AskRequest, Engine, StepDone, Token
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
-from tests.test_config import other_value
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
-NO_FILTERS = Filters()
 NOT_THERE = "Which exploration bonus does the reinforcement learning agent use?"
 
 
@@ -115,75 +110,3 @@ def test_killed_question_goes_on_when_it_is_asked_again(asked):
     assert told["trace"][0]["queries"] == [TWO_PARTS, "glaze temperature", "constituents of the tide"]
     assert [step["node"] for step in told["trace"]].count("decompose_query") >= 1
     assert not told["refused"]
-
-
-@pytest.fixture
-def engine_of(library, monkeypatch):
-    monkeypatch.setenv("RAG_HOME", str(library))
-    return lambda **flags: Engine.open(library, load_settings(**flags))
-
-
-def by_agent(question=TWO_PARTS, filters=NO_FILTERS, **more):
-    return AskRequest(question, filters, agent=True, **more)
-
-
-def interrupt(event):
-    if isinstance(event, StepDone) and event.step.node == "retrieve":
-        raise KeyboardInterrupt
-
-
-def was_interrupted(answer):
-    return any("interrupted" in warning for warning in answer.warnings)
-
-
-def test_interrupted_question_goes_on_only_where_nothing_changed(engine_of):
-    def again(question=TWO_PARTS, filters=NO_FILTERS, **flags):
-        with engine_of(**flags) as engine:
-            return was_interrupted(engine.ask(by_agent(question, filters)))
-
-    with engine_of() as engine, pytest.raises(KeyboardInterrupt):
-        engine.ask(by_agent(), on_event=interrupt)
-    assert not again(filters=Filters(papers=("kilns",)))
-    assert not again(top_k=3)
-    assert not again(history=False)
-    assert again()
-    assert not again()
-
-
-def test_interrupted_question_goes_on_though_a_setting_changed_that_it_does_not_depend_on(engine_of, tmp_path):
-    with engine_of() as engine, pytest.raises(KeyboardInterrupt):
-        engine.ask(by_agent(), on_event=interrupt)
-    others = {
-        name: other_value(name)
-        for name in set(Settings.model_fields) - deciding_settings() - {"home", "library", "history", "cache_folder"}
-    }
-    files = {"log_file": str(tmp_path / "q.log"), "metrics_file": str(tmp_path / "q.prom")}
-    with engine_of(**others | files) as engine:
-        assert was_interrupted(engine.ask(by_agent()))
-
-
-def test_as_many_passages_as_were_asked_for(engine_of):
-    with engine_of() as engine:
-        assert len(engine.ask(by_agent(top_k=1)).found.hits) == 1
-
-
-def test_profile_that_was_asked_for_is_taken(engine_of):
-    with engine_of() as engine:
-        told = []
-        answer = engine.ask(by_agent("What sums ten?", profile="balanced"), on_event=told.append)
-    assert answer.found.profile == "balanced"
-    assert [event.text for event in told if isinstance(event, Token)] == [answer.text]
-    assert answer.models["reranker"] is None
-
-
-def test_tools_keep_to_the_filters(engine_of):
-    question = "How fast do bees fly in fog? What does page 1 of kilns.pdf say?"
-    with engine_of(history=False) as engine:
-        answer = engine.ask(by_agent(question, Filters(papers=("bees",))))
-    assert {hit.chunk.file for hit in answer.found.hits} == {"bees.pdf"}
-
-
-def test_empty_library_is_refused(tmp_path):
-    with Engine.open(tmp_path, load_settings(home=tmp_path)) as engine:
-        answer = engine.ask(by_agent())
-    assert (answer.refused, answer.found.hits) == (True, ())

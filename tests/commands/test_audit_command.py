@@ -7,7 +7,6 @@ import pytest
 from tests.conftest import Commands, copied
 
 SPEED = "How fast do bees fly in fog?"
-GLAZE = "At which temperature does the glaze mature?"
 SAME, DIFFERENT = 0, 6
 
 
@@ -71,29 +70,9 @@ def test_a_changed_library_is_named_and_is_another_outcome(asked, library):
     assert gone == f"kilns.pdf is no longer in the library; it was {asked.home}/papers/kilns.pdf."
 
 
-def test_without_history_nothing_is_kept_of_a_chat_either(asked):
-    ran = asked.query("chat", "--no-history", stdin=GLAZE.encode())
-    assert "1280 degrees" in ran.out
-    assert listed(asked) == []
-
-
 def test_the_log_outlives_the_conversations_and_is_deleted_as_a_whole(asked):
     asked.query("ask", SPEED)
     assert asked.query("history", "delete", "--all", "--yes").code == 0
     assert SPEED.split()[-1] in asked.query("audit").out
     assert "1 audit record deleted." in asked.query("audit", "--delete-all", "--yes").err
     assert listed(asked) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["--replay"], 2, "--replay needs the id of an answer."),
-        (["abc", "--delete-all"], 2, "--delete-all deletes the whole log"),
-        (["abc", "--replay"], 4, "The audit log has no answer 'abc'."),
-    ],
-)
-def test_what_makes_no_sense_is_one_line(commands, arguments, code, said):
-    ran = commands.query("audit", *arguments)
-    assert (ran.code, ran.err.count("\n")) == (code, 2), ran.err
-    assert said in ran.err

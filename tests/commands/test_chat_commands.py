@@ -1,12 +1,10 @@
 """What can be typed in the chat besides questions, each through the command itself."""
 
-import base64
 import json
 import os
 
 import pytest
 
-from ragscience.cli import source_views
 from ragscience.cli.chat_commands import COMMANDS
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -64,13 +62,6 @@ def test_nonsense_is_answered_with_what_there_is(asked, line, says):
     assert says in " ".join(typed(asked, line).err.split())
 
 
-@pytest.mark.parametrize("word", ["exit", "quit", "q", "/quit", "Exit"])
-def test_a_word_leaves_and_is_not_asked(asked, word):
-    ran = typed(asked, word, SPEED)
-    assert ran.out == ""
-    assert not listed(asked)
-
-
 def test_how_is_asked_can_be_changed(asked):
     ran = typed(asked, "/k 1", "/profile rrf", "/agent off", SPEED, "/why --debug", "/k", "/profile")
     assert "Answers are now made from 1 passage." in ran.err
@@ -105,12 +96,6 @@ def test_conversations_are_named_listed_and_switched(asked):
     assert f"Continuing “{SPEED}” (flight), 1 turn." in ran.err
     assert "A new conversation, new one." in ran.err
     assert [(item["name"], item["turns"]) for item in listed(asked)] == [("new one", 1), ("flight", 2), (None, 1)]
-
-
-def test_a_conversation_can_be_named_before_anything_is_asked(asked):
-    ran = typed(asked, "/rename early", SPEED)
-    assert "This conversation is now called early." in ran.err
-    assert [(item["name"], item["turns"]) for item in listed(asked)] == [("early", 1)]
 
 
 def test_a_summary_is_of_the_named_paper_whatever_was_asked_before(asked):
@@ -154,30 +139,3 @@ def test_the_answer_is_copied_by_the_program_that_there_is(asked, tmp_path):
     copied_text = (tmp_path / "clip").read_text()
     assert "(bees.pdf, p.2)" in copied_text
     assert "\nSources:\n[1] bees.pdf, p." in copied_text
-
-
-def test_without_a_clipboard_it_says_what_helps(asked):
-    ran = typed(asked, SPEED, "/copy", DISPLAY="", WAYLAND_DISPLAY="")
-    assert "No clipboard is available. Install wl-copy, xclip or xsel, or write a file: /save notes.md" in " ".join(
-        ran.err.split()
-    )
-
-
-def test_a_program_that_fails_leaves_it_to_the_terminal(monkeypatch, tmp_path, capsys):
-    program(tmp_path / "bin", "wl-copy", "exit 1")
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    said = source_views.copied("Täglich.\n", {"WAYLAND_DISPLAY": "wayland-0", "TERM": "xterm"})
-    assert said.startswith("Copied through the terminal (OSC 52)")
-    sent = capsys.readouterr().out
-    assert sent.startswith("\x1b]52;c;")
-    assert base64.b64decode(sent.removeprefix("\x1b]52;c;").removesuffix("\a")).decode() == "Täglich.\n"
-
-
-def test_without_a_server_there_are_no_models(library):
-    from ragscience.engine import Engine
-
-    with Engine.open(library) as engine:
-        names, why = engine.shared.models.chat_models(engine.settings)
-    assert names == []
-    assert "Ollama" in why

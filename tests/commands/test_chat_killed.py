@@ -11,7 +11,6 @@ import pytest
 from ragscience.library.history import History
 from ragscience.library.store import Home
 from tests.commands.papers import fill
-from tests.commands.test_ollama_command import PROMPT, Terminal
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -32,36 +31,6 @@ def kept(home):
     with History.open(Home(home).history) as history:
         last = history.last()
         return [item.answer.question for item in history.turns(last.conversation_id)] if last else []
-
-
-def test_a_chat_killed_at_its_prompt_has_lost_nothing(filled):
-    terminal = Terminal(filled.home, "chat")
-    try:
-        terminal.read_until(PROMPT)
-        for question in QUESTIONS:
-            terminal.type(f"{question}\r")
-            terminal.read_until(PROMPT)
-        terminal.process.send_signal(signal.SIGKILL)
-        terminal.process.wait()
-    finally:
-        terminal.close()
-    assert kept(filled.home) == QUESTIONS
-    again = Terminal(filled.home, "-c")
-    try:
-        again.read_until(f"Continuing “{QUESTIONS[0]}”, 3 turns.")
-        again.read_until(PROMPT)
-        again.type("How do bees steer?\r")
-        again.read_until(PROMPT)
-        again.type("\x04")
-        assert again.process.wait(timeout=60) == 0
-    finally:
-        again.close()
-    assert kept(filled.home) == [*QUESTIONS, "How do bees steer?"]
-    shown = json.loads(filled.query("history", "show", "--json").out)
-    for turn in shown["turns"]:
-        assert turn["answer"]
-        assert turn["hits"][0]["text"]
-        assert turn["models"]["embedder"]
 
 
 def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(filled):

@@ -36,11 +36,6 @@ def test_options_alone_are_the_chat_and_a_question_is_answered(commands, argumen
     assert shown in ran.out + ran.err
 
 
-def test_options_alone_show_the_list_of_a_group(commands):
-    assert commands.query("history", "--home", commands.home).code == 0
-    assert "embedder" in commands.query("models", "--home", commands.home).out
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -80,44 +75,6 @@ def test_an_unknown_variable_is_a_warning_with_the_nearest_name(commands):
     assert "There is no setting RAG_SOMETHING_ELSE_ALTOGETHER; it is ignored. `python" in ran.err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["ingest.py", "show", "nosuch"],
-        ["ingest.py", "show", "fog.pdf", "--page", "900"],
-        ["ingest.py", "remove", "nosuch"],
-        ["query.py", "bib", "nosuch"],
-        ["query.py", "bib", "--cited", "nosuch"],
-        ["query.py", "open", "9"],
-        ["query.py", "search", "fog", "--paper", "nosuch"],
-        ["query.py", "search", "fog", "--section", "nosuch"],
-        ["query.py", "history", "show", "nosuch"],
-        ["query.py", "audit", "nosuch"],
-        ["query.py", "graph", "nosuch"],
-    ],
-)
-def test_what_is_not_found_has_one_exit_code(commands, command):
-    ran = commands.run(*command)
-    assert ran.code == 4, ran
-
-
-@pytest.mark.parametrize("command", ["query.py search fog", "query.py search fog --json", "ingest.py list"])
-def test_a_reader_that_has_seen_enough_is_no_failure(three_papers, command):
-    script, *arguments = command.split()
-    environment = {**os.environ, "RAG_HOME": str(three_papers)}
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / script), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    ) as process:
-        process.stdout.close()
-        written = process.stderr.read()
-        assert process.wait(timeout=100) == 0
-    assert b"Traceback" not in written
-    assert b"BrokenPipe" not in written
-
-
 @pytest.mark.parametrize("command", [["history", "delete", "--all"], ["audit", "--delete-all"]])
 def test_deleting_everything_wants_a_yes(commands, command):
     commands.query("What is fog?")
@@ -149,24 +106,6 @@ def _answered(commands, command, answer):
         code = process.wait(timeout=100)
     os.close(above)
     return code
-
-
-def test_a_line_break_in_a_files_name_makes_no_line_of_its_own(tmp_path):
-    home = tmp_path / "home"
-    (home / "papers").mkdir(parents=True)
-    make_pdf(home / "papers" / "fog\n[9 of 9] added forged.pdf", ["Fog forms where moist air cools."])
-    commands = Commands(home)
-    every = [
-        commands.ingest(),
-        commands.ingest("list"),
-        commands.query("search", "fog"),
-        commands.query("What is fog?"),
-    ]
-    for ran in every:
-        lines = (ran.out + ran.err).splitlines()
-        assert not [line for line in lines if line.startswith("[9 of 9]")], ran
-    assert "fog␤[9 of 9] added forged.pdf" in every[1].out
-    assert commands.ingest("show", "fog␤[9 of 9] added forged.pdf").code == 0
 
 
 def test_json_escapes_what_a_terminal_would_obey():

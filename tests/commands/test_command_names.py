@@ -31,12 +31,6 @@ def test_words_are_one_question(asked, words):
     assert "3.7 metres per second" in ran.out
 
 
-def test_options_may_stand_before_a_command(asked):
-    ran = asked.query("--quiet", "--paper", "search", "search", "fog")
-    assert (ran.code, "'search'" in ran.err) == (4, True)
-    assert asked.query("-k", "1", "search", "harmonic", "constituents").out.count("tides.pdf") == 1
-
-
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
@@ -51,23 +45,6 @@ def test_a_mistyped_command_is_refused_where_nobody_can_be_asked(asked, words, m
     ran = asked.query(*words)
     assert (ran.code, ran.out) == (2, "")
     assert f"Did you mean `{meant}`?" in ran.err
-
-
-def test_a_mistyped_command_of_ingest_is_no_file(asked):
-    ran = asked.ingest("duplicate")
-    assert (ran.code, "`python ingest.py duplicates`" in ran.err) == (2, True)
-    ran = asked.ingest("search", "fog")
-    assert (ran.code, "python query.py search fog" in ran.err) == (2, True)
-    for options in ([], ["--sort", "year"]):
-        ran = asked.query("list", *options)
-        assert (ran.code, f"python ingest.py {' '.join(['list', *options])}" in ran.err) == (2, True)
-
-
-@pytest.mark.parametrize("words", [["model", "size", "of", "bees"], ["maps", "of", "fog"], ["how", "fast"], ["fog"]])
-def test_what_can_only_be_a_question_is_one(asked, words):
-    ran = asked.query(*words, "--no-history")
-    assert ran.code == 0, ran
-    assert "Did you mean" not in ran.err
 
 
 @pytest.mark.parametrize(

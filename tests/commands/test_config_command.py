@@ -51,10 +51,6 @@ def test_everything_is_shown_with_where_it_comes_from(config, home):
     assert config("colour").code == 2
 
 
-def test_config_py_shows_the_same(config, home):
-    assert Commands(home).run("config.py").out == config().out
-
-
 def test_a_script_has_its_own_folder_as_home_and_the_current_one_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load_settings().home == tmp_path
@@ -73,15 +69,6 @@ def test_a_value_that_is_set_lasts_and_comments_stay(config, home):
     assert config("unset", "temperature", "graph_entity_types").code == 0
     assert config_file(home).read_text() == written.replace("top_k = 4", "top_k = 6")
     assert list(home.iterdir()) == [config_file(home)]
-
-
-def test_values_that_only_go_together_are_set_together(config):
-    assert config("set", "dense_weight", "0.5").code == 2
-    assert config("set", "dense_weight", "0.5", "bm25_weight", "0.5").code == 0
-
-
-def test_a_value_that_the_environment_overrides_is_named(config):
-    assert "RAG_TOP_K in the environment overrides it" in config("set", "top_k", "6", RAG_TOP_K="3").err
 
 
 @pytest.mark.parametrize(
@@ -160,17 +147,6 @@ def test_what_the_user_sets_is_allowed_and_nothing_else_is(config, home):
     assert (values.pdf_viewer, values.log_file) == ("", str(home / "mine.log"))
 
 
-def test_a_relative_path_that_is_set_starts_where_it_was_typed(home, tmp_path, monkeypatch, config):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rules.txt").write_text("Answer {refusal}")
-    from ragscience.cli.config_commands import set_values
-    from ragscience.cli.options import Run
-
-    set_values(words=["answer_rules", "@rules.txt"], run=Run(home=home))
-    assert f"@{tmp_path}/rules.txt" in config_file(home).read_text()
-    assert load_settings().answer_rules == "Answer {refusal}"
-
-
 def test_what_can_reach_beyond_the_home_is_guarded():
     from ragscience.core.settings import is_guarded
 
@@ -180,12 +156,3 @@ def test_what_can_reach_beyond_the_home_is_guarded():
         "embedding_model", "trace_questions", "answer_rules", "condense_prompt",
     }  # fmt: skip
     assert {name for name in Settings.model_fields if is_guarded(name)} == reaching
-
-
-def test_the_doctor_names_what_is_wrong_with_config_toml(home):
-    (home / "config.toml").write_text(VIEWER)
-    assert "sets pdf_viewer: ignored" in Commands(home).ingest("doctor").out
-    (home / "config.toml").write_text("colour = 1\n")
-    done = Commands(home).ingest("doctor")
-    assert done.code == 1
-    assert "There is no setting colour" in done.out

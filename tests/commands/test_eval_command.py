@@ -78,27 +78,6 @@ def test_the_measures_as_a_table_and_a_page(home):
     assert "- line 5: it is not JSON" in page
 
 
-def test_a_pattern_limits_the_papers_and_one_that_fits_none_fails_each_question(home):
-    ran = home.query("eval", "set.jsonl", "--json", "-q", "--paper", "bees", RAG_EMBEDDER="embedded")
-    told = json.loads(ran.out)
-    assert told["types"]["fact"]["passages"]["mean"] == 0
-    ran = home.query("eval", "set.jsonl", "--json", "-q", "--paper", "wasps", RAG_EMBEDDER="embedded")
-    assert ran.code == 3
-    told = json.loads(ran.out)
-    check_output(told, "eval")
-    assert all("wasps" in outcome["error"] for outcome in told["outcomes"])
-
-
-def test_the_filters_of_a_search_keep_an_evaluation_to_what_they_name(home):
-    given = ("--kind", "table", "--section", "no such heading", "--year", "1066", "--author", "nobody")
-    ran = home.query("eval", "set.jsonl", "--json", "-q", *given, RAG_EMBEDDER="embedded")
-    told = json.loads(ran.out)
-    check_output(told, "eval")
-    assert told["conditions"]["filters"] == "section='no such heading' kind=table author=nobody year=1066"
-    assert not any(outcome["values"].get("any@4") for outcome in told["outcomes"])
-    assert home.query("eval", "set.jsonl", "--kind", "tables").code == 2
-
-
 def test_what_cannot_be_measured(commands):
     (commands.home / "empty.jsonl").write_text("\n", encoding="utf-8")
     ran = commands.query("eval", "empty.jsonl")
@@ -129,15 +108,6 @@ def test_two_ways_of_asking_are_compared_question_by_question(home):
     assert found["searches"]["first"] == 1 < found["searches"]["second"]
     page = (home.home / "out.md").read_text(encoding="utf-8")
     assert "## ask and agent+balanced, question by question" in page
-
-
-def test_two_ways_as_a_table(home):
-    ran = home.query("eval", "set.jsonl", "--mode", "rrf", "--against", "corrective", RAG_EMBEDDER="embedded")
-    assert ran.code == 0, ran.err
-    assert "mode rrf" in ran.out
-    assert "mode corrective" in ran.out
-    assert "higher/lower" in ran.out
-    assert "\x1b" not in ran.out
 
 
 @pytest.mark.parametrize(
@@ -171,18 +141,6 @@ def test_questions_are_drafted_from_the_papers_and_can_be_asked(home):
     told = json.loads(asked.out)
     assert told["conditions"]["drafts among the questions"] == "1"
     assert told["measures"]["answer"]["mean"] == 1
-
-
-def test_drafts_are_never_written_over_what_is_there(home):
-    ran = home.query("eval", "--make", "1", "--out", "set.jsonl", RAG_EMBEDDER="embedded")
-    assert (ran.code, "set.jsonl already exists" in ran.err) == (2, True)
-    assert "Dover" in (home.home / "set.jsonl").read_text(encoding="utf-8")
-
-
-def test_papers_that_give_no_question(home):
-    ran = home.query("eval", "--make", "9", "--paper", "bees", RAG_EMBEDDER="embedded")
-    assert (ran.code, ran.out) == (4, "")
-    assert "No paper gives a question" in ran.err
 
 
 SPEED = "The mean flight speed in fog was 3.7 metres per second."
@@ -230,26 +188,6 @@ def test_a_model_words_the_drafts_and_is_told_what_was_wrong(with_llm, server):
     first, repair = server.of("/api/chat")
     assert first["format"]["required"] == ["question", "answer", "must_contain", "type"]
     assert "copy it letter by letter" in repair["messages"][-1]["content"]
-
-
-def test_a_model_that_fails_leaves_the_drafting_to_the_rules(with_llm, server):
-    server.fault("/api/chat", status=500, error="out of memory", times=None)
-    ran = with_llm.query("eval", "--make", "1")
-    assert ran.code == 0, ran.err
-    assert json.loads(ran.out)["made_by"] == "rules"
-    assert "Drafting by rules instead." in ran.err
-
-
-def test_what_the_model_costs_is_counted(with_llm, server):
-    server.script("Bees fly at 3.7 metres per second (bees.pdf, p.1).", prompt_eval_count=300, eval_count=20)
-    told = json.loads(with_llm.query("eval", "one.jsonl", "--json", "-q").out)
-    assert (told["measures"]["LLM calls"]["mean"], told["measures"]["tokens"]["mean"]) == (1, 320)
-
-
-def test_a_judge_needs_a_model(home):
-    ran = home.query("eval", "set.jsonl", "--judge", RAG_EMBEDDER="embedded")
-    assert (ran.code, ran.out) == (2, "")
-    assert "--judge needs a language model" in ran.err
 
 
 AUDITED = """

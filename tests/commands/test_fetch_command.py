@@ -81,31 +81,11 @@ def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(commands, serv
     assert again.err.count("is already in papers/") == 2
 
 
-def test_a_run_that_was_cut_off_before_reading_is_made_up_for(commands, server):
-    assert commands.ingest("fetch", "2102.00002", "--no-ingest", **server.environment).code == 0
-    assert listed(commands) == {}
-    before = len(server.paths)
-    ran = commands.ingest("fetch", "2102.00002", **server.environment)
-    assert ran.code == 0, ran.err
-    assert "is already in papers/" in ran.err
-    assert len(server.paths) == before
-    (paper,) = listed(commands).values()
-    assert paper["metadata"]["arxiv_id"] == "2102.00002v1"
-
-
 def test_offline_is_what_is_wrong_and_the_way_out(commands, server):
     ran = commands.ingest("fetch", "bees", "--offline", **server.environment)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("\n") == 2
     assert "--offline forbids it" in ran.err
-
-
-def test_loopback_is_refused_unless_the_api_is_there(commands, server):
-    ran = commands.ingest("fetch", server.put("/a.pdf", b"%PDF-"), RAG_ARXIV_URL="https://export.arxiv.org/api/query")
-    assert ran.code == 3
-    assert "127.0.0.1" in ran.err
-    assert "not encrypted" in ran.err
-    assert server.faults.asked("/a.pdf") == []
 
 
 def test_nothing_found_has_its_exit_code(commands):

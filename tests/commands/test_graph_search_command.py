@@ -78,15 +78,6 @@ def asked(commands, *arguments, **more):
     return value
 
 
-def test_without_a_graph_there_is_a_line_and_the_search_goes_on(without_graph):
-    assert (without_graph["show"].code, without_graph["show"].out) == (4, "")
-    assert "ingest.py graph" in without_graph["show"].err
-    found = json.loads(without_graph["search"].out)
-    assert found["hits"]
-    assert any("no knowledge graph" in line for line in found["warnings"])
-    assert not any("no knowledge graph" in line for line in json.loads(without_graph["deep"].out)["warnings"])
-
-
 def test_a_search_with_the_graph_shows_both_scores_the_concepts_and_the_paths(filled):
     found = asked(filled, "search", TESLA_QUESTION, "--graph")
     scores = {hit["file"]: hit["scores"] for hit in found["hits"]}
@@ -101,14 +92,6 @@ def test_a_search_with_the_graph_shows_both_scores_the_concepts_and_the_paths(fi
     shown = filled.query("search", TESLA_QUESTION, "--graph", **ENV).out
     assert "Paths in the knowledge graph:" in shown
     assert "(tesla_patents.pdf, p.1)" in shown
-
-
-def test_a_plain_search_has_nothing_of_it_and_deep_has(filled):
-    plain = asked(filled, "search", TESLA_QUESTION)
-    assert (plain["concepts"], plain["paths"]) == ([], [])
-    assert all(set(hit["scores"]) == {"dense", "bm25", "fused", "rerank"} for hit in plain["hits"])
-    assert asked(filled, "search", TESLA_QUESTION, "--profile", "deep")["paths"]
-    assert asked(filled, "search", TESLA_QUESTION, "--profile", "deep", "--no-graph")["paths"] == []
 
 
 def test_a_plain_search_loads_nothing_of_the_graph(filled):
@@ -178,11 +161,6 @@ def test_what_is_not_there_is_said_with_the_way_out(filled, arguments, said):
     assert len(ran.err.splitlines()) == 2
 
 
-def test_types_keep_the_walk_in_and_hops_make_it_longer(filled):
-    assert asked(filled, "graph", "Tesla", "--hops", "1")["reached"] == 1
-    assert asked(filled, "graph", "Tesla", RAG_GRAPH_ENTITY_TYPES='["METHOD"]')["reached"] == 0
-
-
 def test_related_concepts_go_into_the_prompt_as_quoted_material(filled):
     def reply(body):
         return "Elon Musk invested in SolarCity (tesla_investments.pdf, p.2)."
@@ -198,13 +176,3 @@ def test_related_concepts_go_into_the_prompt_as_quoted_material(filled):
     assert {"Tesla", "Rivian", "Elon Musk"} <= set(line.partition(": ")[2].split(", "))
     assert "Related concepts" not in without["messages"][-1]["content"]
     assert plain["concepts"] == []
-
-
-def test_eval_compares_with_and_without(filled, tmp_path):
-    questions = tmp_path / "questions.jsonl"
-    evidence = [{"file": "tesla_investments.pdf", "page": 2}]
-    question = {"id": "1", "question": "Who invested in SolarCity?", "answerable": True, "evidence": evidence}
-    questions.write_text(json.dumps(question | {"must_contain": ["Musk"]}) + "\n", encoding="utf-8")
-    ran = filled.query("eval", str(questions), "--mode", "graph", "--against", "ask", "--json", **ENV)
-    assert ran.code == 0, ran.err
-    assert json.loads(ran.out)["conditions"]["mode"] == "graph"

@@ -1,16 +1,13 @@
 """Conversations that last, through the commands: kept, gone on with, found again, written out and deleted."""
 
 import json
-import os
 import sqlite3
 import stat
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 
-from tests.conftest import ROOT, Commands, copied
+from tests.conftest import Commands, copied
 from tests.output_schemas import check_output
 from tests.sources.bib_parsing import parsed
 
@@ -53,17 +50,6 @@ def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(ask
     assert stat.S_IMODE((asked.home / "vectorstore" / "history.sqlite").stat().st_mode) == 0o600
 
 
-def test_questions_of_a_script_are_conversations_of_their_own_unless_named(asked):
-    lines = f"{SPEED}\n{GLAZE}\n".encode()
-    assert asked.query("ask", "--from", "-", stdin=lines).code == 0
-    assert asked.query("ask", "--from", "-", "--json", "--chat", "batch", stdin=lines).code == 0
-    assert [(item["name"], item["turns"], item["title"]) for item in listed(asked)] == [
-        ("batch", 2, SPEED),
-        (None, 1, GLAZE),
-        (None, 1, SPEED),
-    ]
-
-
 def test_a_named_conversation_has_its_history_in_mind(asked):
     asked.query("ask", "How do honeybees steer?", "--chat", "bees")
     follow_up = json.loads(asked.query("ask", "And what about them in fog?", "--chat", "bees", "--json").out)
@@ -99,14 +85,6 @@ def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(asked, tmp_path):
     assert "[1] bees.pdf, p.1" in again.out
 
 
-def test_a_new_chat_has_nothing_to_show_or_save(asked, tmp_path):
-    ran = asked.query("-c", stdin=f"/history\n/save {tmp_path}/a.md\n/save\n".encode())
-    assert "no conversation to continue" in ran.err
-    assert "No questions yet" in ran.err
-    assert "No answer yet" in ran.err
-    assert not (tmp_path / "a.md").exists()
-
-
 @pytest.mark.parametrize("how", [["--no-history"], []], ids=["flag", "setting"])
 def test_without_history_nothing_is_kept(asked, how):
     more = {} if how else {"RAG_HISTORY": "false"}
@@ -115,28 +93,6 @@ def test_without_history_nothing_is_kept(asked, how):
     asked.query("chat", *how, stdin=SPEED.encode(), **more)
     asked.query("ask", SPEED, "--chat", "x", *how, **more)
     assert not (asked.home / "vectorstore" / "history.sqlite").exists()
-
-
-def test_a_kept_conversation_is_gone_on_with_in_private(asked):
-    asked.query("ask", SPEED, "--chat", "bees")
-    ran = asked.query("--chat", "bees", "--no-history", stdin=b"And how do they steer?\n/history\n")
-    assert "  2  And how do they steer?" in ran.out
-    assert [item["turns"] for item in listed(asked)] == [1]
-
-
-def test_list_and_show_are_for_people_too(asked):
-    for number in range(3):
-        asked.query("ask", f"{SPEED} {number}", "--chat", f"round {number}")
-    ran = asked.query("history", "list", "-n", "2")
-    assert "round 2" in ran.out
-    assert "round 0" not in ran.out
-    assert "1 more: -n 3 shows all." in ran.err
-    shown = asked.query("history", "round 1")
-    assert "Conversation 2 round 1, 1 turn, started 20" in shown.out
-    assert f"> {SPEED} 1" in shown.out
-    assert "bees.pdf, p.2" in shown.out
-    asked.query("ask", "And them?", "--chat", "round 1")
-    assert "Searched as: " in asked.query("history", "show", "round 1").out
 
 
 def test_search_finds_a_turn_by_its_words(asked):
@@ -201,20 +157,6 @@ def test_the_bibliography_of_an_answer_a_paper_and_the_library(asked, tmp_path):
         assert ran.err.startswith("error: ")
 
 
-def test_the_chat_gives_what_it_cited(asked, tmp_path):
-    target = tmp_path / "cited.json"
-    ran = asked.query(stdin=f"/bib\n{SPEED}\n/bib\n/bib {target}\n".encode())
-    assert ran.code == 0, ran.err
-    assert "No answer yet." in ran.err
-    entries = parsed(ran.out[ran.out.index("@") :])
-    assert "Navigation of honeybees in fog" in [fields.get("title") for _, fields in entries.values()]
-    assert {item["id"] for item in json.loads(target.read_text())} == entries.keys()
-    (tmp_path / "empty").mkdir()
-    empty = asked.query("bib", "--home", tmp_path / "empty")
-    assert (empty.code, empty.out) == (0, "")
-    assert "no papers" in empty.err
-
-
 def test_a_conversation_gets_another_name(asked):
     for name in ("notes", "other"):
         asked.query("ask", SPEED, "--chat", name)
@@ -234,17 +176,6 @@ def test_a_conversation_gets_another_name(asked):
     assert [item["name"] for item in listed(asked)] == ["my thesis", "other"]
 
 
-def test_a_conversation_is_continued_by_its_number(asked):
-    asked.query(SPEED)
-    asked.query(GLAZE)
-    ran = asked.query("--chat", "1", stdin=b"And in clear air?\n")
-    assert f"Continuing “{SPEED}”, 1 turn." in ran.err
-    assert [(item["title"], item["turns"]) for item in listed(asked)] == [(SPEED, 2), (GLAZE, 1)]
-    ran = asked.query("ask", SPEED, "--chat", "77")
-    assert (ran.code, ran.out) == (2, "")
-    assert "There is no conversation 77." in ran.err
-
-
 def test_delete_needs_to_be_told_what(asked):
     for question in (SPEED, GLAZE):
         asked.query("ask", question, "--chat", "notes")
@@ -260,26 +191,6 @@ def test_delete_needs_to_be_told_what(asked):
     assert "1 turn deleted." in asked.query("history", "delete", "--all", "--yes").err
     assert listed(asked) == []
     assert "No conversations are saved now." in asked.query("history", "delete", "--all", "--yes").err
-
-
-def test_without_any_conversation_each_command_says_so(asked):
-    assert "No conversations saved yet." in asked.query("history").err
-    for command in (["show"], ["show", "3"], ["export"], ["search", "fog"], ["delete", "3"]):
-        ran = asked.query("history", *command)
-        assert (ran.code, ran.out) == (4, "")
-        assert ran.err.startswith("error: ")
-        assert ran.err.count("\n") == 2
-    assert not (asked.home / "vectorstore" / "history.sqlite").exists()
-
-
-@pytest.mark.parametrize(
-    "args",
-    [["ask", SPEED, "-c", "--chat", "x"], ["ask", SPEED, "--chat", "7"], ["chat", "--chat", ""], ["-c", "--json"]],
-)
-def test_a_choice_that_makes_no_sense_is_refused(asked, args):
-    ran = asked.query(*args)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count("\n") == 2
 
 
 def another_version(path):
@@ -327,46 +238,3 @@ def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(asked, spoi
     assert ran.err.count("\n") == 2
     if path.is_file():
         assert path.read_bytes() == before
-
-
-def test_a_full_disk_costs_a_warning_and_what_was_not_kept_is_kept_later(asked):
-    """With no room for a single byte, as root has it too; the chat gets its room back while it goes on."""
-    code = (
-        "import resource, runpy, sys\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
-        "read = sys.stdin.buffer.readline\n"
-        "class Input:\n"
-        "    def readline(self):\n"
-        "        line = read()\n"
-        "        if line == b'/room\\n':\n"
-        "            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
-        "            line = read()\n"
-        "        return line\n"
-        "class Stdin:\n"
-        "    buffer = Input()\n"
-        "    isatty = staticmethod(lambda: False)\n"
-        "sys.stdin = Stdin()\n"
-        "sys.argv = ['query.py', 'chat']\n"
-        "runpy.run_path('query.py', run_name='__main__')\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        input=f"{SPEED}\n/room\n{GLAZE}\n",
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "RAG_HOME": str(asked.home)},
-        timeout=300,
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert "not kept" in ran.stderr
-    assert "(bees.pdf, p.2)" in ran.stdout
-    (conversation,) = listed(asked)
-    assert (conversation["title"], conversation["turns"]) == (SPEED, 2)
-
-
-def test_keeping_a_turn_loads_nothing_heavy(asked):
-    modules = asked.imported_by_query("ask", SPEED)
-    assert "sqlite3" in modules
-    assert not modules & {"langchain", "langchain_core", "langchain_community", "sqlalchemy", "torch"}
-    assert len(listed(asked)) == 1

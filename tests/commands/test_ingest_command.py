@@ -3,12 +3,11 @@ import os
 import shutil
 import subprocess
 import sys
-from unittest import mock
 
 import pytest
 
 from ragscience.library.store import Home, Library
-from tests.commands.papers import BEES, fill, spoil
+from tests.commands.papers import fill, spoil
 from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf
 
@@ -124,39 +123,12 @@ def test_add_never_removes_and_sync_does(filled):
     assert "kilns.pdf" not in papers_of(filled)
 
 
-def test_a_sync_that_would_change_nothing_says_so(filled):
-    assert filled.ingest("sync", "--dry-run").err == "Nothing would change: the library matches the files.\n"
-    make_pdf(filled.home / "papers" / "new.pdf", ["Something new."])
-    assert filled.ingest("sync", "--dry-run").err == f"would read {filled.home / 'papers' / 'new.pdf'}\n"
-
-
-def test_sync_sees_a_changed_file_outside_the_papers_folder(filled):
-    outside = make_pdf(filled.home / "elsewhere" / "notes.pdf", ["Old notes."])
-    filled.ingest(outside)
-    make_pdf(outside, ["New notes.", "Second page."])
-    assert "1 updated" in filled.ingest("sync").err
-    assert papers_of(filled)["notes.pdf"]["pages"] == 2
-
-
 def test_remove_takes_a_paper_out_and_leaves_its_file(filled):
     ran = filled.ingest("remove", "bees.pdf")
     assert ran.code == 0
     assert set(papers_of(filled)) == {"kilns.pdf", "tides.pdf"}
     assert (filled.home / "papers" / "bees.pdf").exists()
     assert filled.ingest("remove", "bees.pdf").code == 4
-
-
-def test_two_papers_of_one_name_are_told_apart(filled):
-    make_pdf(filled.home / "papers" / "other" / "bees.pdf", ["Other bees."])
-    filled.ingest()
-    assert {"papers/bees.pdf", "other/bees.pdf"} <= set(papers_of(filled))
-
-
-def test_show_tells_of_a_paper_and_of_a_page_as_it_was_read(filled):
-    assert "Navigation of honeybees in fog" in filled.ingest("show", "bees.pdf").out
-    shown = filled.ingest("show", "bees.pdf", "--page", "2").out
-    assert all(line in shown for line in BEES[1].split("\n"))
-    assert filled.ingest("show", "bees.pdf", "--page", "3").code == 4
 
 
 def chunks_of(home):
@@ -177,18 +149,6 @@ def test_rebuild_gives_the_same_library(filled, what):
     assert json.loads(filled.query("search", "glaze", "--json").out)["hits"][0]["file"] == "kilns.pdf"
 
 
-def test_rebuild_goes_on_past_a_paper_that_cannot_be_read_and_keeps_it(filled):
-    kilns = filled.home / "papers" / "kilns.pdf"
-    kilns.unlink()
-    kilns.mkdir()
-    before = chunks_of(filled.home)
-    ran = filled.ingest("rebuild")
-    assert ran.code == 3
-    assert "not read:" in ran.err
-    assert "2 updated" in ran.err
-    assert chunks_of(filled.home) == before
-
-
 def test_another_chunk_size_is_refused_until_rebuilt(filled):
     make_pdf(filled.home / "papers" / "new.pdf", ["Something new."])
     refused = filled.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20")
@@ -199,10 +159,6 @@ def test_another_chunk_size_is_refused_until_rebuilt(filled):
     assert "new.pdf" in papers_of(filled)
 
 
-def test_rebuild_takes_one_way_at_a_time(filled):
-    assert filled.ingest("rebuild", "--embeddings", "--indexes").code == 2
-
-
 def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
     healthy = filled.ingest("doctor")
     assert healthy.code == 0
@@ -211,49 +167,7 @@ def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
     assert "bees.pdf is in the library, but its file is gone" in filled.ingest("doctor").out
 
 
-def test_a_library_without_token_vectors_answers_and_gets_them(commands):
-    fill(commands.home / "papers")
-    with mock.patch("ragscience.engine.model_pool.ModelPool.ingest_tokens", lambda *_: None):
-        commands.ingest()
-    assert "token vectors" not in commands.ingest("doctor").out
-    assert not list((commands.home / "vectorstore").glob("tokens/*"))
-    answer = json.loads(commands.query("ask", "At which temperature does the glaze mature?", "--json").out)
-    assert "1280" in answer["answer"]
-    assert answer["models"]["reranker"] == "late interaction"
-    assert commands.ingest("rebuild", "--embeddings").code == 0
-    assert "Token vectors of every passage" in commands.ingest("doctor").out
-
-
-def test_doctor_says_what_to_do_with_a_damaged_database(filled):
-    database = filled.home / "vectorstore" / "library.sqlite"
-    content = bytearray(database.read_bytes())
-    content[4096:] = b"\xaa" * (len(content) - 4096)
-    database.write_bytes(content)
-    ran = filled.ingest("doctor")
-    assert ran.code == 1
-    assert "Traceback" not in ran.err
-
-
 def test_a_path_that_names_nothing_is_a_failure_of_its_own(filled):
     ran = filled.ingest("nowhere.pdf")
     assert ran.code == 3
     assert "nowhere.pdf" in ran.err
-
-
-def test_an_empty_home_is_no_error(commands):
-    ran = commands.ingest()
-    assert ran.code == 0
-    assert "no PDFs found" in ran.err
-    assert commands.ingest("list").code == 0
-
-
-def test_quiet_says_only_what_failed(commands):
-    fill(commands.home / "papers")
-    assert commands.ingest("--quiet").err == ""
-
-
-def test_a_home_that_is_a_file_is_one_clear_line(commands, tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    ran = commands.ingest("--home", tmp_path / "file")
-    assert ran.code == 2
-    assert ran.err == f"error: {tmp_path / 'file'} is not a folder.\n       Check --home and RAG_HOME.\n"

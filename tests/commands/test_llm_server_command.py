@@ -47,29 +47,6 @@ def test_the_server_embeds_and_answers(filled, server):
     assert {headers.get("authorization") for _, _, headers in server.requests} == {f"Bearer {KEY}"}
 
 
-def test_an_invented_citation_does_not_get_through(filled, server):
-    server.script("Bees sing (songs.pdf, p.99). " + ANSWER)
-    answer = json.loads(filled.query("ask", QUESTION, "--json").out)
-    assert "songs.pdf" not in answer["answer"]
-    assert any("citation" in warning for warning in answer["warnings"])
-
-
-def test_escape_codes_never_reach_the_terminal(filled, server):
-    server.script(pieces=["\x1b]0;owned\x07", "\x1b[31mBees fly\x1b[0m in fog ", "(bees.pdf, p.2)."])
-    ran = filled.query("ask", QUESTION)
-    assert ran.code == 0, ran.err
-    assert "\x1b" not in ran.out + ran.err
-    assert "\x07" not in ran.out + ran.err
-
-
-def test_a_model_that_is_replaced_is_told_and_the_words_are_searched(filled, server):
-    server.embedding = lambda text, dimension: [float(len(text) % (at + 2)) - 0.5 for at in range(dimension)]
-    server.script(ANSWER)
-    ran = filled.query("ask", QUESTION, "--json")
-    assert "is not the model that this library was made with" in ran.out + ran.err
-    assert "rebuild --embeddings" in ran.out + ran.err
-
-
 def test_the_key_is_in_no_output_and_no_file(filled, server, tmp_path):
     log, metrics = tmp_path / "log.jsonl", tmp_path / "rag.prom"
     told = {"RAG_LOG_FILE": str(log), "RAG_METRICS_FILE": str(metrics), "OTEL_TRACES_EXPORTER": "console"}
@@ -104,14 +81,6 @@ def test_the_key_is_in_no_output_and_no_file(filled, server, tmp_path):
     assert log.exists()
 
 
-@pytest.mark.parametrize("key", ["two words", "li\nne", "kéy", "x" * 5000])
-def test_what_is_no_key_is_told_without_repeating_it(commands, server, key):
-    ran = commands.query("models", RAG_LLM_URL=server.url, RAG_LLM_KEY=key)
-    assert ran.code == 2
-    assert "is not a key" in ran.err
-    assert key not in ran.err
-
-
 def test_a_key_can_come_from_a_file(filled, server, tmp_path):
     file = tmp_path / "key"
     file.write_text(f"{KEY}\n")
@@ -132,13 +101,6 @@ def test_a_key_is_neither_an_option_nor_in_config_toml(commands):
     assert KEY not in ran.err
 
 
-def test_a_server_that_is_down_costs_a_warning_and_gives_quotes(filled, server):
-    ran = filled.query("ask", QUESTION, "--json", RAG_LLM_URL="http://127.0.0.1:9/v1")
-    answer = json.loads(ran.out)
-    assert answer["mode"] == "extractive"
-    assert "No server answers at http://127.0.0.1:9/v1" in ran.err
-
-
 def test_offline_speaks_with_this_machine_alone(filled, server):
     server.script(ANSWER)
     assert json.loads(filled.query("ask", QUESTION, "--json", "--offline").out)["mode"] == "llm"
@@ -156,21 +118,3 @@ def test_thoughts_are_not_shown_checked_or_kept(filled, server):
     assert answer["timings_ms"]["thinking_ms"] > 0
     assert "secret plan" not in ran.out + ran.err
     assert b"secret plan" not in kept(filled.home)
-
-
-def test_an_answer_that_cites_nothing_gets_the_pages_that_hold_it(filled, server):
-    server.script("The mean flight speed in fog was 3.7 metres per second.")
-    answer = json.loads(filled.query("ask", QUESTION, "--json").out)
-    assert answer["answer"] == "The mean flight speed in fog was 3.7 metres per second (bees.pdf, p.2)."
-    assert [(each["file"], each["page"], each["added"]) for each in answer["citations"]] == [("bees.pdf", 2, True)]
-    assert [each["verdict"] for each in answer["sentences"]] == ["supported"]
-    assert any("The model cited nothing: 1 citation was added" in warning for warning in answer["warnings"])
-
-
-def test_models_lists_what_the_server_has(filled, server):
-    server.models = ("qwen", "llama")
-    ran = filled.query("models", RAG_LLM="llama", RAG_EMBEDDING_MODEL="qwen")
-    assert "llama" in ran.out
-    assert "it also has qwen" in ran.out
-    unknown = filled.query("models", RAG_LLM="gpt", RAG_EMBEDDING_MODEL="qwen")
-    assert "has no model gpt: it has llama, qwen" in unknown.out

@@ -68,26 +68,11 @@ def test_what_is_longer_than_the_screen_goes_through_the_pager(home, pager):
     assert seen.index(PAGED) < seen.index("Navigation of honeybees in fog")
 
 
-def test_what_fits_and_what_a_dumb_terminal_gets_does_not(home, pager):
-    for more in ({"rows": 50}, {"TERM": "dumb"}):
-        code, seen = watched(home, "ingest.py", "list", PAGER=pager("cat"), **more)
-        assert code == 0
-        assert "bees.pdf" in seen
-        assert PAGED not in seen
-    assert "\x1b[1m" not in seen
-
-
 def test_ctrl_c_and_leaving_early_are_no_failures(home, pager):
     code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("exec sleep 100"), typed=(PAGED, b"\x03"))
     assert (code, "stopped" in seen, "Traceback" in seen) == (0, False, False)
     code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="head -n 1")
     assert (code, "Traceback" in seen, "error" in seen) == (0, False, False)
-
-
-def test_a_pager_that_is_not_there_costs_nothing(home):
-    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="/nowhere/pager")
-    assert code == 0
-    assert "Navigation of honeybees in fog" in seen
 
 
 def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
@@ -113,14 +98,3 @@ def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
     refused = Commands(home).ingest("list", "--columns", "size")
     assert refused.code == 2
     assert "author, year, pages, title, file" in refused.err
-
-
-def test_the_width_is_that_of_the_terminal_or_of_columns(home):
-    for columns, variable in ((60, ""), (200, "60")):
-        _, seen = watched(
-            home, "ingest.py", "list", columns=columns, rows=60, **({"COLUMNS": variable} if variable else {})
-        )
-        shown = seen.rpartition("\x1b[K")[2] if "\x1b[K" in seen else seen
-        assert max(map(len, shown.replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines())) <= 60
-    _, seen = watched(home, "ingest.py", "list", rows=60, NO_COLOR="1")
-    assert "\x1b[3" not in seen

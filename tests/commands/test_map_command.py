@@ -2,11 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from ragscience.graph import map_data
 from ragscience.graph.graph_model import load_graph
 from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple, encoded
 from ragscience.graph.map_data import PAPER, map_drawing
@@ -44,12 +42,6 @@ def test_related_lists_the_others_the_nearest_first(filled):
     assert [one["file"] for one in told["related"]] == [ran.out.split()[1]]
 
 
-def test_related_says_which_paper_is_not_there(filled):
-    ran = Commands(filled).query("related", "wasps.pdf")
-    assert (ran.code, ran.out) == (4, "")
-    assert "No paper matches 'wasps.pdf'." in ran.err
-
-
 def data_of(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text()).group(1))
 
@@ -68,18 +60,6 @@ def test_map_is_one_page_of_papers_and_entities(filled, tmp_path):
     assert Commands(filled).query("map", target, "-q").err == ""
 
 
-def test_pages_are_links_that_hold_when_the_home_is_moved(filled, tmp_path):
-    with Library.open(Home(filled)) as library:
-        paths = {paper.file: Path(paper.path) for paper in library.papers()}
-    inside = filled / "papers.html"
-    assert Commands(filled).query("map", inside).code == 0
-    for name, link in data_of(inside)["links"].items():
-        assert link.startswith("./") and (filled / link).samefile(paths[name])
-    assert Commands(filled).query("map", tmp_path / "papers.html").code == 0
-    assert data_of(tmp_path / "papers.html")["links"] == {name: path.as_uri() for name, path in paths.items()}
-    inside.unlink()
-
-
 def test_map_keeps_what_is_not_its_own(filled, tmp_path):
     target = tmp_path / "thesis.html"
     target.write_text("my own")
@@ -89,12 +69,6 @@ def test_map_keeps_what_is_not_its_own(filled, tmp_path):
     assert target.read_text() == "my own"
     assert Commands(filled).query("map", target, "--force").code == 0
     assert Commands(filled).query("map", tmp_path / "map.pdf").code == 2
-
-
-def test_an_empty_library_has_no_map(commands, tmp_path):
-    ran = commands.query("map", tmp_path / "out.html")
-    assert ran.code == 4
-    assert not (tmp_path / "out.html").exists()
 
 
 def test_without_a_graph_the_papers_are_drawn_and_it_is_said_how_to_make_one(three_papers, tmp_path):
@@ -125,14 +99,3 @@ def test_evidence_stands_on_the_page_that_is_named(filled):
             assert node.label in pages[one.file, one.page].lower()
             assert node.label in one.text.lower()
     assert drawing.left_out == ""
-
-
-def test_past_the_cap_those_with_the_fewest_relations_are_left_out_and_it_is_said(filled, monkeypatch):
-    monkeypatch.setattr(map_data, "MOST_PAPERS", 2)
-    monkeypatch.setattr(map_data, "MOST_ENTITIES", 2)
-    with Library.open(Home(filled)) as library:
-        count = len(load_graph(library))
-        drawing = drawn(library)
-    assert [node.kind == PAPER for node in drawing.nodes] == [True, True, False, False]
-    assert {node.label for node in drawing.nodes[2:]} == {"harmonic radar", "honeybees"}
-    assert drawing.left_out.startswith(f"Drawn are 2 of 3 papers; 2 of {count} entities")

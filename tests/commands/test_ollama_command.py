@@ -57,22 +57,6 @@ def test_an_invented_citation_does_not_get_through(filled, server):
     assert any("citation" in warning for warning in answer["warnings"])
 
 
-def test_control_characters_of_a_model_never_reach_the_terminal(filled, server):
-    server.script("\x1b[2J\x1b]0;owned\x07" + ANSWER)
-    assert "\x1b" not in filled.query("How fast do bees fly in fog?").out
-
-
-def test_a_script_of_questions_stops_asking_a_model_that_fails(filled, server):
-    server.fault("/api/chat", status=500, error="out of memory", times=None)
-    (filled.home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 12)
-    ran = filled.query("ask", "--from", filled.home / "questions.txt", "--json")
-    answers = [json.loads(line) for line in ran.out.splitlines()]
-    assert len(answers) == 12
-    assert {answer["mode"] for answer in answers} == {"extractive"}
-    assert "left alone" in answers[-1]["warnings"][0]
-    assert len(server.of("/api/chat")) == 3
-
-
 def test_strict_refuses_what_the_pages_do_not_hold(filled, server):
     server.script("Bananas ripen on Mars in 1234 days.", "Bananas ripen on Mars in 1234 days.")
     assert filled.query("ask", "How fast do bees fly in fog?", "--strict").code == 4
@@ -85,36 +69,6 @@ def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled
     assert ran.code == 2
     assert "it lacks {chat_history}" in ran.err
     assert len(server.requests) == before
-
-
-def test_late_interaction_reranks_beside_any_embedder(filled):
-    found = json.loads(filled.query("search", "How fast do bees fly in fog?", "--json").out)
-    assert all(hit["scores"]["rerank"] is not None for hit in found["hits"])
-    assert any("late interaction reranks the passages" in warning for warning in found["warnings"])
-    row = next(row for row in json.loads(filled.query("models", "--json").out)["models"] if row["part"] == "reranker")
-    assert "late interaction reranks the passages" in row["warning"]
-
-
-def test_a_library_without_token_vectors_says_what_makes_them(commands, server, monkeypatch):
-    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
-    fill(commands.home / "papers")
-    with monkeypatch.context() as without:
-        without.setattr("ragscience.engine.model_pool.ModelPool.ingest_tokens", lambda *_: None)
-        assert commands.ingest().code == 0
-    found = json.loads(commands.query("search", "fog", "--json").out)
-    assert {hit["scores"]["rerank"] for hit in found["hits"]} == {None}
-    assert any("`python ingest.py rebuild --tokens`" in warning for warning in found["warnings"])
-
-
-def test_new_vectors_do_not_cost_the_token_vectors_again(filled):
-    size = _token_file(filled.home).stat().st_size
-    assert filled.ingest("rebuild", "--embeddings").code == 0
-    assert _token_file(filled.home).stat().st_size == size
-
-
-def _token_file(home):
-    """The newest: one that was compacted stays for those who still read it."""
-    return max((home / "vectorstore" / "tokens").glob("*.codes"), key=lambda path: path.stat().st_mtime_ns)
 
 
 @pytest.mark.parametrize(
@@ -151,35 +105,10 @@ def test_where_the_embedder_fails_the_words_are_searched_and_that_is_said(filled
     assert "3.7 metres" in answer["answer"]
 
 
-def test_a_script_of_questions_waits_for_a_dead_embedder_once(filled, server):
-    server.fault("/api/embed", status=500, error="out of memory, for good", times=None)
-    (filled.home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 4)
-    before = len(server.of("/api/embed"))
-    ran = filled.query("ask", "--from", filled.home / "questions.txt", "--json", RAG_ANSWERER="extractive")
-    answers = [json.loads(line) for line in ran.out.splitlines()]
-    assert ["3.7 metres" in answer["answer"] for answer in answers] == [True] * 4
-    assert all(any("words alone" in text for text in answer["warnings"]) for answer in answers)
-    assert len(server.of("/api/embed")) == before + 1
-
-
 def test_a_library_of_ollamas_is_not_searched_with_another_embedder(filled):
     other = filled.query("search", "fog", RAG_EMBEDDER="embedded")
     assert other.code == 5
     assert "rebuild --embeddings" in other.err
-
-
-def test_rebuild_embeddings_changes_the_embedder(filled, server):
-    ran = filled.ingest("rebuild", "--embeddings", RAG_EMBEDDER="embedded", RAG_OLLAMA_URL="http://127.0.0.1:9")
-    assert ran.code == 0, ran.err
-    found = json.loads(filled.query("search", "glaze", "--json", RAG_OLLAMA_URL="http://127.0.0.1:9").out)
-    assert found["hits"][0]["file"] == "kilns.pdf"
-
-
-def test_a_missing_chat_model_is_one_warning_and_quotes(filled):
-    ran = filled.query("ask", "How fast do bees fly in fog?", "--json", RAG_LLM="big-model:70b")
-    answer = json.loads(ran.out)
-    assert answer["mode"] == "extractive"
-    assert "ollama pull big-model:70b" in ran.err
 
 
 def test_offline_refuses_another_machine_and_a_pull(filled):

@@ -2,17 +2,13 @@
 
 import json
 import os
-import shutil
 import sys
 
 import pymupdf
 import pytest
 
-from ragscience.engine import AskRequest, Engine
-from ragscience.reading import reader_process
-from tests.commands.papers import fill
 from tests.conftest import Commands
-from tests.pdf_factory import make_endless_pdf, make_pdf
+from tests.pdf_factory import make_pdf
 from tests.screens.emulator import readable
 
 QUESTION = "What was the mean flight speed of honeybees in fog?"
@@ -94,40 +90,12 @@ def test_a_name_is_one_word_to_the_viewer_whatever_is_in_it(commands, viewer):
     assert viewer.called_with() == [str(commands.home / "papers" / name), "1"]
 
 
-def test_an_earlier_answer_is_named_by_its_id(asked, viewer):
-    first = json.loads(asked.query("ask", GLAZE, "--json", "--paper", "kilns").out)
-    asked.query("ask", QUESTION, "--paper", "bees")
-    ran = asked.query("open", "1", "--answer", first["answer_id"][:8], RAG_PDF_VIEWER=viewer.command("{file}"))
-    assert ran.code == 0, ran.err
-    assert viewer.called_with() == [str(asked.home / "papers" / "kilns.pdf")]
-
-
 def test_without_a_screen_the_place_is_said(asked):
     asked.query("ask", GLAZE, "--paper", "kilns")
     ran = asked.query("open", DISPLAY="", WAYLAND_DISPLAY="")
     assert ran.code == 0
     assert ran.out == f"[1] {asked.home / 'papers' / 'kilns.pdf'}, p.1\n"
     assert "RAG_PDF_VIEWER" in ran.err
-
-
-def test_the_first_known_viewer_is_taken_where_there_is_a_screen(asked, viewer, tmp_path):
-    asked.query("ask", GLAZE, "--paper", "kilns")
-    (tmp_path / "bin").mkdir()
-    shutil.copy(viewer.program, tmp_path / "bin" / "zathura")
-    shutil.copy(viewer.program, tmp_path / "bin" / "mupdf")
-    ran = asked.query("open", DISPLAY=":7", PATH=str(tmp_path / "bin"))
-    assert ran.code == 0, ran.err
-    assert viewer.called_with() == ["-P", "1", str(asked.home / "papers" / "kilns.pdf")]
-
-
-def test_xdg_open_is_the_last_resort(asked, viewer, tmp_path):
-    asked.query("ask", GLAZE, "--paper", "kilns")
-    (tmp_path / "bin").mkdir()
-    shutil.copy(viewer.program, tmp_path / "bin" / "xdg-open")
-    assert asked.query("open", WAYLAND_DISPLAY="w", PATH=str(tmp_path / "bin")).code == 0
-    assert viewer.called_with() == [str(asked.home / "papers" / "kilns.pdf")]
-    ran = asked.query("open", DISPLAY=":7", PATH=str(tmp_path))
-    assert "No PDF viewer" in ran.err
 
 
 def test_what_cannot_be_opened_is_said_in_one_line(asked):
@@ -148,22 +116,6 @@ def test_what_cannot_be_opened_is_said_in_one_line(asked):
         assert ran.err.count("\n") == 2
 
 
-def test_a_file_that_has_gone_is_not_opened(commands):
-    path = make_pdf(commands.home / "papers" / "kilns.pdf", ["The glaze matures at 1280 degrees Celsius."])
-    assert commands.ingest().code == 0
-    commands.query("ask", GLAZE)
-    path.unlink()
-    ran = commands.query("open", RAG_PDF_VIEWER="/bin/true {file}")
-    assert ran.code == 3
-    assert "no longer exists" in ran.err
-    out = commands.home / "out.pdf"
-    ran = commands.query("ask", GLAZE, "--highlight", out)
-    assert ran.code == 1
-    assert "1280" in ran.out
-    assert "Not in out.pdf: kilns.pdf does not exist." in ran.err
-    assert not out.exists()
-
-
 def test_the_cited_pages_are_written_once_with_their_quotes_marked(asked, tmp_path):
     out = tmp_path / "out.pdf"
     ran = asked.query("ask", QUESTION, "--json", "--highlight", out)
@@ -182,18 +134,6 @@ def test_the_cited_pages_are_written_once_with_their_quotes_marked(asked, tmp_pa
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_questions_from_a_file_share_one_file_and_it_is_replaced(asked, tmp_path):
-    out = tmp_path / "out.pdf"
-    asked.query("ask", QUESTION, "--paper", "bees", "--highlight", out)
-    before = out.read_bytes()
-    ran = asked.query("ask", "--from", "-", "--highlight", out, stdin=f"{QUESTION}\n{GLAZE}\n{GLAZE}\n".encode())
-    assert ran.code == 0, ran.err
-    assert out.read_bytes() != before
-    labels = [label for label, _ in marked(out)]
-    assert "kilns.pdf, p.1" in labels
-    assert len(labels) == len(set(marked(out)))
-
-
 def test_a_file_of_someone_else_is_never_replaced(asked, tmp_path):
     mine = asked.home / "papers" / "bees.pdf"
     before = mine.read_bytes()
@@ -207,28 +147,6 @@ def test_a_file_of_someone_else_is_never_replaced(asked, tmp_path):
         assert words in ran.err
         assert ran.out == ""
     assert mine.read_bytes() == before
-
-
-def test_what_is_refused_marks_nothing(asked, tmp_path):
-    ran = asked.query("ask", "Who won the chess olympiad in Batumi?", "--highlight", tmp_path / "out.pdf")
-    assert "No page is cited" in ran.err
-    assert not (tmp_path / "out.pdf").exists()
-
-
-def test_a_paper_that_breaks_the_reader_costs_a_warning(commands, monkeypatch):
-    """Its bytes were exchanged after the ingest for ones that never end."""
-    papers = commands.home / "papers"
-    fill(papers)
-    assert commands.ingest().code == 0
-    make_endless_pdf(papers / "kilns.pdf")
-    out = commands.home / "out.pdf"
-    monkeypatch.setattr(reader_process, "READING_SECONDS", 2.0)
-    said = []
-    with Engine.open(commands.home) as engine:
-        answers = [engine.ask(AskRequest(question)) for question in (GLAZE, QUESTION)]
-        engine.papers.write_marked_pages(answers, out, on_event=lambda event: said.append(event.text))
-    assert "Not in out.pdf: kilns.pdf took longer" in said[0]
-    assert {label for label, _ in marked(out)} >= {"bees.pdf, p.2"}
 
 
 def test_the_chat_shows_a_source_and_says_why(asked, viewer):

@@ -32,17 +32,6 @@ def test_a_command_begins_and_ends(three_papers, tmp_path, command, code, shown)
     assert "Traceback" not in ran.err
 
 
-def test_a_reader_that_has_seen_enough_leaves_no_traceback(three_papers):
-    command = [sys.executable, str(ROOT / "query.py"), "search", "fog", "--json"]
-    environment = {**os.environ, "RAG_HOME": str(three_papers)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
-        process.stdout.close()
-        told = process.stderr.read()
-        process.wait(timeout=100)
-    assert b"Traceback" not in told
-    assert b"BrokenPipe" not in told
-
-
 INTERRUPTS_ITSELF = """
 import os, signal, sys
 

@@ -78,14 +78,6 @@ def test_the_llm_decides_the_order_once_for_each_question(filled, server):
     assert "the first pass's order stands" in found["warnings"][0]
 
 
-def test_even_takes_an_llm_where_there_is_one(filled, server):
-    found = json.loads(filled.query("search", QUESTION, "--profile", "even", "--json").out)
-    assert "brass wheel" in found["hits"][0]["text"]
-    nobody = filled.query("search", QUESTION, "--profile", "even", "--json", RAG_OLLAMA_URL=NOBODY)
-    assert json.loads(nobody.out)["hits"][0]["file"] == "bees.pdf"
-    assert "Profile even has no LLM to score the passages" in nobody.err
-
-
 def test_what_makes_no_sense_is_said_with_the_way_out(filled):
     ran = filled.query("search", QUESTION, "--reranker", "llm", RAG_OLLAMA_URL=NOBODY)
     assert ran.code == 1

@@ -37,15 +37,6 @@ def test_the_searchs_json_is_what_its_schema_says(asked):
     assert [hit["rank"] for hit in found["hits"]] == list(range(1, len(found["hits"]) + 1))
 
 
-def test_a_profile_that_reads_nothing_again_names_no_reranker(asked):
-    ran = asked.query("ask", "At which temperature does the glaze mature?", "--json", "--profile", "balanced")
-    answer = json.loads(ran.out)
-    assert answer["profile"] == "balanced"
-    assert answer["models"]["reranker"] is None
-    assert "cross-encoder" not in ran.err
-    assert "1280" in answer["answer"]
-
-
 def test_filters_hold(asked):
     for flags, allowed in ((["--paper", "bees*"], {"bees.pdf"}), (["--paper", "kiln", "--paper", "tides"], None)):
         found = json.loads(asked.query("search", "fog glaze tide", "-k", "20", "--json", *flags).out)
@@ -54,12 +45,6 @@ def test_filters_hold(asked):
     found = json.loads(asked.query("search", "brass wheel", "--pages", "3-9", "--json").out)
     assert found["hits"]
     assert all(hit["page_end"] >= 3 for hit in found["hits"])
-
-
-def test_a_pattern_without_a_paper_says_what_there_is(asked):
-    ran = asked.query("search", "fog", "--paper", "beas")
-    assert ran.code == 4
-    assert "bees.pdf" in ran.err
 
 
 def test_what_the_papers_do_not_say_is_refused(asked):
@@ -114,12 +99,6 @@ def test_bad_usage_is_what_is_wrong_and_the_way_out_and_exit_2(asked, args, code
     assert re.match(r" {7}\S.*", fix)
 
 
-def test_binary_on_stdin_is_one_line(asked):
-    ran = asked.query("ask", "--from", "-", stdin=bytes(range(128, 256)))
-    assert ran.code == 3
-    assert "not UTF-8" in ran.err
-
-
 def test_the_chat_answers_searches_and_saves(asked, tmp_path):
     typed = ["How fast do bees fly in fog?", "/sources", "/paper kilns", "/search glaze", "/nonsense", "/help"]
     ran = asked.query(stdin="\n".join([*typed, f"/save {tmp_path}/a.md"]).encode())
@@ -130,25 +109,12 @@ def test_the_chat_answers_searches_and_saves(asked, tmp_path):
     assert "3.7 metres per second" in (tmp_path / "a.md").read_text()
 
 
-def test_the_chat_goes_on_after_an_error(asked):
-    ran = asked.query(stdin=b"/paper nothing-like-it\n/clear\nWhat gives the blue colour?\n/quit\nnever read\n")
-    assert ran.code == 0
-    assert "Cobalt" in ran.out
-
-
 def test_an_empty_library_refuses_and_says_what_to_do(commands):
     ran = commands.query("Anything?")
     assert ran.code == 0
     assert "I could not find this in your papers." in ran.out
     assert "python ingest.py" in ran.err
     assert not (commands.home / "vectorstore").exists()
-
-
-def test_models_are_listed_with_the_reason(asked):
-    ran = asked.query("models", "--json")
-    rows = {row["part"]: row for row in json.loads(ran.out)["models"]}
-    assert set(rows) == {"embedder", "reranker", "answer"}
-    assert "MiniLM" in rows["embedder"]["model"]
 
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "langchain", "langchain_core", "langchain_classic"}

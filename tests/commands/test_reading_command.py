@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT, Commands
 from tests.output_schemas import check_output
-from tests.pdf_factory import make_pdf, make_scan
+from tests.pdf_factory import make_pdf
 
 SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
 
@@ -47,16 +47,6 @@ def test_the_outline_of_a_paper(sample):
     assert any(line.startswith("title") and "A Page Behind Each Sentence" in line for line in lines)
 
 
-def test_the_outlines_json_is_what_its_schema_says(sample):
-    shown = json.loads(sample.ingest("show", "ragscience.pdf", "--json").out)
-    check_output(shown, "show")
-    assert {"level": 2, "heading": "2.1 Reading", "page": 1} in shown["outline"]
-    assert [entry["page"] for entry in shown["tables"]] == [3, 3]
-    assert shown["references"] == 8
-    assert shown["bibtex_key"] == "page"
-    assert shown["metadata"]["title"] == shown["title"] == "A Page Behind Each Sentence"
-
-
 def test_a_page_is_shown_with_what_each_part_was_taken_for(sample):
     lines = sample.ingest("show", "ragscience.pdf", "--page", "3").out.split("\n")
     kinds = [line[:11].strip() for line in lines if line[:11].strip()]
@@ -66,16 +56,6 @@ def test_a_page_is_shown_with_what_each_part_was_taken_for(sample):
     # The running head and the page's number are no part of the text, and come last.
     assert kinds[-1] == "left out"
     assert [line.strip() for line in lines if line][-1] == "3"
-
-
-def test_a_pages_json_is_what_its_schema_says(sample):
-    shown = json.loads(sample.ingest("show", "ragscience.pdf", "--page", "3", "--json").out)
-    check_output(shown, "show --page")
-    assert "A Page Behind Each Sentence" in shown["furniture"]
-    assert "A Page Behind Each Sentence" not in shown["text"]
-    table = next(element for element in shown["elements"] if element["kind"] == "table")
-    assert "| Chunk size | 1500 characters |" in table["text"]
-    assert all(element["text"] in shown["text"] for element in shown["elements"])
 
 
 def hits(commands, question, *options):
@@ -97,17 +77,6 @@ def test_a_search_keeps_to_kinds_and_sections(sample):
     assert all("5.2 By word" in section or "7.4 Refusing" in section for section in sections)
 
 
-def test_what_no_passage_fits_is_said(sample):
-    for command in ("search", "ask"):
-        ran = sample.query(command, "weights", "--section", "no such heading")
-        assert (ran.code, ran.out) == (4, "")
-        assert "No heading has 'no such heading'." in ran.err
-        ran = sample.query(command, "weights", "--section", "by word", "--pages", "900")
-        assert (ran.code, ran.out) == (4, "")
-        assert "No passage fits the filters: section='by word' pages=900." in ran.err
-    assert "Did you mean refusing" in sample.query("search", "weights", "--section", "refusng").err
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -123,22 +92,6 @@ def test_a_filter_that_makes_no_sense_is_refused(sample, command, options, said)
     assert ran.code == 2
     assert said in ran.err
     assert ran.err.count("\n") == 2
-
-
-def test_hits_and_sources_show_the_section(sample):
-    found = sample.query("search", "Condorcet", "--section", "Joining").out
-    assert "ragscience.pdf, p.3 · 5 Searching twice › 5.3 Joining the two lists" in found
-    answered = sample.query("Why does fusion give dense search a weight of 0.7?", "--section", "Joining").out
-    assert "[1] ragscience.pdf, p.3 · 5.3 Joining the two lists" in answered
-
-
-def test_the_chat_keeps_to_its_filters(sample):
-    typed = b"/filter kind=table\n/search settings\n/filter\n/filter kind=rhyme\n/filter off\n/filter\n"
-    ran = sample.query("chat", "--section", "By meaning", "--no-history", stdin=typed)
-    assert "ragscience.pdf, p.3 · 5 Searching twice › 5.1 By meaning  table" in ran.out
-    assert ran.err.count("Filter: section='By meaning' kind=table") == 2
-    assert "There is no kind 'rhyme'" in ran.err
-    assert ran.err.count("No filters.") == 2
 
 
 # Who wrote it, and when
@@ -230,44 +183,3 @@ def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
     assert (ran.out, ran.err.splitlines()[-1]) == ("", "No paper is in the library twice.")
     twice.ingest("papers/draft.pdf")
     assert names(twice) == {"draft.pdf", "final.pdf", "bees.pdf"}
-
-
-def test_an_older_version_comes_back_when_the_newer_one_leaves(twice):
-    removed = json.loads(twice.ingest("duplicates", "--dedupe", "keep-newest", "--json").out)["removed"]
-    assert removed == ["draft.pdf"]
-    (twice.home / "papers" / "final.pdf").unlink()
-    twice.ingest("remove", "final.pdf")
-    twice.ingest()
-    assert names(twice) == {"draft.pdf", "bees.pdf"}
-
-
-def test_a_newer_version_takes_the_place_of_the_older_when_it_is_added(twice):
-    version(twice.home / "papers" / "third.pdf", "Third.", 1_600_000_000)
-    ran = twice.ingest("add", "--dedupe", "keep-newest")
-    assert ran.code == 0
-    assert names(twice) == {"third.pdf", "bees.pdf"}
-    assert "nothing" not in twice.ingest("add", "--dedupe", "keep-newest", "--quiet").err
-    assert names(twice) == {"third.pdf", "bees.pdf"}
-
-
-def test_there_is_one_way_to_dedupe(commands):
-    for command in ("add", "duplicates"):
-        ran = commands.ingest(command, "--dedupe", "keep-oldest")
-        assert ran.code == 2
-        assert "keep-newest" in ran.err
-
-
-def test_pages_without_text_are_told_of(commands, tmp_path):
-    import pymupdf
-
-    make_pdf(tmp_path / "first.pdf", ["Honeybees steer by polarised light."])
-    make_scan(tmp_path / "second.pdf")
-    with pymupdf.open(tmp_path / "first.pdf") as both, pymupdf.open(tmp_path / "second.pdf") as scan:
-        both.insert_pdf(scan)
-        both.save(commands.home / "papers" / "mixed.pdf")
-    commands.ingest()
-    shown = json.loads(commands.ingest("show", "mixed.pdf", "--json").out)
-    check_output(shown, "show")
-    assert [entry["page"] for entry in shown["page_warnings"]] == [2]
-    assert "scanned" in commands.ingest("show", "mixed.pdf", "--page", "2").out
-    assert "mixed.pdf: 1 of 2 pages without text" in commands.ingest("doctor").out

@@ -67,10 +67,6 @@ def test_show_takes_either_and_asks_which_where_the_name_is_of_both(both, name, 
     assert len(parsed(both.query("bib", "paper.pdf").out)) == 2
 
 
-def test_a_longer_end_of_the_path_names_a_paper_too(both):
-    assert as_json(both.ingest("show", f"papers/{B}", "--json"), "show")["file"] == B
-
-
 @pytest.mark.parametrize(("question", "file", "must"), [(SPEED, A, "fog"), (GLAZE, B, "1280")])
 def test_answers_cite_sources_and_passages_by_distinct_names(both, question, file, must):
     """Each quote is of the paper that it is said to be of."""
@@ -85,34 +81,6 @@ def test_answers_cite_sources_and_passages_by_distinct_names(both, question, fil
         assert one["path"] == str(both.home / "papers" / one["file"])
 
 
-def test_filters_keep_to_one(both):
-    for name in (A, B):
-        found = as_json(both.query("search", "the", "--paper", name, "--json"), "search")
-        assert {one["file"] for one in found["hits"]} == {name}
-    both_found = as_json(both.query("search", "fog glaze", "--paper", "paper.pdf", "--json"), "search")
-    assert {one["file"] for one in both_found["hits"]} == {A, B}
-
-
-def test_an_answer_from_before_keeps_its_words_and_still_finds_its_page(both, tmp_path):
-    """Its short name was paper.pdf, and now that is nobody's; its path is what counts."""
-    old = as_json(both.query("history", "show", "1", "--json"), "history show")["turns"][0]
-    assert {one["file"] for one in old["citations"]} == {"paper.pdf"}
-    path = str(both.home / "papers" / A)
-    assert {one["path"] for one in old["citations"]} == {path}
-    opened = both.query("open", "1", "--answer", old["answer_id"], DISPLAY="", WAYLAND_DISPLAY="")
-    assert f"{path}, p." in opened.out
-    bib = parsed(both.query("bib", "--cited", old["answer_id"]).out)
-    assert bib == parsed(both.query("bib", A).out)
-    assert bib != parsed(both.query("bib", B).out)
-    assert parsed(both.query("history", "export", "1", "--bib").out) == bib
-    chat = both.query("chat", "--continue", stdin=b"/show 1\n/bib\n/quit\n")
-    assert chat.code == 0, chat.err
-    assert "fog" in chat.out
-    assert next(iter(bib)) in chat.out
-    kept = both.query("ask", "--continue", "--highlight", tmp_path / "marked.pdf", "How fast in fog?")
-    assert kept.code == 0, kept.err
-
-
 def test_open_takes_the_page_of_the_right_file(both, before, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(before / "vectorstore", home / "vectorstore")
@@ -120,26 +88,3 @@ def test_open_takes_the_page_of_the_right_file(both, before, tmp_path):
     ran = as_json(commands.query("ask", GLAZE, "--json"), "ask")
     assert commands.query("open", "1", DISPLAY="", WAYLAND_DISPLAY="").out.split(", p.")[0].endswith(f"papers/{B}")
     assert ran["citations"][0]["file"] == B
-
-
-def test_questions_with_known_answers_name_the_file_as_far_as_it_must_be(both, tmp_path):
-    def question(number, text, file, must):
-        return {"id": number, "question": text, "must_contain": [must], "evidence": [{"file": file, "page": 1}]}
-
-    told = tmp_path / "told.jsonl"
-    told.write_text(json.dumps(question("q1", GLAZE, f"papers/{B}", "1280")) + "\n")
-    measured = as_json(both.query("eval", told, "--json", "-q"), "eval")
-    assert measured["measures"]["cited"]["mean"] == 1.0
-    unclear = tmp_path / "unclear.jsonl"
-    unclear.write_text(json.dumps(question("q1", GLAZE, "paper.pdf", "1280")) + "\n")
-    ran = both.query("eval", unclear, "-q")
-    assert ran.code == 2
-    assert f"paper.pdf, in question q1, is the name of 2 papers: {A}, {B}." in ran.err
-
-
-def test_the_bibliography_has_both_with_keys_of_their_own(both, tmp_path):
-    assert len(parsed(both.query("bib").out)) == 2
-    target = tmp_path / "all.json"
-    assert both.query("bib", "--csl", "-o", target).out == ""
-    assert len(json.loads(target.read_text())) == 2
-    assert str(both.home) not in target.read_text()

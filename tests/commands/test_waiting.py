@@ -4,8 +4,6 @@ import threading
 
 import pytest
 
-from ragscience.core.settings import load_settings
-from ragscience.engine import AskRequest, Engine, ModelAsked, Reranking, Searched, StepDone, Thinking, Token
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.screens.emulator import Terminal
@@ -48,21 +46,6 @@ def test_a_choice_is_said_once_and_again_when_it_changes(commands, server):
     assert ORDER not in back
 
 
-def test_a_choice_is_not_taken_for_said_where_it_was_not(commands):
-    assert commands.query("ask", QUESTION, "--quiet").err == ""
-    assert QUOTES in commands.query("ask", QUESTION).err
-
-
-def test_a_home_that_cannot_be_written_has_choices_said_each_time(commands):
-    told = commands.home / "vectorstore" / "told.json"
-    told.mkdir()
-    for _ in range(2):
-        ran = commands.query("ask", QUESTION)
-        assert ran.code == 0
-        assert QUOTES in ran.err
-    told.rmdir()
-
-
 def test_json_has_the_warnings_each_time_and_models_has_all(commands):
     first, second = (commands.query("ask", QUESTION, "--json") for _ in range(2))
     assert ORDER in first.err
@@ -75,57 +58,6 @@ def test_json_has_the_warnings_each_time_and_models_has_all(commands):
 
 
 # What the engine says of its waiting
-
-
-def events_of(home, url, **request):
-    settings = load_settings(home=home, ollama_url=url, embedder="embedded")
-    events = []
-    with Engine.open(home, settings) as engine:
-        engine.ask(AskRequest(QUESTION, **request), on_event=events.append)
-    return events
-
-
-def test_the_model_is_asked_after_the_search_and_before_its_first_token(commands, server):
-    server.script(ANSWER)
-    events = events_of(commands.home, server.url)
-    kinds = [type(event) for event in events if isinstance(event, Searched | ModelAsked | Token)]
-    assert kinds[:3] == [Searched, ModelAsked, Token]
-    (asked,) = [event for event in events if isinstance(event, ModelAsked)]
-    prompt = server.of("/api/chat")[-1]["messages"][-1]["content"]
-    assert asked == ModelAsked(CHAT, prompt.count("</passage>"))
-    assert asked.passages > 0
-
-
-def test_each_call_of_the_agent_is_an_event_before_its_step_is_done(commands, server):
-    events = events_of(commands.home, server.url, agent=True)
-    asked = [event for event in events if isinstance(event, ModelAsked)]
-    assert len(asked) == len(server.of("/api/chat")) > 1
-    assert events.index(asked[0]) < next(n for n, event in enumerate(events) if isinstance(event, StepDone))
-
-
-def test_the_passages_that_a_model_reranks_are_counted(commands, server):
-    settings = load_settings(home=commands.home, ollama_url=server.url, embedder="embedded", rerank="llm")
-    events = []
-    with Engine.open(commands.home, settings) as engine:
-        engine.ask(AskRequest(QUESTION), on_event=events.append)
-    number = next(n for n, event in enumerate(events) if isinstance(event, Reranking))
-    assert events[number].passages > 0
-    assert events[number + 1] == ModelAsked(CHAT, events[number].passages)
-
-
-def test_a_model_that_thinks_is_an_event_once_before_its_answer(commands, server):
-    server.script(f"<think>{'They ask about bees and fog. ' * 5}</think>{ANSWER}")
-    events = events_of(commands.home, server.url)
-    shown = [event for event in events if isinstance(event, ModelAsked | Thinking | Token)]
-    assert isinstance(shown[0], ModelAsked)
-    assert shown[1] == Thinking(CHAT)
-    assert {type(event) for event in shown[2:]} == {Token}
-    assert "They" not in "".join(event.text for event in shown[2:])
-
-
-def test_a_model_without_thoughts_does_not_think(commands, server):
-    server.script(ANSWER)
-    assert not [event for event in events_of(commands.home, server.url) if isinstance(event, Thinking)]
 
 
 # In a terminal

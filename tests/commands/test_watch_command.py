@@ -1,6 +1,5 @@
 """`ingest.py watch` as a process, over real files: each line is waited for, with a deadline, and nothing else is."""
 
-import json
 import os
 import queue
 import shutil
@@ -14,16 +13,12 @@ import pytest
 
 from config import Settings
 from ragscience.cli.ingest_screen import WatchScreen
-from ragscience.core.errors import ModelProblem
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.watch_runs import WatchRun
-from ragscience.library.folder_watch import Work
-from ragscience.library.ingestion import find_pdfs
 from ragscience.library.lock import WriterLock
 from ragscience.library.store import Home, Library
-from tests.commands.papers import BEES, KILNS, TIDES, fill
+from tests.commands.papers import BEES, KILNS, fill
 from tests.conftest import NOBODY, ROOT
-from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 DEADLINE_SECONDS = 60
@@ -121,45 +116,6 @@ def test_a_day_in_the_life_of_a_folder(commands, tmp_path):
     assert "honeybees.pdf" in commands.query("search", "bees in fog").out
 
 
-def test_a_broken_file_costs_a_line_and_is_read_when_it_is_mended(commands, tmp_path):
-    papers = commands.home / "papers"
-    with watching(commands.home) as run:
-        run.line("watching")
-        make_pdf(papers / "locked.pdf", ["Secret"], user_password="open sesame")
-        assert "password" in run.line(f"! {papers / 'locked.pdf'}: ")
-        make_pdf(papers / "locked.pdf", BEES)
-        run.line("+ locked.pdf: 2 pages")
-        (papers / "half.pdf.part").touch()
-        whole = make_pdf(tmp_path / "whole.pdf", TIDES).read_bytes()
-        (papers / "half.pdf").write_bytes(whole[:1000])
-        make_pdf(papers / "kilns.pdf", KILNS)
-        run.line("+ kilns.pdf")  # and not a word of the other one
-        (papers / "half.pdf").write_bytes(whole)
-        (papers / "half.pdf.part").unlink()
-        run.line("+ half.pdf: 3 pages")
-        code, left, _ = run.end(signal.SIGINT)
-    assert (code, left) == (0, ["stopped\n"])
-
-
-def test_what_went_on_while_nobody_watched_is_made_up_for(commands):
-    papers = commands.home / "papers"
-    fill(papers)
-    commands.ingest()
-    (papers / "bees.pdf").unlink()
-    (papers / "kilns.pdf").rename(papers / "ovens.pdf")
-    with watching(commands.home, "--json", "--quiet") as run:
-        seen = [json.loads(run.lines.get(timeout=DEADLINE_SECONDS)) for _ in range(3)]
-        code, left, err = run.end()
-    seen += [json.loads(line) for line in left]
-    for event in seen:
-        check_output(event, "watch")
-    assert [event["event"] for event in seen] == ["watching", "renamed", "removed", "stopped"]
-    assert [event["file"] for event in seen][1:3] == ["ovens.pdf", "bees.pdf"]
-    assert seen[2]["passages"] == 1
-    assert (code, err) == (0, "")
-    assert papers_of(commands.home) == {"ovens.pdf", "tides.pdf"}
-
-
 def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(commands, tmp_path):
     home, folder = Home(commands.home), tmp_path / "loaded"
     folder.mkdir()
@@ -217,43 +173,3 @@ def session(commands, model_cache):
     opened = WatchRun(home, settings, ModelPool(home, lambda *_: None), WatchScreen(quiet=True, as_json=False))
     yield opened
     opened.close()
-
-
-def test_models_are_loaded_once_and_the_lock_is_let_go(session, commands, capsys):
-    papers = commands.home / "papers"
-    loaded = []
-    for number, text in enumerate((BEES, KILNS, TIDES)):
-        path = make_pdf(papers / f"{number}.pdf", text)
-        assert session.carry_out(Work((path,))) == 0
-        with Library.open(Home(commands.home)) as library:
-            made_with = library.about.embedder
-        for required in (None, made_with):  # the first paper is read for a library that has no embedder yet
-            embedder = session.models.embedder(session.settings, required, lambda text: None, packed=True)
-            loaded.append((embedder, session.readers))
-        with WriterLock.acquire(Home(commands.home).lock):
-            pass
-    assert len(set(loaded)) == 1
-    assert embedder.sessions_opened == 1
-    assert capsys.readouterr().out.count("+ ") == 3
-
-
-def test_a_file_that_went_before_it_was_read_is_not_worth_a_line(session, commands, capsys):
-    assert session.carry_out(Work((commands.home / "papers" / "gone.pdf",))) == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_a_problem_of_the_first_work_ends_it_and_a_later_one_is_tried_again(session, commands, capsys):
-    path = make_pdf(commands.home / "papers" / "bees.pdf", BEES)
-    session.settings = session.settings.model_copy(update={"embedder": "ollama"})
-    with pytest.raises(ModelProblem):
-        session.carry_out(Work((path,)))
-    session.settings = session.settings.model_copy(update={"embedder": "auto"})
-    assert session.carry_out(Work((path,))) == 0
-    session.close()
-    session.settings = session.settings.model_copy(update={"embedder": "ollama"})
-    other = make_pdf(commands.home / "papers" / "kilns.pdf", KILNS)
-    assert session.carry_out(Work((other,))) > 0
-    assert "problem: " in capsys.readouterr().out
-    session.settings = session.settings.model_copy(update={"embedder": "auto"})
-    assert session.carry_out(Work((other,))) == 0
-    assert papers_of(commands.home) == {path.name for path in find_pdfs([commands.home / "papers"]).pdfs}

@@ -36,28 +36,6 @@ def in_order(document: Document, *texts: str) -> bool:
     return -1 not in places and places == sorted(places)
 
 
-def test_lines_of_two_columns_that_nearly_touch_stay_apart(tmp_path):
-    sheet = Sheet()
-    for row in range(20):
-        filled(sheet, 60, 100 + 12 * row, f"left{row}", 229)
-        # The white is narrow for the larger type of some lines.
-        filled(sheet, 298.6, 100 + 12 * row, f"right{row}", 228, 11.2 if row % 6 == 3 else 10)
-    document = read(tmp_path, sheet)
-    assert in_order(document, *(f"left{row}" for row in range(20)), *(f"right{row}" for row in range(20)))
-
-
-def test_the_numbers_of_references_belong_to_their_column(tmp_path):
-    sheet = Sheet()
-    for row in range(24):
-        filled(sheet, 48, 100 + 11.5 * row, f"left{row}", 240, 9.5)
-    for row in range(30):
-        if row % 3 == 0:
-            sheet.write(304, 100 + 9 * row, f"[{row // 3 + 1}]", 8)
-        filled(sheet, 330, 100 + 9 * row, f"right{row}", 228, 8)
-    document = read(tmp_path, sheet)
-    assert in_order(document, "left0", "left23", "[1]", "right0", "[2]", "right3", "[10]", "right29")
-
-
 def test_code_next_to_a_column_of_text_is_read_after_it(tmp_path):
     sheet = Sheet()
     for row in range(24):
@@ -66,19 +44,6 @@ def test_code_next_to_a_column_of_text_is_read_after_it(tmp_path):
         sheet.write(310 + (0, 12, 24, 36, 48, 24)[row % 6], 103 + 9.4 * row, f"call_{row}(the_value, of_it) if it", 8)
     document = read(tmp_path, sheet)
     assert in_order(document, "left0", "left23", "call_0(", "call_29(")
-
-
-def test_a_strip_of_two_columns_below_an_abstract_has_columns(tmp_path):
-    sheet = Sheet().write(60, 60, "A title over the whole of the page", 18, "hebo")
-    for row in range(24):
-        filled(sheet, 60, 120 + 12 * row, f"whole{row}", 470)
-    for row in range(3):
-        filled(sheet, 60, 440 + 12 * row, f"left{row}", 225)
-        filled(sheet, 305, 436 + 12 * row, f"right{row}", 225)
-    sheet.write(305, 472, "the end.")
-    filled(sheet, 60, 520, "Received", 470)
-    document = read(tmp_path, sheet)
-    assert in_order(document, "whole23", "left0", "left2", "right0", "right2", "the end.", "Received")
 
 
 def test_a_heading_level_with_the_head_of_a_table_is_a_line_of_its_column(tmp_path):

@@ -1,7 +1,5 @@
 """What the reader makes of pages drawn as papers are: their order, their clean text, and what each part is."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_spans import PageSpans, Piece, Span
-from tests.pdf_factory import make_mapped_pdf
 from tests.reading.drawing import Sheet, draw
 
 
@@ -57,17 +54,6 @@ def test_columns_are_read_one_after_the_other_below_what_spans_them(tmp_path):
     assert document.text.count("\n\n") == 2
 
 
-def test_three_columns_are_three(tmp_path):
-    sheet = Sheet()
-    for number, x in enumerate((40, 225, 410)):
-        sheet.paragraph(x, 100, 20, start=5 * number, width=6, size=8)
-    sheet.texts.sort(key=lambda text: text[1])
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    starts = [document.text.index(words) for words in ("The model reads", "Of a paper and", "What it says about")]
-    assert starts == sorted(starts)
-
-
 def test_a_paragraph_goes_on_in_the_next_column_and_gives_way_to_nothing(tmp_path):
     sheet = Sheet()
     for number in range(20):
@@ -93,21 +79,6 @@ def test_a_turned_page_is_read_as_it_is_shown(tmp_path, rotation):
     left, top, right, bottom = upright.pages[0].lines[0].box
     turned = {90: (842 - bottom, left), 180: (595 - right, 842 - bottom), 270: (top, 595 - right)}[rotation]
     assert document.pages[0].lines[0].box[:2] == pytest.approx(turned, abs=0.3)
-
-
-def test_a_box_is_around_its_line(tmp_path):
-    import pymupdf
-
-    sheet = Sheet()
-    sheet.paragraph(50, 100, 6)
-    path = draw(tmp_path / "a.pdf", [sheet])
-    document = read_pdf(path)
-    with pymupdf.open(path) as source:
-        for line in document.pages[0].lines:
-            left, top, right, bottom = line.box
-            grown = left - 1, top - 1, right + 1, bottom + 1
-            inside = source[0].get_text("text", clip=grown).strip()
-            assert inside == document.text[line.start : line.end]
 
 
 def test_words_broken_at_a_lines_end_are_joined_and_compounds_kept(tmp_path):
@@ -141,11 +112,6 @@ def test_what_repeats_at_the_edges_is_kept_aside(tmp_path):
     check_whole(document)
     assert "Journal" not in document.text
     assert [page.furniture for page in document.pages] == [f"Journal of Reading, Vol. 3\n{n}" for n in range(1, 7)]
-
-
-def test_a_page_is_not_left_with_nothing(tmp_path):
-    document = read(tmp_path, *[Sheet().write(50, 40, "Only this") for _ in range(6)])
-    assert document.text.count("Only this") == 6
 
 
 def test_line_numbers_are_kept_aside(tmp_path):
@@ -232,18 +198,6 @@ def test_a_table_is_markdown_behind_its_caption(tmp_path):
     assert f"\n\nTable 1: Scores of three systems.\n{table}\n\n" in document.text
 
 
-def test_a_table_above_its_caption_is_found_as_well(tmp_path):
-    sheet = Sheet()
-    for number, cells in enumerate([("System", "Score"), ("Plain", "40.1"), ("Large", "47.0")]):
-        for x, cell in zip((85, 200), cells, strict=True):
-            sheet.write(x, 100 + 12 * number, cell, 9)
-    sheet.write(50, 150, "Table 2: Scores above.", 9)
-    sheet.paragraph(50, 190, 8)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert "Table 2: Scores above.\n| System | Score |\n|---|---|\n| Plain | 40.1 |" in document.text
-
-
 def test_a_sentence_about_a_table_is_no_caption(tmp_path):
     sheet = Sheet()
     sheet.write(50, 100, "Table 1 shows what was found in the papers that were read for this work here")
@@ -286,16 +240,6 @@ def test_footnotes_stand_at_the_end_of_their_page(tmp_path):
 def test_text_drawn_twice_for_boldness_is_read_once(tmp_path):
     document = read(tmp_path, Sheet().write(50, 100, "Heavy words").write(50.3, 100, "Heavy words"))
     assert document.text == "Heavy words"
-
-
-def test_right_to_left_text_keeps_the_order_of_the_file(tmp_path):
-    import pymupdf
-
-    path = make_mapped_pdf(
-        tmp_path / "a.pdf", "abc def", {letter: 0x5D0 + number for number, letter in enumerate("abcdef")}
-    )
-    with pymupdf.open(path) as source:
-        assert read_pdf(path).text == source[0].get_text().strip()
 
 
 def one_span(text, x0, base, size=10.0, font="f", bold=False):
@@ -354,44 +298,6 @@ def test_no_text_is_lost_of_any_page(pages):
     assert "".join(covered.split()) == "".join(document.text.split())
 
 
-def test_pages_without_places_are_taken_as_the_file_gives_them():
-    placed = PageSpans(595.0, 842.0, (piece("Some words", 50, 100),), "Some words")
-    plain = PageSpans(595.0, 842.0, (), "As it\nis.")
-    document = structured_document([SourcePage(1, plain), SourcePage(2, placed), SourcePage(3, plain)], "", ())
-    assert document.text == "As it\nis.\n\nSome words\n\nAs it\nis."
-    assert [(page.start, page.end) for page in document.pages] == [(0, 9), (11, 21), (23, 32)]
-
-
-def test_a_layout_that_fails_costs_no_text():
-    good = piece("Some words", 50, 100)
-    spans = PageSpans(
-        595.0, 842.0, (good, replace(good, spans=(), base=300.0, y0=292.0, y1=302.0)), "Some words\nand more"
-    )
-    document = structured_document([SourcePage(1, spans), SourcePage(2, spans)], "Title", ("a warning",))
-    assert document.text == "Some words\nand more\n\nSome words\nand more"
-    assert (document.title, document.warnings) == ("Title", ("a warning",))
-    assert [one.kind for one in document.elements] == ["text", "text"]
-
-
-def test_letters_with_loose_accents_are_composed_and_not_taken_for_lost():
-    rows = [piece("e\u0301" * 30, 50, 100), piece("na¨ıve Scho¨lkopf", 50, 112)]
-    spans = PageSpans(595.0, 842.0, tuple(rows), "plain")
-    assert structured_document([SourcePage(1, spans)], "", ()).text == "é" * 30 + " naïve Schölkopf"
-
-
-def test_the_lines_of_a_list_item_hang_together(tmp_path):
-    sheet = Sheet()
-    y = sheet.paragraph(50, 100, 5)
-    for number in range(1, 4):
-        sheet.write(60, y + 24 * number - 8, f"{number}. An item that says something of its own here:", 10)
-        sheet.write(74, y + 24 * number + 4, "with a line that hangs below it and ends.", 10)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    items = of_kind(document, "list")
-    assert len(items) == 3
-    assert items[1] == "2. An item that says something of its own here: with a line that hangs below it and ends."
-
-
 def wrapped(sheet, x, y, lines, start=0, size=9):
     """Lines of running text of one width from `x` on, without an end."""
     for number in range(lines):
@@ -418,24 +324,6 @@ def as_markdown(rows):
     return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
 
 
-def test_tables_side_by_side_are_two_however_near_their_captions_stand(tmp_path):
-    sheet = Sheet()
-    sheet.write(72, 80, "Table 1: Scores of the readers that were asked.", 10, "tiro")
-    sheet.write(284, 80, "Table 2: Shares of what the systems found.", 10, "tiro")
-    small_table(sheet, 80, 108, LEFT)
-    small_table(sheet, 300, 114, RIGHT)
-    sheet.paragraph(72, 200, 10)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert of_kind(document, "table") == [as_markdown(LEFT), as_markdown(RIGHT)]
-    captions = of_kind(document, "caption")
-    assert captions == [
-        "Table 1: Scores of the readers that were asked.",
-        "Table 2: Shares of what the systems found.",
-    ]
-    assert document.text.index("ReaderC") < document.text.index("Table 2:") < document.text.index("The model reads")
-
-
 def test_a_table_in_the_corner_of_a_text_is_a_table(tmp_path):
     sheet = Sheet()
     sheet.paragraph(72, 80, 5, width=12)
@@ -450,173 +338,6 @@ def test_a_table_in_the_corner_of_a_text_is_a_table(tmp_path):
     places = [document.text.index(f"{letter} reads every passage of a long") for letter in "abcdefghijkl"]
     assert places == sorted(places)
     assert not any("Table" in text or "34.5" in text for text in of_kind(document, "text"))
-
-
-def test_the_names_in_a_figure_next_to_text_are_not_text(tmp_path):
-    sheet = Sheet()
-    sheet.paragraph(72, 80, 5, width=12)
-    below = wrapped(sheet, 72, 160, 14)
-    for number, label in enumerate(("100", "75", "50", "0")):
-        sheet.write(320, 166 + 20 * number, label, 8)
-    sheet.write(345, 240, "Scale of the model (billions)", 8)
-    sheet.write(310, 268, "Figure 1: What grows with the scale", 9)
-    sheet.write(310, 279, "of a model that reads.", 9)
-    sheet.paragraph(72, below + 4, 5, width=12)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert of_kind(document, "caption") == ["Figure 1: What grows with the scale of a model that reads."]
-    assert of_kind(document, "figure") == ["100 75 50 0 Scale of the model (billions)"]
-
-
-def test_upright_lines_next_to_a_figure_belong_to_it(tmp_path):
-    import pymupdf
-
-    sheet = Sheet()
-    sheet.paragraph(72, 80, 6, width=12)
-    sheet.write(100, 300, "0", 8).write(100, 220, "100", 8).write(200, 310, "Steps", 8)
-    sheet.write(72, 340, "Figure 1: What grows with the steps.", 10)
-    sheet.paragraph(72, 380, 10, width=12)
-    path = draw(tmp_path / "a.pdf", [sheet])
-    with pymupdf.open(path) as source:
-        source[0].insert_text((90, 290), "Win rate (%)", fontsize=8, rotate=90)
-        source.save(tmp_path / "b.pdf")
-    document = read_pdf(tmp_path / "b.pdf")
-    check_whole(document)
-    (figure,) = of_kind(document, "figure")
-    assert figure.endswith("Win rate (%)")
-    assert not any("Win rate" in text for text in of_kind(document, "text"))
-
-
-def test_cells_of_several_lines_are_whole_and_rows_around_a_shared_cell_stay_apart(tmp_path):
-    sheet = Sheet().write(72, 80, "Table 1: What was asked.", 10)
-    sheet.rule(72, 90, 420, 90)
-    rows = [
-        (104, "Use", "What was said", ""),
-        (124, "Ideas", "List five ideas for how to regain enthusiasm", ""),
-        (134, "", "for my career as a writer of tests", ""),
-        (154, "Story", "Write a short story in which a bear goes and", ""),
-        (164, "", "makes friends with a seal", ""),
-    ]
-    for y, *cells in rows:
-        for x, cell in zip((80, 140, 400), cells, strict=True):
-            if cell:
-                sheet.write(x, y, cell, 9)
-    for y in (109, 140, 170):
-        sheet.rule(72, y, 420, y)
-    sheet.paragraph(72, 200, 6)
-    sheet.write(72, 300, "Table 2: What was found.", 10)
-    for y, *cells in ((316, "Model", "EM", "Label"), (330, "Token", "17.3", ""), (341, "Sequence", "14.7", "")):
-        for x, cell in zip((80, 140, 200), cells, strict=True):
-            if cell:
-                sheet.write(x, y, cell, 9)
-    sheet.write(200, 335.5, "72.5", 9)
-    for y in (306, 320, 346):
-        sheet.rule(72, y, 240, y)
-    sheet.paragraph(72, 400, 6)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    first, second = of_kind(document, "table")
-    assert first.split("\n")[2:] == [
-        "| Ideas | List five ideas for how to regain enthusiasm for my career as a writer of tests |",
-        "| Story | Write a short story in which a bear goes and makes friends with a seal |",
-    ]
-    assert second.split("\n")[2:] == ["| Token | 17.3 | 72.5 |", "| Sequence | 14.7 |  |"]
-
-
-def test_each_of_the_tables_above_their_captions_has_its_own(tmp_path):
-    sheet = Sheet()
-    y = 90
-    for number, rows in enumerate((LEFT, RIGHT, LEFT), 1):
-        small_table(sheet, 100, y, rows)
-        sheet.write(72, y + 60, f"Table {number}: What was measured of the systems then.", 10)
-        y += 90
-    sheet.paragraph(72, y + 20, 8)
-    document = read(tmp_path, sheet)
-    assert of_kind(document, "table") == [as_markdown(LEFT), as_markdown(RIGHT), as_markdown(LEFT)]
-
-
-def test_a_table_that_points_at_tables_is_read_once(tmp_path):
-    sheet = Sheet().write(72, 80, "Table 8: Pointers to the tables of results.", 10)
-    rows = [("Pass", "Where"), *((f"Forward {chr(97 + n)}", f"Table {9 + n}") for n in range(6))]
-    for number, (name, where) in enumerate(rows):
-        sheet.write(100, 104 + 12 * number, name, 9).write(220, 104 + 12 * number, where, 9)
-    for y in (94, 107, 180):
-        sheet.rule(90, y, 300, y)
-    sheet.paragraph(72, 240, 8)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert [document.text.count(where) for _, where in rows[1:]] == [1] * 6
-    assert len(of_kind(document, "caption")) == 1
-
-
-def small_capitals(sheet, x, y, text, size=11):
-    """Words whose small letters are capitals of four fifths of the size; the first of each is large."""
-    import pymupdf
-
-    for word in text.split():
-        for part, scale in ((word[:1], 1.0), (word[1:], 0.8)):
-            part = part.upper()
-            sheet.write(x, y, part, size * scale)
-            x += pymupdf.get_text_length(part, fontname="helv", fontsize=size * scale)
-        x += 0.3 * size
-
-
-def test_headings_in_small_capitals_and_with_a_dot_at_the_first_level_alone(tmp_path):
-    sheet = Sheet().write(72, 60, "1. Introduction", 12, "hebo")
-    y = sheet.paragraph(72, 80, 6, size=11, leading=13.5)
-    sheet.write(72, y + 14, "2. Method", 12, "hebo")
-    for number, name in (("2.1", "matched lookback validation"), ("2.2", "sum of kernel functions")):
-        y = sheet.paragraph(72, y + 40, 6, size=11, leading=13.5)
-        small_capitals(sheet, 72, y + 14, f"{number} {name}")
-    y = sheet.paragraph(72, y + 40, 6, size=11, leading=13.5)
-    sheet.write(72, y + 14, "2.3 THE OPTIMAL RANK r FOR LoRA", 11)
-    sheet.paragraph(72, y + 40, 6, size=11, leading=13.5)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    headings = [(one.level, document.text[one.start : one.end]) for one in document.elements if one.kind == "heading"]
-    assert headings == [
-        (1, "1. Introduction"),
-        (1, "2. Method"),
-        (2, "2.1 MATCHED LOOKBACK VALIDATION"),
-        (2, "2.2 SUM OF KERNEL FUNCTIONS"),
-        (2, "2.3 THE OPTIMAL RANK r FOR LoRA"),
-    ]
-
-
-def test_a_title_that_begins_with_an_article_is_a_title(tmp_path):
-    sheet = Sheet().write(120, 70, "A Page Behind Each Sentence", 18, "hebo").write(200, 95, "Ada Lovelace", 11)
-    y = 130
-    for heading in ("Abstract", "1 Introduction", "2 Kilns"):
-        sheet.write(72, y, heading, 12, "hebo")
-        y = sheet.paragraph(72, y + 18, 6) + 14
-    document = read(tmp_path, sheet)
-    assert of_kind(document, "title") == ["A Page Behind Each Sentence"]
-    assert of_kind(document, "heading") == ["Abstract", "1 Introduction", "2 Kilns"]
-
-
-def test_bold_items_of_a_list_are_no_sections(tmp_path):
-    sheet, y = Sheet(), 60
-    for number in range(1, 7):
-        sheet.write(72, y, f"{number} Kilns of the {number}th kind", 12, "hebo")
-        y = sheet.paragraph(72, y + 16, 4, start=number) + 10
-    for number in (2, 3):
-        sheet.write(72, y, f"{number}. We have seen that kilns are hot.", 10, "hebo")
-        y = sheet.paragraph(84, y + 12, 3, start=number) + 10
-    document = read(tmp_path, sheet)
-    assert of_kind(document, "heading") == [f"{number} Kilns of the {number}th kind" for number in range(1, 7)]
-
-
-def test_an_equation_has_its_parts_above_and_below(tmp_path):
-    sheet = Sheet()
-    y = sheet.paragraph(72, 80, 6, width=16)
-    sheet.write(215, y + 10, "N", 7).write(180, y + 18, "p(x) =", 10).write(212, y + 18, "p(s) + 1", 10)
-    sheet.write(216, y + 25, "i=1", 7)
-    sheet.write(180, y + 44, "Many(Q) = Join(heads, headm) W", 10)
-    sheet.paragraph(72, y + 70, 6, width=16)
-    document = read(tmp_path, sheet)
-    (equation,) = of_kind(document, "equation")
-    assert all(part in equation for part in ("N", "p(x) =", "i=1", "Many(Q)"))
-    assert document.text[document.text.index(equation) - 2 :].startswith(".\n")
 
 
 def test_a_licence_of_several_lines_on_every_page_is_left_out(tmp_path):

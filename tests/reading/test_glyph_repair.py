@@ -1,13 +1,10 @@
 """Glyphs without a Unicode value: what their font calls them, constants, exchanged bytes."""
 
-import random
 import struct
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ragscience.reading.glyph_names import code_of, symbol, text_of
+from ragscience.reading.glyph_names import text_of
 from ragscience.reading.glyph_repair import constant_shift
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_cleaning import clean_span
@@ -74,20 +71,6 @@ def test_codes_that_are_shifted_by_a_constant_are_read(tmp_path, shift):
     assert document.text == " ".join(PROSE) + "\n\nFigure 1 shows it."
 
 
-def test_few_or_unordered_codes_are_no_words_and_stay_as_they_are(tmp_path):
-    assert "Q" not in read_pdf(make_coded_pdf(tmp_path / "few.pdf", ["Questi"], 29, "Some words.")).text
-    letters = list("abcdefghijklmnopqrstuvwxyz")
-    mixed = dict(zip(letters, random.Random(1).sample(letters, 26), strict=True))
-    runs = ["".join(mixed.get(one, one) for one in line.lower()) for line in PROSE]
-    assert constant_shift(runs) is None
-
-
-@given(st.lists(st.text(), max_size=20))
-def test_any_codes_have_at_most_one_constant(runs):
-    shift = constant_shift(runs)
-    assert shift is None or -128 <= shift < 128
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -112,15 +95,6 @@ def test_digits_of_bitmap_fonts_are_put_back(tmp_path):
     assert read_pdf(make_mapped_pdf(tmp_path / "a.pdf", text, {})).text == (
         "In the year 1907 we read 20 papers, or 345 pages: 10 a day and 68 a week."
     )
-
-
-def test_chinese_is_not_taken_for_exchanged_bytes(tmp_path):
-    letters = "abcdefgh"
-    chinese = "一刀最愀中文页面"
-    document = read_pdf(
-        make_mapped_pdf(tmp_path / "a.pdf", letters, dict(zip(letters, map(ord, chinese), strict=True)))
-    )
-    assert document.text == chinese
 
 
 def test_marks_of_zapf_dingbats_are_told_by_their_names(tmp_path):
@@ -164,18 +138,6 @@ def test_marks_of_zapf_dingbats_are_told_by_their_names(tmp_path):
 )
 def test_what_the_name_of_a_glyph_tells(name, text):
     assert clean_span(text_of(name)) == text
-
-
-def test_numbers_in_names_and_private_code_points():
-    assert [code_of(name, 7) for name in ("g152", "152", "glyph12", "alpha")] == [152, 152, 12, 7]
-    assert [
-        symbol(font, code) for font, code in (("Symbol", 0xF061), ("Wingdings", 0xF0FC), ("Wingdings3", 0xF0FC))
-    ] == [
-        "α",
-        "✓",
-        "",
-    ]
-    assert symbol("SymbolMT", 0xF0F0) == symbol("Other", 0xF061) == symbol("Symbol", 0xE000) == ""
 
 
 @needs_shared_data

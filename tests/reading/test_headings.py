@@ -6,18 +6,14 @@ import pytest
 
 from ragscience.reading.heading_text import (
     Numbered,
-    in_sequence,
     is_label,
     is_sentence,
-    without_articles,
-    without_lists,
 )
 from ragscience.reading.pdf_reader import read_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.shared_data import needs_shared_data, shared_paper
 
 BOLD = "hebo"
-PLAIN = ("Times", 10.0, False, False, False)
 STRONG = ("Times", 12.0, True, False, False)
 
 
@@ -52,13 +48,6 @@ def test_the_same_name_in_several_sections_is_a_heading_in_each(tmp_path):
     assert headings_of(tmp_path, sheet) == names
 
 
-def test_numbered_trials_in_a_row_are_headings(tmp_path):
-    names = ["Introduction", "Trial 1", "Trial 2", "Trial 3", "Discussion"]
-    sheet = Sheet()
-    sections(sheet, names)
-    assert headings_of(tmp_path, sheet) == names
-
-
 def test_prompts_of_a_dialogue_are_no_headings(tmp_path):
     first, second = Sheet(), Sheet()
     sections(first, SIX)
@@ -87,49 +76,6 @@ def test_lines_of_an_algorithm_are_no_headings(tmp_path):
     assert headings_of(tmp_path, sheet) == SIX
 
 
-def test_authors_and_addresses_below_the_abstract_are_no_headings(tmp_path):
-    sheet = Sheet().write(120, 60, "On Kilns and their Ashes", 18, BOLD)
-    y = sections(sheet, ["ABSTRACT"], 100)
-    for text in ("Ann Author", "ann@kilns.org", "https://kilns.org/ann"):
-        sheet.write(72, y, text, 11, BOLD)
-        y += 24
-    sections(sheet, SIX[:4], y)
-    found = headings_of(tmp_path, sheet)
-    assert [one for one in found if "@" in one or "http" in one] == []
-    assert found[-4:] == SIX[:4]
-
-
-def test_the_title_and_authors_of_a_cover_page_are_no_headings(tmp_path):
-    cover = Sheet().write(72, 100, "Technical Report on Kilns", 14, BOLD).write(72, 160, "Ann Author", 14, BOLD)
-    cover.paragraph(72, 300, 3, width=12)
-    inside = Sheet().write(72, 60, "Technical Report on Kilns", 14, BOLD).write(72, 90, "Ann Author", 14, BOLD)
-    sections(inside, ["Abstract", *SIX[:4]], 150)
-    assert headings_of(tmp_path, cover, inside) == ["Abstract", *SIX[:4]]
-
-
-def test_a_whole_paragraph_in_bold_is_no_heading(tmp_path):
-    sheet = Sheet()
-    y = sections(sheet, ["Abstract"])
-    for text in ("Motivation: kilns are hot, and those who", "look after them are few, as many papers"):
-        sheet.write(72, y, text, 10, BOLD)
-        y += 12
-    for text in ("say that were written in the years since", "the first kiln was built by somebody who", "knew how"):
-        sheet.write(72, y, text, 10, BOLD)
-        y += 12
-    sections(sheet, SIX[:4], y + 20)
-    assert headings_of(tmp_path, sheet) == ["Abstract", *SIX[:4]]
-
-
-def test_cells_of_a_table_with_numbers_are_no_sections_of_a_paper_without(tmp_path):
-    sheet = Sheet()
-    y = sections(sheet, ["Background", "Methods", "Results"])
-    for number, text in enumerate(("Patients complain of delays", "Weak part of patients in care", "Referrals"), 1):
-        sheet.write(72, y, f"{number}. {text}", 9, "tiro")
-        y += 26
-    sections(sheet, ["Discussion"], y)
-    assert headings_of(tmp_path, sheet) == ["Background", "Methods", "Results", "Discussion"]
-
-
 def test_entries_of_a_table_of_contents_are_no_headings(tmp_path):
     contents = Sheet().write(72, 60, "Contents", 14, BOLD)
     for number, name in enumerate(SIX):
@@ -152,16 +98,6 @@ def test_proofs_and_lemmas_are_no_sections(tmp_path):
     sheet = Sheet()
     sections(sheet, [*SIX[:3], "Lemma 1 (Heat)", "Proof", *SIX[3:5], "Definition 2", SIX[5]], lines=2)
     assert headings_of(tmp_path, sheet) == SIX
-
-
-def test_small_subheadings_of_a_font_of_their_own_are_found(tmp_path):
-    sheet, names = Sheet(), ["Setting", "Tools for Kilns", "Interviews", "Staff", "Ethics of Fire"]
-    y = sections(sheet, ["Background", "Methods"])
-    for number, name in enumerate(names):
-        sheet.write(72, y, name, 9, "tibi")
-        y = sheet.paragraph(72, y + 12, 4, start=number, width=12) + 14
-    sections(sheet, ["Results"], y)
-    assert headings_of(tmp_path, sheet) == ["Background", "Methods", *names, "Results"]
 
 
 @pytest.mark.parametrize(
@@ -209,38 +145,6 @@ def kept(found):
     return [one.number for one in found]
 
 
-def test_numbers_in_sequence_are_kept_and_one_that_was_missed_does_not_matter():
-    assert kept(in_sequence(numbers("1", "2", "2.1", "2.3", "4", "A", "B"), ())) == [
-        "1",
-        "2",
-        "2.1",
-        "2.3",
-        "4",
-        "A",
-        "B",
-    ]
-    assert kept(in_sequence(numbers("I", "II", "III", "IV", "VI"), ())) == ["I", "II", "III", "IV", "VI"]
-
-
-def test_a_number_out_of_sequence_needs_the_style_of_those_in_it():
-    odd = Numbered(9, "18", "", PLAIN)
-    assert kept(in_sequence([*numbers("1", "2", "3"), odd], ())) == ["1", "2", "3"]
-    assert kept(in_sequence([*numbers("1", "2", "3"), Numbered(9, "8", "", STRONG)], ())) == ["1", "2", "3", "8"]
-
-
-def test_an_initial_is_no_appendix():
-    assert kept(without_articles(numbers("D", "1", "2"), 9)) == ["1", "2"]
-    assert kept(without_articles(numbers("I", "II", "III", "IV", "V"), 9)) == ["I", "II", "III", "IV", "V"]
-    assert kept(without_articles(numbers("A", "1", "2"), 9)) == ["1", "2"]
-    assert kept(without_articles(numbers("1", "2", "A"), 1)) == ["1", "2", "A"]
-
-
-def test_numbers_no_larger_than_sections_without_any_are_those_of_lists():
-    assert without_lists([Numbered(1, "1", ".", PLAIN)], [STRONG] * 3) == []
-    assert kept(without_lists(numbers("1"), [PLAIN] * 3)) == ["1"]
-    assert kept(without_lists(numbers("1"), [STRONG] * 2)) == ["1"]
-
-
 @needs_shared_data
 @pytest.mark.parametrize(
     ("name", "false", "true"),
@@ -260,12 +164,3 @@ def test_headings_of_papers(name, false, true):
     found = [document.text[one.start : one.end] for one in document.elements if one.kind == "heading"]
     assert false not in found
     assert true in found
-
-
-def test_small_back_matter_has_its_headings(tmp_path):
-    sheet = Sheet()
-    y = sections(sheet, ["Background", "Methods", "Results"])
-    for number, name in enumerate(("Competing interests", "References")):
-        sheet.write(72, y, name, 7.5, BOLD)
-        y = sheet.paragraph(72, y + 12, 3, start=number, size=7.5) + 14
-    assert headings_of(tmp_path, sheet)[-2:] == ["Competing interests", "References"]

@@ -1,14 +1,11 @@
 """Reading with the layout model: what its parts change in a document, and what it costs when it is not there."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import ragscience
 from ragscience.core.errors import ModelProblem
@@ -89,120 +86,6 @@ def test_a_line_that_the_model_sees_as_a_heading_becomes_one(tmp_path):
         (2, "1.1 Small letters of a heading", "1 Introduction › 1.1 Small letters of a heading"),
     ]
     assert advised.elements[-1].section.endswith("1.1 Small letters of a heading")
-
-
-@pytest.mark.parametrize("kind", ["text", "list-item", "footnote"])
-def test_other_parts_make_no_heading(tmp_path, kind):
-    sheet, box = paper()
-    fast, advised = fast_and_advised(tmp_path, sheet, (kind, box))
-    assert advised.elements == fast.elements
-
-
-def test_a_part_next_to_a_line_does_not_change_it(tmp_path):
-    sheet, (x0, y0, x1, y1) = paper()
-    fast, advised = fast_and_advised(
-        tmp_path, sheet, ("section-header", (x0, y0 + 9, x1, y1 + 9)), ("section-header", (x0 + 100, y0, x1 + 300, y1))
-    )
-    assert advised == fast
-
-
-@pytest.mark.parametrize(
-    "text", ["• One of the points", "and so it goes on", "1234567", "One, two,", "A short sentence.", "Prompt:"]
-)
-def test_what_does_not_read_like_a_heading_is_none(tmp_path, text):
-    sheet = Sheet().write(50, 80, "1 Introduction", 14, "hebo")
-    y = sheet.paragraph(50, 110, 10)
-    sheet.write(50, y, text)
-    sheet.paragraph(50, y + 12, 10, start=3)
-    _, advised = fast_and_advised(tmp_path, sheet, ("section-header", (50.0, y - 6, 150.0, y + 4)))
-    assert [found for _, found, _ in headings(advised)] == ["1 Introduction"]
-
-
-def test_a_heading_over_two_lines_is_one_and_a_paragraph_is_none(tmp_path):
-    sheet = Sheet().write(50, 80, "1 Introduction", 14, "hebo")
-    y = sheet.paragraph(50, 110, 10)
-    for number, line in enumerate(("What this says in small", "Letters is a heading")):
-        sheet.write(50, y + 16 + 10 * number, line, 8)
-    end = sheet.paragraph(50, y + 50, 10, start=3)
-    two_lines, paragraph = (50.0, y + 8, 200.0, y + 28), (50.0, y + 40, 545.0, end)
-    _, advised = fast_and_advised(tmp_path, sheet, ("section-header", two_lines), ("section-header", paragraph))
-    assert headings(advised)[1][1] == "What this says in small Letters is a heading"
-    assert len(headings(advised)) == 2
-
-
-def test_headings_within_tables_are_none_but_well_known_ones_stay(tmp_path):
-    sheet = Sheet().write(50, 80, "Abstract", 14, "hebo")
-    y = sheet.paragraph(50, 110, 10)
-    sheet.write(50, y + 16, "2 Words in a Box", 14, "hebo")
-    sheet.paragraph(50, y + 40, 10, start=3)
-    box = (50.0, y, 200.0, y + 20)
-    fast, advised = fast_and_advised(tmp_path, sheet, ("table", box), ("table", (50.0, 60.0, 200.0, 84.0)))
-    assert [text for _, text, _ in headings(fast)] == ["Abstract", "2 Words in a Box"]
-    assert [text for _, text, _ in headings(advised)] == ["Abstract"]
-    # Of old type the model sees pictures: their headings stay.
-    assert fast_and_advised(tmp_path, sheet, ("picture", box))[1] == fast
-    assert fast.text.split() == advised.text.split()
-
-
-def test_a_running_head_of_one_page_is_furniture_and_a_footnote_is_not(tmp_path):
-    sheet = Sheet().write(50, 40, "Proceedings of a Conference", 9)
-    y = sheet.paragraph(50, 110, 20)
-    sheet.write(50, 800, "1http://example.org", 8)
-    parts = [("page-header", (50.0, 32.0, 300.0, 43.0)), ("page-footer", (50.0, 792.0, 300.0, 803.0))]
-    # In the middle of a page nothing is a running head.
-    parts.append(("page-header", (50.0, 100.0, 545.0, y)))
-    fast, advised = fast_and_advised(tmp_path, sheet, *parts)
-    assert "Proceedings" in fast.text
-    assert "Proceedings" not in advised.text
-    assert advised.pages[0].furniture == "Proceedings of a Conference"
-    assert "1http://example.org" in advised.text
-
-
-def test_no_page_is_all_furniture(tmp_path):
-    sheet = Sheet().write(50, 40, "Proceedings of a Conference", 9)
-    _, advised = fast_and_advised(tmp_path, sheet, ("page-header", (50.0, 32.0, 300.0, 43.0)))
-    assert advised.text == "Proceedings of a Conference"
-
-
-def test_a_formula_is_an_equation(tmp_path):
-    sheet = Sheet()
-    y = sheet.paragraph(50, 110, 10)
-    sheet.write(150, y + 16, "LayerNorm(x + Sublayer(x))")
-    sheet.paragraph(50, y + 40, 10, start=3)
-    fast, advised = fast_and_advised(tmp_path, sheet, ("formula", (150.0, y + 6, 290.0, y + 18)))
-    assert of_kind(fast, "equation") == []
-    assert of_kind(advised, "equation") == ["LayerNorm(x + Sublayer(x))"]
-    assert fast.text.split() == advised.text.split()
-
-
-KINDS = st.sampled_from(["text", "title", "section-header", "footnote", "formula", "table", "picture", "page-header"])
-WILD_BOX = st.tuples(*[st.floats(-50, 900)] * 4)
-
-
-@pytest.fixture(scope="module")
-def wild_pages(tmp_path_factory):
-    sheets = []
-    for number in range(2):
-        sheet, _ = paper()
-        sheet.write(50, 40, f"A head {number}").write(50, 600, "Table 1. Things")
-        for row in range(3):
-            sheet.write(60, 620 + 12 * row, "a").write(200, 620 + 12 * row, "1.5")
-        sheets.append(sheet.write(50, 800, "* A note", 7))
-    return source_pages(draw(tmp_path_factory.mktemp("wild") / "a.pdf", sheets))
-
-
-@given(parts=st.lists(st.lists(st.builds(LayoutBox, KINDS, WILD_BOX), max_size=12).map(tuple), min_size=2, max_size=2))
-def test_whatever_the_model_says_no_text_is_lost(wild_pages, parts):
-    sources = [
-        SourcePage(page.number, page.spans, page.rules, page.drawings, "", seen)
-        for page, seen in zip(wild_pages, parts, strict=True)
-    ]
-    document = structured_document(sources, "", ())
-    check_whole(document)
-    for source, page in zip(sources, document.pages, strict=True):
-        wanted = "".join(one.text for one in source.spans.pieces)
-        got = re.sub(r"\|(---\|)*", "", document.text[page.start : page.end]) + page.furniture
-        assert sorted("".join(got.split()).replace("|", "")) == sorted("".join(wanted.split()))
 
 
 # Where it is used
@@ -297,27 +180,7 @@ def test_without_memory_for_the_model_a_gap_is_a_warning(tmp_path):
 
 
 SPANS = PageSpans(595.0, 842.0, tuple(object() for _ in range(3)), "")
-PART = {"class_name": "text", "group_bbox": [1, 2, 3, 4], "tie_class": -1}
 UPRIGHT = SimpleNamespace(rotation=0)
-
-
-def test_parts_are_those_that_the_model_has_no_second_mind_about():
-    found = layout_boxes(UPRIGHT, SPANS, lambda page: [PART, {**PART, "tie_class": 5}])
-    assert found == (LayoutBox("text", (1.0, 2.0, 3.0, 4.0)),)
-
-
-@pytest.mark.parametrize(
-    ("page", "spans"),
-    [
-        (SimpleNamespace(rotation=90), SPANS),
-        (UPRIGHT, PageSpans(595.0, 842.0, (), "")),
-        (UPRIGHT, PageSpans(595.0, 842.0, SPANS.pieces * 600, "")),
-        (UPRIGHT, PageSpans(595.0, 8420.0, SPANS.pieces, "")),
-    ],
-    ids=["turned", "without places", "with too many lines", "too large"],
-)
-def test_the_model_is_not_asked_of_a_page(page, spans):
-    assert layout_boxes(page, spans, lambda page: [PART]) == ()
 
 
 @pytest.mark.parametrize(
@@ -331,31 +194,6 @@ def test_a_model_that_fails_says_why(said, error):
 
     with pytest.raises(error, match=said):
         layout_boxes(UPRIGHT, SPANS, fail)
-
-
-LOADS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-sys.modules.update(dict.fromkeys(sys.argv[2:]))
-from ragscience.core.errors import ModelProblem
-from ragscience.reading.layout_model import find_layout_model, load_layout_model
-for load in (find_layout_model, load_layout_model):
-    try:
-        load()
-    except ModelProblem as problem:
-        print(problem)
-"""
-
-
-def test_where_the_model_is_missing_it_says_what_to_do():
-    root = str(Path(ragscience.__path__[0]).parent)
-    command = [sys.executable, "-c", LOADS, root, "onnxruntime"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = ran.stdout.splitlines()
-    assert len(lines) == 2
-    for line in lines:
-        assert line.startswith("The layout model for --layout cannot be loaded: ")
-        assert re.search(r"Install it: pip install pymupdf-layout==[\d.]+, or read without --layout\.$", line)
 
 
 @pytest.mark.layout_model

@@ -1,7 +1,5 @@
 """Marked pages, read back: which words lie under the highlights, and what can be seen of them."""
 
-from itertools import pairwise
-
 import pymupdf
 import pytest
 
@@ -9,7 +7,7 @@ from ragscience.core.errors import FileProblem
 from ragscience.reading.pdf_highlights import Mark, MarkedPage, join_pages, mark_pages
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess
-from tests.pdf_factory import make_endless_pdf, make_pdf
+from tests.pdf_factory import make_pdf
 
 PAGES = ["Bees steer by polarised light\nIn fog they fly slower", "A second page", "The glaze matures at 1280 degrees"]
 
@@ -140,27 +138,3 @@ def test_a_worker_marks_joins_and_reads_on(tmp_path):
     finally:
         reader.close()
     assert highlights(tmp_path / "whole.pdf") == [(0, "fog", "a.pdf, p.1: fog")]
-
-
-def test_a_file_that_never_ends_costs_its_worker_only(tmp_path):
-    reader = ReaderProcess(1, 1 << 30)
-    try:
-        page = MarkedPage(1, "a.pdf, p.1", (Mark("to look for", ()),))
-        assert reader.mark(make_endless_pdf(tmp_path / "a.pdf"), tmp_path / "out.pdf", [page]).reason == "timeout"
-        assert not reader.is_alive
-    finally:
-        reader.close()
-
-
-def test_quotes_of_a_page_have_different_colours_none_of_them_yellow_and_the_programs_name(tmp_path):
-    source = make_pdf(tmp_path / "a.pdf", ["\n".join(f"Line {number} of the page." for number in "12345")])
-    quotes = [f"Line {number} of the page." for number in "12345"]
-    page = MarkedPage(1, "a.pdf, p.1", tuple(Mark(quote, boxes_of(source, quote)) for quote in quotes))
-    mark_pages(source, tmp_path / "marked.pdf", [page])
-    with pymupdf.open(tmp_path / "marked.pdf") as document:
-        marks = list(document[0].annots(types=[pymupdf.PDF_ANNOT_HIGHLIGHT]))
-        colours = [tuple(round(part, 2) for part in mark.colors["stroke"]) for mark in marks]
-        assert {mark.info["title"] for mark in marks} == {"RAG Science"}
-    assert len(colours) == len(quotes)
-    assert all(one != other for one, other in pairwise(colours))
-    assert not any(red > 0.9 and green > 0.8 and blue < 0.5 for red, green, blue in colours)

@@ -7,18 +7,15 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document, Element, Line, Metadata, Page
-from ragscience.reading.pdf_highlights import Mark, MarkedPage
+from ragscience.reading.pdf_highlights import Mark
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker import perform, serve
 from ragscience.reading.worker_protocol import (
     READY,
     Joining,
-    Marking,
     Reading,
     decode_reply,
-    decode_request,
     encode_reply,
     encode_request,
 )
@@ -50,31 +47,8 @@ def test_a_document_arrives_as_it_was_sent(document):
     assert decode_reply(line) == document
 
 
-@given(TEXT, TEXT, TEXT)
-def test_a_problem_arrives_as_it_was_sent(message, fix, reason):
-    arrived = decode_reply(encode_reply(FileProblem(message, fix, reason=reason)))
-    assert isinstance(arrived, FileProblem)
-    assert (arrived.message, arrived.fix, arrived.reason) == (message, fix, reason)
-
-
 PATHS = TEXT.map(lambda name: Path("/" + name))
 MARKS = st.lists(st.builds(Mark, TEXT, st.lists(st.tuples(NUMBER, NUMBER, NUMBER, NUMBER)).map(tuple))).map(tuple)
-MARKED = st.lists(st.builds(MarkedPage, st.integers(1), TEXT, MARKS)).map(tuple)
-REQUESTS = st.one_of(
-    st.builds(Reading, PATHS, TEXT, TEXT),
-    st.builds(Marking, PATHS, PATHS, MARKED),
-    st.builds(Joining, st.tuples(PATHS), PATHS),
-)
-
-
-@given(REQUESTS)
-def test_a_request_arrives_as_it_was_sent(request):
-    assert decode_request(encode_request(request)) == request
-
-
-@given(st.integers(0))
-def test_a_number_arrives_as_it_was_sent(number):
-    assert decode_reply(encode_reply(number)) == number
 
 
 def answers(requests, perform):
@@ -104,14 +78,6 @@ def test_a_file_beyond_the_memory_is_too_large():
     for problem in answers(map(encode_request, asked), too_much):
         assert problem.reason == "too-large"
         assert "big.pdf" in problem.message
-
-
-def test_a_reader_without_listeners_ends_quietly():
-    class Gone(io.BytesIO):
-        def flush(self):
-            raise BrokenPipeError
-
-    serve(io.BytesIO(encode_request(Reading(Path("/a.pdf"), ""))), Gone(), perform)
 
 
 def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):

@@ -118,38 +118,3 @@ def test_a_table_becomes_rows_of_labels_with_their_figures():
     rows = [text[s.start : s.end] for s in spans if s.kind == "row"]
     assert rows == ["Model\nNQ\nTQA\nREALM [20]\n40.4\n40.7", "RAG-Seq.\n44.5\n56.8"]
     assert [text[s.start : s.end] for s in spans if s.kind == "sentence"] == [PROSE, PROSE]
-
-
-def test_a_caption_is_its_first_sentence():
-    text = f"{PROSE}\nTable 1: Open-domain test scores of all models. The left column is the standard set.\n{TABLE}"
-    kinds = {text[s.start : s.end]: s.kind for s in split_sentences(text)}
-    assert kinds["Table 1: Open-domain test scores of all models."] == "caption"
-    assert kinds["The left column is the standard set."] == "sentence"
-
-
-def test_a_heading_is_no_part_of_a_sentence():
-    text = f"{PROSE}\n3.2\nAttention\n{PROSE}"
-    assert cut(text)[1:-1] in (["3.2\nAttention"], ["3.2", "Attention"])
-
-
-def test_the_short_last_line_of_a_paragraph_belongs_to_it():
-    text = "This sentence is long enough to fill a line of the paper, and\ngoes on.\nAnother begins here, and is long."
-    assert cut(text)[0].endswith("goes on.")
-
-
-def test_a_sentence_that_ends_on_a_short_line_before_blank_ones_is_cut():
-    assert cut("he same for all\n.\n \nSwith a mean of 6.5 days.") == [
-        "he same for all\n.",
-        "Swith a mean of 6.5 days.",
-    ]
-
-
-def test_an_endless_sentence_is_cut_at_blanks():
-    text = "word " * 1000
-    pieces = cut(text)
-    assert len(pieces) > 8
-    assert all(set(piece.split()) == {"word"} for piece in pieces)
-
-
-def test_a_list_mark_is_no_sentence():
-    assert cut("1. First do this.") == ["1. First do this."]

@@ -80,14 +80,6 @@ def test_chunks_are_where_they_say(document, settings, separators):
     assert only_repeats_are_left_out(ours, langchain_texts(text, size, overlap, separators))
 
 
-@given(WILD, SETTINGS, st.lists(st.sampled_from(["\n", " ", "a", "ab"]), min_size=1, max_size=3))
-def test_without_a_last_resort_a_passage_may_be_longer_as_in_langchain(text, settings, separators):
-    size, overlap = settings
-    chunks = chunk_document(joined([text]), size=size, overlap=overlap, separators=separators)
-    assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
-    assert only_repeats_are_left_out([chunk.text for chunk in chunks], langchain_texts(text, size, overlap, separators))
-
-
 @needs_shared_data
 def test_the_shared_papers_are_cut_within_their_structure():
     documents = list(shared_papers().values())[:6]
@@ -181,33 +173,6 @@ def test_a_short_section_shares_a_chunk_with_the_one_before_or_after(letters, ch
         assert [chunk.section for chunk in cut(document, size=1500, overlap=200)] == chunks
 
 
-def test_a_chunk_of_short_sections_goes_on_until_it_is_short_no_more():
-    parts = (("text", f"1 One › 1.{number} A", prose(letters)) for number, letters in enumerate((300, 300, 700, 500)))
-    chunks = cut(structured(*parts), size=1500, overlap=200)
-    assert [chunk.section for chunk in chunks] == ["1 One › 1.0 A", "1 One › 1.2 A", "1 One › 1.3 A"]
-
-
-def test_a_short_section_is_not_divided_between_two_chunks():
-    document = structured(("text", "1 One › 1.1 A", prose(700)), ("text", "1 One › 1.2 B", prose(350)))
-    assert [len(chunk.text) // 10 for chunk in cut(document, size=1000, overlap=100)] == [70, 35]
-
-
-def test_what_is_left_of_a_section_that_fills_a_chunk_does_not_take_up_the_next():
-    document = structured(("text", "1 One › 1.1 A", prose(900)), ("text", "1 One › 1.2 B", prose(600)))
-    second, third = cut(document, size=800, overlap=100)[1:]
-    assert (second.section, third.section, third.text) == ("1 One › 1.1 A", "1 One › 1.2 B", prose(600))
-
-
-def test_no_chunk_reaches_into_another_chapter():
-    document = structured(*(("text", f"{number} Part", prose(100)) for number in range(4)))
-    assert [chunk.section for chunk in cut(document, size=1500, overlap=200)] == [
-        "0 Part",
-        "1 Part",
-        "2 Part",
-        "3 Part",
-    ]
-
-
 def test_a_chunk_does_not_end_with_headings():
     document = structured(
         ("text", "1 One › 1.1 A", prose(350)), ("heading", "1 One › 1.2 B", "1.2 B"),
@@ -216,11 +181,6 @@ def test_a_chunk_does_not_end_with_headings():
     first, second = cut(document, size=375, overlap=0)[:2]
     assert (first.section, first.text) == ("1 One › 1.1 A", prose(350))
     assert (second.section, second.text[:14]) == ("1 One › 1.2 B", "1.2 B\n\n1.2.1 C")
-
-
-def test_headings_that_fill_a_chunk_are_one():
-    document = structured(*(("heading", "1 One", f"{number} Part") for number in range(6)))
-    assert "".join(chunk.text for chunk in cut(document, size=20, overlap=0)).count("Part") == 6
 
 
 def test_a_sentence_longer_than_a_chunk_is_cut_between_its_words_and_a_word_anywhere():
@@ -290,12 +250,6 @@ def test_structured_documents_are_covered_whole(parts, settings):
             assert len({one.section.partition(" › ")[0] for one in inside if one.section}) <= 1
 
 
-def test_the_same_words_on_three_pages_have_three_places():
-    document = joined(["same words here"] * 3)
-    chunks = chunk_document(document, size=16, overlap=0, separators=SEPARATORS)
-    assert [(chunk.start, chunk.page_start, chunk.page_end) for chunk in chunks] == [(0, 1, 1), (16, 2, 2), (32, 3, 3)]
-
-
 def test_a_chunk_may_cross_pages_and_leave_blank_ones_between():
     (chunk,) = chunk_document(joined(["one", "", "three"]), size=50, overlap=0, separators=SEPARATORS)
     assert (chunk.text, chunk.page_start, chunk.page_end) == ("one\n\nthree", 1, 3)
@@ -305,27 +259,6 @@ def test_a_chunk_may_cross_pages_and_leave_blank_ones_between():
 def test_blank_text_has_no_chunks(text):
     assert chunk_document(joined([text]), size=10, overlap=2, separators=SEPARATORS) == []
     assert chunk_document(Document("", ()), size=10, overlap=2, separators=SEPARATORS) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "size", "overlap", "places"),
-    [("aaa bb  ", 6, 3, [(0, 6)]), ("    xx yy", 6, 3, [(4, 9)]), (" 00", 2, 1, [(1, 3)])],
-)
-def test_what_only_repeats_the_chunk_beside_it_is_left_out(text, size, overlap, places):
-    assert len(langchain_texts(text, size, overlap, [" ", ""])) == 2
-    chunks = chunk_document(joined([text]), size=size, overlap=overlap, separators=[" ", ""])
-    assert [(chunk.start, chunk.end) for chunk in chunks] == places
-
-
-def test_one_huge_word_is_cut_anywhere_with_its_overlap():
-    chunks = chunk_document(joined(["\U0001f600" * 5000]), size=1500, overlap=200, separators=SEPARATORS)
-    assert [(chunk.start, chunk.end) for chunk in chunks] == [(0, 1500), (1300, 2800), (2600, 4100), (3900, 5000)]
-
-
-@pytest.mark.parametrize(("size", "overlap", "separators"), [(0, 0, [""]), (5, 6, [""]), (5, -1, [""]), (5, 1, [])])
-def test_settings_that_make_no_sense(size, overlap, separators):
-    with pytest.raises(ValueError, match=r"chunk|separators"):
-        chunk_document(joined(["text"]), size=size, overlap=overlap, separators=separators)
 
 
 def test_the_identity_tells_settings_apart():
