@@ -180,14 +180,10 @@ def _first(answer: Any, kind: str) -> str:
     blocks = [block for block in answer.blocks if block.kind != "heading" and not block.text.startswith("Found in ")]
     if not blocks:
         return str(answer.text)
-    if kind == "comparison":
-        kept = blocks[:2]
-    elif blocks[0].kind in ("text", "item"):
-        end = next((at for at, block in enumerate(blocks) if at and block.kind != "item"), len(blocks))
-        kept = blocks[:end]
-    else:
-        kept = blocks[:1]
-    return "\n".join(f"{block.lead} {block.text}" for block in kept)
+    count = 2 if kind == "comparison" else 1
+    if count == 1 and blocks[0].kind in ("text", "item"):
+        count = next((at for at, block in enumerate(blocks) if at and block.kind != "item"), len(blocks))
+    return "\n".join(f"{block.lead} {block.text}" for block in blocks[:count])
 
 
 def _shown(answer: Any) -> str:
