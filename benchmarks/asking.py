@@ -153,6 +153,7 @@ def _judged(answer: Any, item: Item, names: Sequence[str]) -> Item:
         each = wanted <= set(passages) if kind == "comparison" else bool(wanted & set(passages))
         marks["paper@4"] = each or not wanted
     return {
+        "kind": kind,
         "question": item["question"],
         "wanted": item["must_contain"] or item["files"],
         "answer": shown,
