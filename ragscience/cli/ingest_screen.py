@@ -270,7 +270,7 @@ class FetchScreen(IngestScreen):
     def show_interrupted(self) -> None:
         """What is left to do after Ctrl-C."""
         if self._is_downloading:
-            say("Run the same command again to resume the download.")
+            say("Run the same command again to fetch the rest.")
         if self._unread and not self._papers:
             say(f"Not read yet, `python ingest.py` reads: {', '.join(self._unread)}")
 

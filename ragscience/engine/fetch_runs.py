@@ -81,9 +81,7 @@ class FetchRun:
             NetworkRules.beside(self._settings.arxiv_url),
             on_wait=lambda reason, seconds: self._on_event(SourceBusy(reason, seconds)),
         )
-        arxiv = Arxiv(
-            self._settings.arxiv_url, lambda url: client.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED).body
-        )
+        arxiv = Arxiv(self._settings.arxiv_url, lambda url: client.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED))
         named = self._look_up(arxiv, wanted)
         found = self._search(arxiv, searches, request.count)
         papers = self._chosen([*named, *found], {one.key for one in named}, request, choose)

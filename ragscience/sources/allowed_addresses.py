@@ -2,7 +2,7 @@
 
 A URL comes from a person, a feed or a redirect, and none of them may reach this machine or the network around it. A
 host name is resolved once, `why_refused` judges each address, and the connection goes to one that passed
-(`http_client.CheckedBackend`), so that a name that resolves differently a moment later changes nothing.
+(`HttpClient`), so that a name that resolves differently a moment later changes nothing.
 """
 
 from __future__ import annotations

@@ -283,31 +283,17 @@ def person_of(name: str) -> Author:
     if _ORGANISATION.search(name) or _NO_NAME.search(name):
         return Author(literal=name)
     parts = [part.strip() for part in name.split(",")]
-    if not all(parts):
+    suffix = parts.pop(1) if len(parts) in (2, 3) and _SUFFIX.fullmatch(parts[1]) else ""
+    words = parts[0].split()
+    if not all(parts) or len(parts) > 2:
         return Author(literal=name)
-    if len(parts) == 2 and _SUFFIX.fullmatch(parts[1]):
-        return _in_order(parts[0].split(), parts[1], name)
     if len(parts) == 2:
-        return _family_first(parts[0], parts[1], "")
-    if len(parts) == 3 and _SUFFIX.fullmatch(parts[1]):
-        return _family_first(parts[0], parts[2], parts[1])
-    if len(parts) > 1:
-        return Author(literal=name)
-    words = name.split()
-    if len(words) > 2 and _SUFFIX.fullmatch(words[-1]):
-        return _in_order(words[:-1], words[-1], name)
-    return _in_order(words, "", name)
-
-
-def _in_order(words: list[str], suffix: str, name: str) -> Author:
+        small = next((place for place, word in enumerate(words) if not word[0].islower()), len(words) - 1)
+        return Author(" ".join(words[small:]), parts[1], " ".join(words[:small]), suffix)
+    if not suffix and len(words) > 2 and _SUFFIX.fullmatch(words[-1]):
+        suffix = words.pop()
     if len(words) < 2:
         return Author(literal=name)
-    small = [place for place, word in enumerate(words[1:-1], 1) if word[0].islower()]
-    first, last = (small[0], small[-1] + 1) if small else (len(words) - 1, len(words) - 1)
+    lower = [place for place, word in enumerate(words[1:-1], 1) if word[0].islower()]
+    first, last = (lower[0], lower[-1] + 1) if lower else (len(words) - 1, len(words) - 1)
     return Author(" ".join(words[last:]), " ".join(words[:first]), " ".join(words[first:last]), suffix)
-
-
-def _family_first(family: str, given: str, suffix: str) -> Author:
-    words = family.split()
-    small = next((place for place, word in enumerate(words) if not word[0].islower()), len(words) - 1)
-    return Author(" ".join(words[small:]), given, " ".join(words[:small]), suffix)

@@ -1,24 +1,25 @@
 """The HTTP client for addresses that come from outside: GET requests, each address and redirect of them checked.
 
-HTTP/1.1 by httpcore, one connection per request; httpx has no way to choose the address of a connection. Proxies from
-the environment (HTTP_PROXY …) are not used: a proxy resolves names itself, and nobody could check its addresses.
-No cookies, no credentials from .netrc, no referrer, no compression.
+httpx connects to the very address that was checked: the URL has the address, the Host header and TLS have the name.
+Proxies from the environment (HTTP_PROXY …) are not used: a proxy resolves names itself, and nobody could check its
+addresses. One connection per request, no cookies, no credentials from .netrc, no referrer, no compression.
 """
 
 from __future__ import annotations
 
+import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import partial
 from http import HTTPStatus
+from math import inf
+from threading import Timer
 from typing import Any, TypeVar
 
-import httpcore
 import httpx
 
 from ragscience.core import __version__
@@ -34,7 +35,7 @@ from ragscience.sources.allowed_addresses import (
     system_resolver,
 )
 
-__all__ = ["Again", "Clock", "Deadline", "Fetched", "HttpClient", "Response", "seconds_to_wait"]
+__all__ = ["Again", "Deadline", "HttpClient", "Response", "seconds_to_wait"]
 
 BACKOFF_S = (5.0, 10.0, 15.0)
 """Before the second, third and fourth try; there is no fifth."""
@@ -47,8 +48,8 @@ _GONE = {404, 410}
 _FORBIDDEN = {401, 402, 403, 407, 451}
 _MOST_ADDRESSES = 4
 """Addresses of one name that are tried, one after the other."""
-_MOST_DIGITS = 9
-"""More seconds than that, 30 years, are as good as never."""
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For http://: it trusts no server, and needs no certificates to be read."""
 BY_HAND = "Download it with a browser and put it into the papers folder."
 _LATER = "Try again later."
 
@@ -62,16 +63,6 @@ class Again(Exception):
         super().__init__(str(problem))
         self.problem = problem
         self.after_s = after_s
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Where time comes from."""
-
-    monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    now: Callable[[], float] = time.time
-    """Seconds since 1970."""
 
 
 @dataclass
@@ -88,16 +79,13 @@ class Deadline:
         """Leave out time that was spent waiting on purpose."""
         self._end += seconds
 
-    def left(self, host: str, timeout: float | None = None) -> float:
-        """Seconds until then, at most `timeout`, above 0. Raises SourceError with reason "time" if none are left."""
+    def left(self, host: str) -> float:
+        """Seconds until then, above 0. Raises SourceError with reason "time" if none are left."""
         left = self._end - self.clock()
         if left > 0:
-            return left if timeout is None else min(timeout, left)
-        raise SourceError(
-            f"{host} took longer than the {self.seconds:g} s that one file may take.",
-            "Run the same command again: the download resumes if the server allows it.",
-            reason="time",
-        )
+            return left
+        limit = f"{host} took longer than the {self.seconds:g} s that one file may take."
+        raise SourceError(limit, "Run the same command again.", reason="time")
 
 
 @dataclass(frozen=True)
@@ -107,8 +95,7 @@ class Response:
     url: httpx.URL
     """After all redirects."""
     status: int
-    headers: Mapping[str, str]
-    """By lower-case name; the first of several with one name."""
+    headers: httpx.Headers
     chunks: Iterator[bytes]
 
     @property
@@ -125,7 +112,7 @@ class Response:
     @property
     def content_type(self) -> str:
         """In lower case, without parameters: "application/pdf"; empty where it is missing."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
     @property
     def announced(self) -> int | None:
@@ -148,25 +135,12 @@ class Response:
             message = f"{self.where} comes compressed ({plain(encoding)}), although that was not asked for."
             raise SourceError(message, BY_HAND, reason="compressed")
 
-    def require_size(self, size: int | None, max_bytes: int, fix: str = BY_HAND, *, announced: bool = False) -> None:
+    def require_size(self, size: int | None, max_bytes: int, *, announced: bool = False) -> None:
         """Raise SourceError where more bytes came, or are announced, than may come."""
         if size is not None and size > max_bytes:
             limit = f"the limit of {in_units(max_bytes)}"
             what = f"has {in_units(size)}, above {limit}" if announced else f"does not end: more than {limit} came"
-            raise SourceError(f"{self.where} {what}.", fix, reason="too-large")
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """A small response."""
-
-    url: str
-    """After all redirects."""
-    body: bytes
-    content_type: str
-    """In lower case, without parameters: "application/atom+xml"."""
-    status: int = 200
-    """200, or 400: arXiv's API reports errors in a feed."""
+            raise SourceError(f"{self.where} {what}.", BY_HAND, reason="too-large")
 
 
 class HttpClient:
@@ -181,44 +155,46 @@ class HttpClient:
         self,
         rules: NetworkRules,
         *,
-        clock: Clock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
         resolve: Resolver = system_resolver,
         tls: ssl.SSLContext | None = None,
         on_wait: Callable[[str, float], None] = lambda *_: None,
     ) -> None:
         self.rules = rules
-        self._clock = clock or Clock()
+        self._monotonic = monotonic
+        self._sleep = sleep
         self._resolve = resolve
         self._tls = tls
         self._on_wait = on_wait
         self._last: dict[str, float] = {}
         """When the last request to a host began."""
 
-    def get(self, url: str, *, kinds: tuple[str, ...], max_bytes: int) -> Fetched:
-        """A small response of one of the content types `kinds`; one of status 400 only where it has such a type.
+    def get(self, url: str, *, kinds: tuple[str, ...], max_bytes: int) -> bytes:
+        """A small response of one of the content types `kinds`, or without a type.
 
-        Without `kinds` every type is accepted, and a response without a type always.
+        One of status 400 only where it has such a type: arXiv's API reports errors in a feed.
         """
 
-        def attempt(deadline: Deadline) -> Fetched:
-            with self.answer(url, {"Accept": ", ".join(kinds) or "*/*"}, deadline) as answer:
-                is_kind = answer.content_type in kinds
-                answer.require(200, *(400,) * is_kind)
-                if not is_kind and kinds and answer.content_type:
-                    message = f"{answer.where} is {plain(answer.content_type)}, not {kinds[0]}."
+        def attempt(deadline: Deadline) -> bytes:
+            with self.answer(url, {"Accept": ", ".join(kinds)}, deadline) as answer:
+                kind = answer.content_type
+                answer.require(200, *(400,) * (kind in kinds))
+                if kind and kind not in kinds:
+                    message = f"{answer.where} is {plain(kind)}, not {kinds[0]}."
                     raise SourceError(message, "Check the address.", reason="wrong-type")
-                answer.require_size(answer.announced, max_bytes, "Ask for less at once.", announced=True)
+                answer.require_size(answer.announced, max_bytes, announced=True)
                 body = bytearray()
                 for chunk in answer.chunks:
                     body += chunk
-                    answer.require_size(len(body), max_bytes, "Ask for less at once.")
-                return Fetched(str(answer.url), bytes(body), answer.content_type, answer.status)
+                    answer.require_size(len(body), max_bytes)
+                return bytes(body)
 
         return self.patiently(attempt)
 
     def patiently(self, attempt: Callable[[Deadline], _T]) -> _T:
         """The result of an attempt, repeated after a pause where that may help. Raises SourceError."""
-        deadline = Deadline(self._clock.monotonic, self.rules.total_s)
+        deadline = Deadline(self._monotonic, self.rules.total_s)
         for pause in (*BACKOFF_S, None):
             try:
                 return attempt(deadline)
@@ -226,22 +202,16 @@ class HttpClient:
                 problem = again.problem
                 if again.after_s > LONGEST_WAIT_S:
                     problem.message = f"{problem.message.rstrip('.')}, and asks for a long pause."
-                    problem.fix = f"Come back {self._when(again.after_s)}."
+                    problem.fix = f"Come back in {min(again.after_s, 7 * 86400) / 60:.0f} minutes or later."
                     raise problem from again
                 if pause is None:
                     problem.message = f"{problem.message} It was tried {len(BACKOFF_S) + 1} times."
                     raise problem from again
                 seconds = max(pause, again.after_s)
                 self._on_wait(problem.message, seconds)
-                self._clock.sleep(seconds)
+                self._sleep(seconds)
                 deadline.extend(seconds)
         raise AssertionError("the last attempt returns or raises")
-
-    def _when(self, seconds: float) -> str:
-        if seconds > 7 * 24 * 3600:
-            return "in more than a week"
-        then = time.localtime(self._clock.now() + seconds)
-        return f"in {seconds / 60:.0f} minutes, at {time.strftime('%Y-%m-%d %H:%M', then)}"
 
     @contextmanager
     def answer(self, url: str, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Response]:
@@ -252,102 +222,104 @@ class HttpClient:
         target, seen = checked_url(url, self.rules), set[str]()
         while True:
             seen.add(str(target))
-            deadline.extend(self._pause(host_of(target)))
-            with self._errors_of(host_of(target), deadline), self._one(target, headers, deadline) as answer:
+            host, now = host_of(target), self._monotonic()
+            due = max(now, self._last.get(host, -inf) + self.rules.pause_s)
+            if due > now:
+                self._sleep(due - now)
+                deadline.extend(due - now)
+            self._last[host] = due
+            with self._errors_of(host, deadline), self._one(target, headers, deadline) as answer:
                 if answer.status in _BUSY:
-                    asked = answer.headers.get("retry-after", ""), answer.headers.get("date", "")
-                    message = f"{host_of(target)} is busy: it answered {answer.said}."
-                    busy = SourceError(message, _LATER, reason="busy")
-                    raise Again(busy, seconds_to_wait(*asked, self._clock.now()))
+                    after = seconds_to_wait(answer.headers.get("retry-after", ""), time.time())
+                    message = f"{host} is busy: it answered {answer.said}."
+                    raise Again(SourceError(message, _LATER, reason="busy"), after)
                 if answer.status not in _REDIRECTS:
                     yield answer
                     return
             target = self._next(answer, seen)
 
-    def _pause(self, host: str) -> float:
-        """Sleep until a request to the host is due, and count it as sent; the seconds slept."""
-        now = self._clock.monotonic()
-        due = self._last[host] + self.rules.pause_s if host in self._last else now
-        if due > now:
-            self._clock.sleep(due - now)
-        self._last[host] = max(due, now)
-        return max(0.0, due - now)
-
     @contextmanager
     def _one(self, url: httpx.URL, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Response]:
-        """The response to one request, whatever its status. Raises httpcore's errors, and SourceError."""
-        if url.scheme == "https" and self._tls is None:
+        """The response to one request, whatever its status. Raises httpx's errors, and SourceError."""
+        host, is_encrypted = host_of(url), url.scheme == "https"
+        rules = {"allow_loopback": self.rules.allow_loopback, "is_encrypted": is_encrypted}
+        addresses = allowed_addresses(host, port_of(url), self._resolve, **rules)[:_MOST_ADDRESSES]
+        if is_encrypted and self._tls is None:
             self._tls = httpx.create_ssl_context()
-        origin = httpcore.Origin(url.scheme.encode(), url.raw_host, port_of(url))
-        backend = CheckedBackend(
-            partial(
-                allowed_addresses,
-                resolve=self._resolve,
-                allow_loopback=self.rules.allow_loopback,
-                is_encrypted=url.scheme == "https",
-            ),
-            deadline,
-        )
-        sent = {
-            "Host": url.netloc.decode("ascii"),
-            "User-Agent": USER_AGENT,
-            "Accept-Encoding": "identity",
-            "Connection": "close",
-            **headers,
-        }
-        with (
-            httpcore.HTTPConnection(origin, ssl_context=self._tls, network_backend=backend) as connection,
-            connection.stream(
-                "GET",
-                httpcore.URL(scheme=origin.scheme, host=origin.host, port=origin.port, target=url.raw_path),
-                headers=list(sent.items()),
-                extensions={"timeout": dict.fromkeys(("connect", "read", "write"), self.rules.timeout_s)},
-            ) as response,
-        ):
-            got: dict[str, str] = {}
-            for name, value in response.headers:
-                got.setdefault(name.decode("latin-1").lower(), _text(value))
-            yield Response(url, response.status, got, response.iter_stream())
+        with ExitStack() as kept:
+
+            def watch(event: str, details: Mapping[str, Any]) -> None:
+                """Close the connection at the deadline of the whole file, however little arrives at once."""
+                if event == "connection.connect_tcp.complete":
+                    timer = Timer(deadline.left(host), _shut, [details["return_value"].get_extra_info("socket")])
+                    timer.daemon = True
+                    timer.start()
+                    kept.callback(timer.cancel)
+
+            sent = {"Host": url.netloc.decode("ascii"), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+            limits = dict.fromkeys(("connect", "read", "write", "pool"), self.rules.timeout_s)
+            transport = kept.enter_context(httpx.HTTPTransport(verify=self._tls or _NO_TLS, trust_env=False))
+            for number, address in enumerate(addresses, 1):
+                request = httpx.Request(
+                    "GET",
+                    url.copy_with(host=address),
+                    headers={**sent, "Connection": "close", **headers},
+                    extensions={"sni_hostname": host, "trace": watch, "timeout": limits},
+                )
+                try:
+                    response = transport.handle_request(request)
+                    break
+                except (httpx.ConnectError, httpx.ConnectTimeout):
+                    if number == len(addresses):
+                        raise
+            kept.callback(response.close)
+            body = (chunk for chunk in response.iter_raw() if deadline.left(host))
+            yield Response(url, response.status_code, response.headers, body)
 
     def _next(self, answer: Response, seen: set[str]) -> httpx.URL:
         """The target of a redirect. Raises SourceError."""
         location = answer.headers.get("location", "")
-        if not location.strip():
-            problem = f"redirects ({answer.status}) without a target"
-        else:
-            try:
-                target = checked_url(location, self.rules, answer.url)
-            except SourceError as error:
-                error.message = f"{answer.where} redirects: {error.message}"
-                raise
-            if str(target) in seen:
-                problem = f"redirects in a circle, back to {shown_address(str(target))}"
-            elif len(seen) > self.rules.max_redirects:
-                problem = f"redirects again, after {self.rules.max_redirects} redirects"
-            else:
-                return target
-        raise SourceError(f"{answer.where} {problem}.", BY_HAND, reason="redirect")
+        problem = "" if location.strip() else f"redirects ({answer.status}) without a target"
+        try:
+            target = answer.url if problem else checked_url(location, self.rules, answer.url)
+        except SourceError as error:
+            error.message = f"{answer.where} redirects: {error.message}"
+            raise
+        if not problem and str(target) in seen:
+            problem = f"redirects in a circle, back to {shown_address(str(target))}"
+        elif not problem and len(seen) > self.rules.max_redirects:
+            problem = f"redirects again, after {self.rules.max_redirects} redirects"
+        if problem:
+            raise SourceError(f"{answer.where} {problem}.", BY_HAND, reason="redirect")
+        return target
 
     @contextmanager
     def _errors_of(self, host: str, deadline: Deadline) -> Iterator[None]:
-        """Turn httpcore's errors into SourceError and Again."""
+        """Turn httpx's errors into SourceError and Again."""
         try:
             yield
-        except httpcore.TimeoutException as error:
+        except httpx.TransportError as error:
             deadline.left(host)
-            message = f"{host} did not answer for {self.rules.timeout_s:g} s."
-            raise Again(SourceError(message, _LATER)) from error
-        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            cause: BaseException | None = error
-            while cause is not None:
-                if isinstance(cause, ssl.SSLCertVerificationError):
-                    message = f"The certificate of {host} is not to be trusted: {cause.verify_message.rstrip('.')}."
+            if isinstance(error, httpx.TimeoutException):
+                message = f"{host} did not answer for {self.rules.timeout_s:g} s."
+                raise Again(SourceError(message, _LATER)) from error
+            causes: list[BaseException] = [error]
+            while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+                causes.append(cause)
+            for one in causes:
+                if isinstance(one, ssl.SSLCertVerificationError):
+                    message = f"The certificate of {host} is not to be trusted: {one.verify_message.rstrip('.')}."
                     raise SourceError(message, "Check the address and this machine's clock.", reason="tls") from error
-                cause = cause.__cause__ or cause.__context__
-            inner = error.__cause__
-            text = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(error)
-            message = f"The connection to {host} failed: {plain(text.rstrip('.')) or 'it was closed'}."
+            system = next((one.strerror for one in causes if isinstance(one, OSError) and one.strerror), None)
+            message = (
+                f"The connection to {host} failed: {plain((system or str(error)).rstrip('.')) or 'it was closed'}."
+            )
             raise Again(SourceError(message, _LATER)) from error
+
+
+def _shut(connection: socket.socket) -> None:
+    with suppress(OSError):  # it has ended already
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def in_units(count: int) -> str:
@@ -360,89 +332,17 @@ def plain(text: str) -> str:
     return "".join(character for character in text if character.isprintable())[:100]
 
 
-def _text(value: bytes) -> str:
-    """A header's value: UTF-8 as many servers send it, else Latin-1, which every byte string is."""
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
-
-
-def seconds_to_wait(retry_after: str, date: str, now: float) -> float:
+def seconds_to_wait(retry_after: str, now: float) -> float:
     """The seconds of a Retry-After header (RFC 9110, section 10.2.3); 0 where it is missing, past or invalid.
 
-    It is a number of seconds or an HTTP date. A date is compared with the server's own `Date` header, as its clock may
-    be wrong, or where that is missing with `now`, in seconds since 1970. The result may be infinite.
+    It is a number of seconds or an HTTP date; `now` is in seconds since 1970. The result may be infinite.
     """
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
-        return float(text) if len(text.lstrip("0")) <= _MOST_DIGITS else float("inf")
-    then, since = _timestamp(text), _timestamp(date)
-    return 0.0 if then is None else max(0.0, then - (now if since is None else since))
-
-
-def _timestamp(http_date: str) -> float | None:
+        return float(text)
     try:
-        date = parsedate_to_datetime(http_date)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        date = parsedate_to_datetime(text)
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
     except (ValueError, TypeError, OverflowError, IndexError):
         # The parser of the standard library has raised each of these for one nonsense or another.
-        return None
-
-
-class CheckedBackend(httpcore.NetworkBackend):
-    """Resolves a name once, checks its addresses, and connects to exactly those.
-
-    httpcore gives TLS the original name, so certificates are still checked against it.
-    """
-
-    def __init__(self, allowed: Callable[[str, int], list[str]], deadline: Deadline) -> None:
-        self._allowed = allowed
-        self._deadline = deadline
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        """A connection to the first allowed address that answers. Raises SourceError and httpcore's ConnectError."""
-        last: Exception = AssertionError("there is at least one address")
-        for address in self._allowed(host, port)[:_MOST_ADDRESSES]:
-            seconds = self._deadline.left(host, timeout)
-            try:
-                stream = httpcore.SyncBackend().connect_tcp(address, port, seconds, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                last = error
-            else:
-                return _TimedStream(stream, host, self._deadline)
-        raise last
-
-
-class _TimedStream(httpcore.NetworkStream):
-    """A stream that also ends at the deadline of the whole file, however little arrives at once."""
-
-    def __init__(self, stream: httpcore.NetworkStream, host: str, deadline: Deadline) -> None:
-        self._stream = stream
-        self._host = host
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._deadline.left(self._host, timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._deadline.left(self._host, timeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        seconds = self._deadline.left(self._host, timeout)
-        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._host, self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return 0.0

@@ -1,8 +1,7 @@
-"""What the tests of the network share: rules, a clock that stands still, and what a parts folder may hold."""
+"""What the tests of the network share: rules, a clock that stands still."""
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from ragscience.core.errors import FileProblem
 from ragscience.reading.pdf_reader import count_pages
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.downloads import downloaded_pdf
-from ragscience.sources.http_client import Clock as FetchClock
 from ragscience.sources.http_client import HttpClient
 
 RULES = NetworkRules(allow_loopback=True, max_bytes=1_000_000, max_redirects=10, timeout_s=5, total_s=600, pause_s=3)
@@ -62,22 +60,9 @@ class Fetcher:
         self._files.close()
 
 
-def fetcher(clock=None, *, now=lambda: 0.0, unreadable=unreadable_here, **more):
+def fetcher(clock=None, *, unreadable=unreadable_here, **more):
     """A fetcher that never really sleeps; without pauses between requests where nothing else is said."""
     clock = clock or Clock()
     given = {name: more.pop(name) for name in ("resolve", "tls", "on_wait") if more.get(name) is not None}
     rules = replace(RULES, **{"pause_s": 0, **more})
-    return Fetcher(rules, unreadable, clock=FetchClock(clock, clock.sleep, now), **given)
-
-
-def resumable(folder):
-    """The sizes of the parts in a folder; fails where anything else is in it, or a part that nothing could resume."""
-    names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    stems = {name.removesuffix(".part") for name in names if name.endswith(".part")}
-    assert names == {f"{stem}{ending}" for stem in stems for ending in (".part", ".json")}
-    sizes = []
-    for stem in sorted(stems):
-        assert json.loads((folder / f"{stem}.json").read_text())["validator"]
-        sizes.append((folder / f"{stem}.part").stat().st_size)
-    assert 0 not in sizes
-    return sizes
+    return Fetcher(rules, unreadable, monotonic=clock, sleep=clock.sleep, **given)

@@ -24,15 +24,6 @@ def test_each_cited_paper_is_there_once_in_the_order_of_its_first_citation():
     assert found == ["minetin", "bee2020fog", "leaftea"]
 
 
-def test_the_path_decides_whatever_the_paper_was_called_then():
-    assert keys(answer(("x.pdf", "/p/a/x.pdf"))) == ["leaftea"]
-    assert keys(answer(("x.pdf", "/p/b/x.pdf"))) == ["minetin"]
-
-
-def test_an_answer_without_paths_goes_by_the_name():
-    assert keys(answer(("bees.pdf", ""))) == ["bee2020fog"]
-
-
 def test_a_paper_that_has_left_keeps_its_files_name_and_a_key_of_its_own():
     gone = [answer(("bees.pdf", "/elsewhere/bees.pdf"), ("y_1.pdf", "/p/y_1.pdf"))]
     entries = parsed(as_bibtex(entries_cited(gone, [BEES])))

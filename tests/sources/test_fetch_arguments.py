@@ -77,21 +77,6 @@ def test_a_doi_that_is_not_arxivs_own_is_told_with_the_way_on(said):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("said", ["", "  \n", "x" * 2001])
-def test_nothing_and_too_much_are_no_topic(said):
-    with pytest.raises(UsageError):
-        identify(said)
-
-
-@given(st.text(max_size=100))
-def test_any_text_means_one_thing_or_is_refused(said):
-    try:
-        wanted = identify(said)
-    except UsageError:
-        return
-    assert sum((wanted.arxiv is not None, bool(wanted.url), bool(wanted.topic))) == 1
-
-
 @pytest.mark.parametrize(
     ("metadata", "otherwise", "name"),
     [

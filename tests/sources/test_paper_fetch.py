@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.cli.fetch_command import pick, picked, run_fetch
+from ragscience.cli.fetch_command import picked, run_fetch
 from ragscience.cli.ingest_screen import FetchScreen
 from ragscience.cli.status_line import STATUS
-from ragscience.core.errors import NothingFound, SourceError, UsageError
+from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
@@ -27,14 +27,14 @@ from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import md5_of
 from ragscience.sources.fetch_arguments import ArxivId
-from ragscience.sources.http_client import Clock, HttpClient
+from ragscience.sources.http_client import HttpClient
 from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 from .arxiv_feed import ATOM, ArxivServer, FeedPaper, error_feed, feed
-from .fault_server import Reply, serving
+from .fault_server import Reply
 
 NAMES = ("one", "two", "three", "four", "five")
 HTML = Reply(b"<!DOCTYPE html><html><title>Please log in</title></html>", content_type="text/html")
@@ -144,25 +144,6 @@ def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pd
     assert len(run.server.asked) == calls
 
 
-def test_ids_addresses_and_topics_in_one_order(run, pdfs):
-    url = run.server.put("/files/My%20Notes.pdf", pdfs["five"])
-    assert run("2101.00004", "https://doi.org/10.48550/arXiv.2101.00003", url, "bees", count=1) == 0
-    assert set(run.files) == {
-        "lovelace-2021-paper-four.pdf",
-        "lovelace-2021-paper-three.pdf",
-        "lovelace-2021-paper-one.pdf",
-        "my-notes.pdf",
-    }
-    assert run(url) == 0
-    assert "is already in papers/" in run.err
-    assert run.server.paths.count("/files/My%20Notes.pdf") == 1
-
-
-def test_the_same_paper_said_in_three_ways_is_fetched_once(run):
-    assert run("2101.00001", "https://arxiv.org/abs/2101.00001v1", "bees", count=1) == 0
-    assert run.server.paths == ["/pdf/2101.00001v1"]
-
-
 def test_the_same_bytes_at_another_address_are_kept_once(run, pdfs):
     first, second = (run.server.put(f"/{name}.pdf", pdfs["one"]) for name in ("a", "b"))
     assert run(first, second) == 0
@@ -182,21 +163,6 @@ def test_a_file_that_the_user_put_there_is_known_by_its_bytes(run, pdfs):
     assert run.server.paths == before
     with Library.open(run.home) as library:
         assert [source.metadata.arxiv_id for source in library.sources.all()] == ["2101.00001v1"]
-
-
-def test_two_papers_of_one_title_have_two_names(run, pdfs):
-    run.server.papers[1] = FeedPaper("2101.00002v1", "Paper one")
-    assert run("bees", count=2) == 0
-    assert run.files == {"lovelace-2021-paper-one.pdf": pdfs["one"], "lovelace-2021-paper-one-2.pdf": pdfs["two"]}
-
-
-def test_a_file_of_another_paper_is_never_replaced(run, pdfs):
-    run.home.papers.mkdir(parents=True)
-    (run.home.papers / "lovelace-2021-paper-one.pdf").write_bytes(b"something else")
-    (run.home.papers / "lovelace-2021-paper-one-2.pdf").symlink_to("nowhere")
-    run("2101.00001")
-    assert (run.home.papers / "lovelace-2021-paper-one.pdf").read_bytes() == b"something else"
-    assert (run.home.papers / "lovelace-2021-paper-one-3.pdf").read_bytes() == pdfs["one"]
 
 
 @pytest.mark.parametrize(
@@ -274,21 +240,6 @@ def test_an_api_that_fails_is_one_line(run, reply, error, said):
     assert not run.home.database.exists()
 
 
-def test_a_topic_without_results_does_not_cost_the_named_ones(run):
-    run.server.papers.clear()
-    run.server.put("/a.pdf", serving(b""))
-    assert run("bees", "2101.00001", "wasps") == 3
-    for said in ("bees", "2101.00001", "wasps"):
-        assert f"not found: {said}: arXiv has no" in run.err
-
-
-def test_an_api_that_fails_does_not_cost_an_address(run, pdfs):
-    run.server.api = HTML
-    assert run("2101.00001", run.server.put("/a.pdf", pdfs["one"]), "bees") == 3
-    assert set(run.files) == {"a.pdf"}
-    assert run.err.count("not found: ") == run.err.count("is text/html, not application/atom+xml") == 2
-
-
 def test_an_id_that_arxiv_does_not_have(run):
     with pytest.raises(NothingFound, match=r"arXiv has no paper 2199\.00001"):
         run("2199.00001")
@@ -296,34 +247,6 @@ def test_an_id_that_arxiv_does_not_have(run):
     assert code == NothingFound.exit_code
     assert answer["papers"] == []
     assert answer["failures"][0]["argument"] == "2199.00001"
-
-
-@pytest.mark.parametrize(
-    ("said", "more"),
-    [
-        ((), {}),
-        (("",), {}),
-        (("10.1103/PhysRevD.76.013009",), {}),
-        (("2101.00001",), {"narrow": {"author": "Ada"}}),
-        (("bees",), {"narrow": {"since": "soon"}}),
-        (("bees",), {"narrow": {"category": "all of them"}}),
-        (("bees",), {"sort": "best"}),
-        (("bees",), {"offline": True}),
-        (("2101.00001",), {"offline": True}),
-    ],
-)
-def test_what_makes_no_sense_is_refused_before_anyone_is_asked(run, said, more):
-    with pytest.raises(UsageError):
-        run(*said, **more)
-    assert run.server.faults.requests == []
-    assert list(run.home.root.iterdir()) == []
-
-
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/a.pdf", "http://10.0.0.1/a.pdf"])
-def test_addresses_that_are_not_for_fetching_are_refused(run, url):
-    assert run(url) == 3
-    assert f"not fetched: {url}: " in run.err
-    assert run.files == {}
 
 
 def test_without_a_terminal_a_search_only_lists(run):
@@ -335,19 +258,6 @@ def test_without_a_terminal_a_search_only_lists(run):
     assert run.server.paths == []
 
 
-def test_without_a_terminal_what_is_named_is_fetched(run):
-    assert run("2101.00001", take_all=False) == 0
-    assert len(run.files) == 1
-
-
-def test_a_dry_run_lists_what_is_named_too(run):
-    run("2101.00001")
-    assert run("bees", "2101.00005", count=2, only_list=True) == 0
-    assert all(f"Paper {name}" in run.out for name in ("one", "two", "five"))
-    assert "in papers/: " in run.out
-    assert len(run.files) == 1
-
-
 def test_json_tells_all_of_each_paper(run):
     run.server.papers[0] = FeedPaper(doi="10.1000/x", journal_ref="J. Bees 1", title="Bees\x1b[31m")
     code, answer = run.json("bees", count=1)
@@ -357,14 +267,6 @@ def test_json_tells_all_of_each_paper(run):
     assert (paper["doi"], paper["venue"], paper["arxiv_id"]) == ("10.1000/x", "J. Bees 1", "2101.00001v1")
     assert paper["file"].endswith(".pdf")
     assert run.json("bees", count=1)[1]["papers"][0]["status"] == "known"
-
-
-def test_a_narrowed_search_needs_no_topic(run):
-    narrow = {"author": "Lovelace", "category": "cs.CL", "since": "2020", "until": "2021-06"}
-    assert run(count=1, narrow=narrow, sort="newest") == 0
-    (asked,) = run.server.asked
-    assert asked["search_query"] == 'au:"Lovelace" AND cat:cs.CL AND submittedDate:[202001010000 TO 202106302359]'
-    assert asked["sortBy"] == "submittedDate"
 
 
 @pytest.mark.parametrize(
@@ -384,13 +286,6 @@ def test_a_narrowed_search_needs_no_topic(run):
 )
 def test_picks_are_understood(answer, chosen):
     assert picked(answer, 5) == chosen
-
-
-@pytest.mark.parametrize("answer", ["0", "6", "3-1", "1-", "-1", "x", "1,x", "1.5", "٣", "9" * 5000, "1-999999"])
-def test_picks_that_make_no_sense_are_asked_again(answer):
-    answers, told = iter([answer, "2"]), []
-    assert pick(5, lambda question: next(answers), told.append) == [1]
-    assert len(told) == 1
 
 
 class Screen(io.StringIO):
@@ -426,29 +321,10 @@ def test_a_terminal_shows_how_far_each_download_is(monkeypatch):
     assert "\x1b[2J" not in shown
 
 
-def test_quiet_shows_nothing(monkeypatch):
-    terminal = Screen()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with FetchScreen(FetchRequest(()), quiet=True, as_json=False) as screen:
-        downloads(screen)
-    assert terminal.getvalue() == ""
-
-
 def fetched(candidate, folder, remember=lambda md5, metadata: None):
     shelf = Shelf(folder / "papers", folder / "parts", Known(), remember)
-    client = HttpClient(RULES, clock=Clock(sleep=lambda seconds: None))
+    client = HttpClient(RULES, sleep=lambda seconds: None)
     return fetch(candidate, client, shelf, lambda done, total: None)
-
-
-def test_a_download_that_is_cut_goes_on_and_comes_home_whole(arxiv, pdfs, tmp_path):
-    whole = pdfs["one"]
-    url = arxiv.put("/a.pdf", serving(whole, cut_after=len(whole) // 2))
-    got = fetched(Candidate(Metadata(), url), tmp_path)
-    assert (tmp_path / "papers" / "a.pdf").read_bytes() == whole
-    assert got.is_new
-    first, second = arxiv.faults.asked("/a.pdf")
-    assert ("range" in first.headers, "range" in second.headers) == (False, True)
-    assert list((tmp_path / "parts").iterdir()) == []
 
 
 def test_what_is_known_is_written_down_before_the_file_is_seen(arxiv, pdfs, tmp_path):
@@ -471,14 +347,6 @@ def test_a_folder_that_cannot_be_written_is_one_line(arxiv, pdfs, tmp_path):
     with pytest.raises(SourceError, match=r"a\.pdf could not be written") as caught:
         fetched(Candidate(Metadata(), url), tmp_path)
     assert caught.value.reason == "disk"
-
-
-def test_a_file_of_this_name_and_these_bytes_is_the_paper(arxiv, pdfs, tmp_path):
-    url = arxiv.put("/a.pdf", pdfs["one"])
-    fetched(Candidate(Metadata(), url), tmp_path)
-    got = fetched(Candidate(Metadata(), url), tmp_path)  # by someone who does not know of it
-    assert (got.is_new, [path.name for path in (tmp_path / "papers").iterdir()]) == (False, ["a.pdf"])
-    assert list((tmp_path / "parts").iterdir()) == []
 
 
 def test_papers_may_be_on_another_disk(arxiv, pdfs, tmp_path):
