@@ -33,13 +33,14 @@ def main() -> None:
         parser.error(f"there is no suite {unknown[0]!r}; there are {', '.join(SUITES)}")
     ways = tuple(filter(None, map(str.strip, asked.ways.split(","))))
     options = Options(rounds=asked.rounds, full=asked.full, answers=asked.answers, ways=ways, minutes=asked.minutes)
-    for name in () if asked.page else asked.suites or SUITES:
+    suites = asked.suites or SUITES
+    for name in () if asked.page else suites:
         machine, started = conditions(), time.perf_counter()
         print(f"{name} …", flush=True)
         report = import_module(f"benchmarks.{name}").run(options)
         path = save(report, machine)
         print(f"{name}: {time.perf_counter() - started:.0f} s, {path.name}", flush=True)
-    print(write_page(SUITES).name)
+    print(write_page(SUITES, suites).name)
 
 
 if __name__ == "__main__":

@@ -240,7 +240,15 @@ def tables(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
             if other in present and other != name
         ]
         if compared:
-            made.append(Table(heading, ["way", "questions", *COMPARED], compared, note=PAIRED))
+            made.append(
+                Table(
+                    heading,
+                    ["way", "questions", *COMPARED],
+                    compared,
+                    note=PAIRED,
+                    detail=not heading.endswith("answers"),
+                )
+            )
     return made
 
 

@@ -145,7 +145,9 @@ def _evidence_tables(questions: list[dict[str, Any]], figures: dict[str, Any]) -
         per_type.append(
             [kind, str(int(rows_of.sum())), *(_with_interval(best[measure][rows_of]) for measure in measures)]
         )
-    yield Table("By type of question, default + late interaction", ["type", "questions", *measures], per_type)
+    yield Table(
+        "By type of question, default + late interaction", ["type", "questions", *measures], per_type, detail=True
+    )
 
 
 def _standalone(item: dict[str, Any]) -> str:

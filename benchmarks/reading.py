@@ -232,10 +232,9 @@ def _searched(questions: list[dict[str, Any]], figures: dict[str, Any]) -> list[
 def compared(
     heading: str, questions: Sequence[dict[str, Any]], found: Mapping[str, dict[str, NDArray[np.float64]]]
 ) -> Table:
-    """A row for all questions, one for each type, and one for those about papers with broken text, on each side."""
+    """A row for all questions, one for those about papers with broken text, and one for the others, on each side."""
     broken = [any(item["file"].startswith(BROKEN) for item in each["evidence"]) for each in questions]
     groups = {"all": np.ones(len(questions), bool)}
-    groups |= {kind: np.array([each["type"] == kind for each in questions]) for kind in _types(questions)}
     groups["broken text layers"] = np.array(broken)
     groups["all others"] = ~np.array(broken)
     rows = []
@@ -247,7 +246,3 @@ def compared(
     columns = [f"{measure}, {side}" for measure in MEASURES for side in found]
     note = "In brackets: 95 % bootstrap interval. Broken text layers: " + " and ".join(BROKEN) + "."
     return Table(heading, ["questions", "number", *columns], rows, note=note)
-
-
-def _types(questions: Sequence[dict[str, Any]]) -> list[str]:
-    return sorted({each["type"] for each in questions})

@@ -39,6 +39,8 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
+    detail: bool = False
+    """In the suite's JSON alone, not on the page."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ def save(report: Report, machine: Mapping[str, str]) -> Path:
     return path
 
 
-def write_page(order: Sequence[str], page: Path = PAGE) -> Path:
-    """docs/benchmarks.md anew: of each suite, in order, the result that is there, else the section of the page."""
+def write_page(order: Sequence[str], ran: Sequence[str], page: Path = PAGE) -> Path:
+    """docs/benchmarks.md anew, in order: the results of the suites that `ran`, and the sections that it has of others."""
     old = page.read_text(encoding="utf-8").split("\n\n## ")[1:] if page.exists() else []
     sections = {
         name: f"## {text.rstrip()}"
@@ -109,7 +111,7 @@ def write_page(order: Sequence[str], page: Path = PAGE) -> Path:
         for name in re.findall(r"`python -m benchmarks (\w+)[^`]*`, \d", text)
     }
     for path in (RESULTS / f"{name}.json" for name in order):
-        if path.exists():
+        if path.exists() and (path.stem in ran or path.stem not in sections):
             sections[path.stem] = _section(json.loads(path.read_text(encoding="utf-8")))
     parts = [NOTES.read_text(encoding="utf-8").rstrip(), *(sections[name] for name in order if name in sections)]
     page.parent.mkdir(exist_ok=True)
@@ -119,9 +121,11 @@ def write_page(order: Sequence[str], page: Path = PAGE) -> Path:
 
 def _section(result: Mapping[str, object]) -> str:
     machine = dict(result["conditions"])  # type: ignore[call-overload]
-    told = ", ".join(f"{name} {value}" for name, value in machine.items())
+    told = ", ".join(f"{name} {machine[name]}" for name in ("cpu", "cores", "memory", "load before") if name in machine)
     lines = [f"## {result['title']}", "", f"`python -m benchmarks {result['suite']}`, {result['made']}: {told}."]
     for table in result["tables"]:  # type: ignore[attr-defined]
+        if table.get("detail"):
+            continue
         lines += ["", f"### {table['heading']}", ""]
         lines.append("| " + " | ".join(table["columns"]) + " |")
         lines.append("|" + "---|" * len(table["columns"]))

@@ -62,6 +62,7 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
                 [kind, str(found["seconds"].questions), *(_mean(found.get(name)) for name in IN_THE_TYPES)]
                 for kind, found in default.by_kind.items()
             ],
+            detail=True,
         ),
         Table(
             "By the passages that an answer is made from, nothing refused",

@@ -58,9 +58,12 @@ def test_the_page_keeps_the_sections_of_suites_that_were_not_run(tmp_path, monke
         "## Ingest\n\n`python -m benchmarks ingest`, 2026-11-22: x.\n\nReplaced.\n"
     )
     monkeypatch.setattr(report, "RESULTS", results)
-    report.save(report.Report("ingest", "Ingest", [report.Table("One", ["a"], [["new"]])]), {"cpu": "one"})
-    report.write_page(("ingest", "graph", "serving"), page)
+    for suite in ("ingest", "serving"):
+        tables = [report.Table("One", ["a"], [["new"]]), report.Table("Two", ["a"], [["left out"]], detail=True)]
+        report.save(report.Report(suite, suite.title(), tables), {"cpu": "one"})
+    report.write_page(("ingest", "graph", "serving"), ["ingest"], page)
     text = page.read_text()
+    assert "left out" not in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Ingest", "## Serving"]
     assert "| new |" in text and "Kept." in text and "Replaced." not in text
 

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from the code: commands, settings, the JSON and its fields, telemetry.
+"""Writes the pages of docs/ that are made from the code: commands, settings, the JSON, telemetry.
 
 python tools/make_docs.py           writes them
 python tools/make_docs.py --check   writes nothing; exits with 1 and names the pages that are out of step
@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "config.md": config_page(),
         "json.md": json_page(),
-        "json-fields.md": json_fields_page(),
         "json-schema.json": json_schema_file(),
         "telemetry.md": telemetry_page(),
     }
@@ -47,33 +47,48 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 # The commands
 
 
+SHARED_BY = 3
+"""An option that as many commands have, in the same words, is explained once."""
+
+
 def cli_page() -> str:
-    """docs/cli.md: each command of both doors as it is, and the exit codes."""
+    """docs/cli.md: each command of both scripts as it is, and the exit codes."""
     import typer.main
 
     from ragscience.cli import ingest_app, query_app
     from ragscience.core.errors import EXIT_CODES
 
-    parts = [
-        MADE,
-        "# Commands\n",
-        "The result goes to stdout, everything else to stderr. Every command also has `--help`.\n",
-        "Installed (`pip install .`), all of them belong to one command: `ragscience X` is `python query.py X`, and",
-        "`ragscience ingest X` is `python ingest.py X`. What only ingest.py has (all but `graph`) needs no `ingest`:",
-        "`ragscience list`. Its home is the current folder where `--home` and `RAG_HOME` name no other; that of the",
-        "scripts is the folder that they are in.\n",
+    groups = [
+        (script, typer.main.get_command(app))
+        for script, app in (("ingest.py", ingest_app.app), ("query.py", query_app.app))
     ]
-    for script, app in (("ingest.py", ingest_app.app), ("query.py", query_app.app)):
-        group = typer.main.get_command(app)
-        parts += [f"## {script}\n", f"{paragraph(group.help)}\n", habits(f"python {script}", group)]
+    each = [options_of(command) for _, group in groups for _, command in commands_of(group)]
+    found = Counter(line for options in each for line in options)
+    everywhere = [line for line, count in found.items() if count == len(each)]
+    shared = {line: "" if line in everywhere else name_of(line) for line, count in found.items() if count >= SHARED_BY}
+    parts = [MADE, CLI_INTRODUCTION, "## Options of every command\n", "\n".join(everywhere) + "\n"]
+    parts += ["## Options of several commands\n", "\n".join(line for line, name in shared.items() if name) + "\n"]
+    for script, group in groups:
+        parts += [f"## {script}\n", f"{paragraph(group.help)} {habits(f'python {script}', group)}"]
         for name, inner in group.commands.items():
             if getattr(inner, "bare_command", ""):
                 parts += [f"{paragraph(inner.help)} {habits(f'python {script} {name}', inner)}"]
         for words, command in commands_of(group):
-            parts += command_section(f"{script} {words}", command)
+            parts += command_section(f"{script} {words}", command, shared)
     codes = [(str(code), meaning) for code, meaning in EXIT_CODES.items()]
     parts += ["## Exit codes\n", table(("code", "meaning"), codes)]
     return "\n".join(parts)
+
+
+CLI_INTRODUCTION = """# Commands
+
+The result goes to stdout, everything else to stderr. Every command also has `--help`.
+
+Installed (`pip install .`), all of them belong to one command: `ragscience X` is `python query.py X`, and
+`ragscience ingest X` is `python ingest.py X`. What only ingest.py has (all but `graph`) needs no `ingest`:
+`ragscience list`. Its home is the current folder where `--home` and `RAG_HOME` name no other; that of the
+scripts is the folder that they are in.
+"""
 
 
 def paragraph(text: str | None) -> str:
@@ -100,18 +115,29 @@ def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name} {inner}", found) for inner, found in commands_of(command))
 
 
-def command_section(words: str, command: Any) -> list[str]:
-    """Usage, what it does, arguments and options of one command, and examples."""
-    shown = [parameter for parameter in command.params if not parameter.hidden]
-    arguments = [parameter for parameter in shown if parameter.param_type_name == "argument"]
-    options = [parameter for parameter in shown if parameter.param_type_name == "option"]
+def command_section(words: str, command: Any, shared: Mapping[str, str]) -> list[str]:
+    """What one command does, an example or its usage, and its arguments and options; those of `shared` by that name."""
+    arguments = [one for one in command.params if one.param_type_name == "argument" and not one.hidden]
+    options = options_of(command)
     usage = " ".join([f"python {words}", *map(argument_name, arguments), *(["[OPTIONS]"] if options else [])])
-    section = [f"### {words}\n", f"```text\n{usage}\n```\n", f"{paragraph(command.help)}\n"]
-    if arguments:
-        section.append(table(("argument", "meaning"), [(f"`{argument_name(one)}`", meaning(one)) for one in arguments]))
-    if options:
-        section.append(table(("option", "meaning"), [(f"`{option_name(one)}`", meaning(one)) for one in options]))
-    return [*section, *([f"```text\n{command.epilog.removeprefix('Example: ')}\n```\n"] if command.epilog else [])]
+    example = (command.epilog or usage).removeprefix("Example: ")
+    lines = [f"- `{argument_name(one)}`: {meaning(one)}" for one in arguments]
+    lines += [line for line in options if line not in shared]
+    names = [f"`{shared[line]}`" for line in options if shared.get(line)]
+    lines += [f"- and {', '.join(names)}"] if names else []
+    section = [f"### {words}\n", f"{paragraph(command.help)}\n", f"```text\n{example}\n```\n"]
+    return [*section, *(["\n".join(lines) + "\n"] if lines else [])]
+
+
+def name_of(line: str) -> str:
+    """The long name of an option from its line."""
+    return line.split("`")[1].split(",")[-1].split()[0]
+
+
+def options_of(command: Any) -> list[str]:
+    """A line for each option that is shown: its spellings and what it does."""
+    shown = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+    return [f"- `{option_name(one)}`: {meaning(one)}" for one in shown]
 
 
 def argument_name(argument: Any) -> str:
@@ -150,7 +176,6 @@ def config_page() -> str:
     rows = [
         (
             f"`{name}`",
-            f"`RAG_{name.upper()}`",
             allowed(properties[name]),
             written(name, field.default),
             field.description or "",
@@ -159,14 +184,15 @@ def config_page() -> str:
         )
         for name, field in Settings.model_fields.items()
     ]
-    head = ("setting", "in the environment", "allowed", "default", "meaning", "decides", "in config.toml")
+    head = ("setting", "allowed", "default", "meaning", "decides", "in config.toml")
     return "\n".join([MADE, CONFIG_INTRODUCTION, table(head, rows)])
 
 
 CONFIG_INTRODUCTION = """# Settings
 
 A flag of the command wins over the environment, the environment over `config.toml` in the home, that over the default.
-A name that is not in the table below is refused in `config.toml` and ignored, with a warning, in the environment. Where
+In the environment `top_k` is `RAG_TOP_K`. A name that is not in the table below is refused in `config.toml` and
+ignored, with a warning, in the environment. Where
 nothing sets `ollama_url`, `OLLAMA_HOST` does, as Ollama itself reads it.
 
 ```console
@@ -236,7 +262,7 @@ def json_page() -> str:
     parts = [MADE, head.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
     for name, kind in OUTPUTS.items():
         example = json_example(name)
-        parts += [f"## {name}\n", f"Fields: [{kind.__name__}](json-fields.md#{kind.__name__.lower()}).\n"]
+        parts += [f"## {name}\n", f"`{kind.__name__}`\n"]
         parts += [f"```json\n{compact(example)}\n```\n"] if example else []
     return "\n".join(parts)
 
@@ -253,24 +279,6 @@ def compact(value: Any, depth: int = 0, name: str = "") -> str:
     first, last = "{}" if isinstance(value, dict) else "[]"
     lines = ",\n".join(" " * (depth + 1) + item for item in items)
     return f"{before}{first}\n{lines}\n{' ' * depth}{last}"
-
-
-def json_fields_page() -> str:
-    """docs/json-fields.md: the fields of every object that --json prints, by the object's name."""
-    from tools.json_schemas import schemas
-
-    parts = [MADE, "# The fields of --json\n", "Examples are in [json.md](json.md).\n"]
-    for name, schema in sorted(schemas()["search"]["$defs"].items()):
-        rows = [
-            (f"`{field}`", json_type(inner), inner.get("description", ""))
-            for field, inner in schema.get("properties", {}).items()
-        ]
-        parts += [
-            f"## {name}\n",
-            f"{paragraph(schema.get('description'))}\n",
-            table(("field", "type", "meaning"), rows),
-        ]
-    return "\n".join(parts)
 
 
 def json_example(name: str) -> Any:
@@ -293,26 +301,6 @@ def shortened(value: Any) -> Any:
     if isinstance(value, list):
         return [shortened(item) for item in (value if isinstance(value[0], float) else value[:1])] if value else []
     return f"{value[:57]}…" if isinstance(value, str) and len(value) > 60 else value
-
-
-def json_type(schema: Mapping[str, Any]) -> str:
-    """The type that a JSON Schema allows, in words."""
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "const" in schema:
-        return f"`{schema['const']}`"
-    if "enum" in schema:
-        return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
-    if "anyOf" in schema:
-        return " or ".join(map(json_type, schema["anyOf"]))
-    if schema.get("type") == "array":
-        return f"list of {json_type(schema.get('items') or schema['prefixItems'][0])}"
-    if schema.get("type") == "object":
-        return f"by name: {json_type(schema['additionalProperties'])}"
-    low, high = schema.get("minimum"), schema.get("maximum")
-    limits = f" {low} to {high}" if high is not None else f" from {low}" if low is not None else ""
-    return schema.get("type", "anything") + limits
 
 
 def json_schema_file() -> str:
