@@ -103,7 +103,7 @@ def save(report: Report, machine: Mapping[str, str]) -> Path:
 
 
 def write_page(order: Sequence[str], ran: Sequence[str], page: Path = PAGE) -> Path:
-    """docs/benchmarks.md anew, in order: the results of the suites that `ran`, and the sections that it has of others."""
+    """docs/benchmarks.md anew, in order: the results of the suites that `ran`, the sections that it has of others."""
     old = page.read_text(encoding="utf-8").split("\n\n## ")[1:] if page.exists() else []
     sections = {
         name: f"## {text.rstrip()}"
