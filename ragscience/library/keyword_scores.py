@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Frequencies", "bm25", "counts_in", "norms_of", "scores_of"]
+__all__ = ["Frequencies", "bm25", "counts_in", "mean_idf_of", "norms_of", "scores_of"]
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 
@@ -44,6 +44,18 @@ class Frequencies:
             return 0.0
         idf = math.log(self.passages - having + 0.5) - math.log(having + 0.5)
         return idf if idf >= 0 else EPSILON * self.mean_idf
+
+
+def mean_idf_of(numbers: Mapping[int, int], passages: int) -> float:
+    """The mean inverse document frequency of all terms, negative ones as they are.
+
+    `numbers` are how many terms so many passages have each.
+    """
+    terms = sum(numbers.values())
+    total = sum(
+        count * (math.log(max(passages - having, 0) + 0.5) - math.log(having + 0.5)) for having, count in numbers.items()
+    )
+    return total / terms if terms else 0.0
 
 
 def bm25(terms: Sequence[str], passages: Sequence[Sequence[str]], known: Frequencies) -> NDArray[np.float64]:

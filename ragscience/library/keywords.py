@@ -9,7 +9,6 @@ common, its best passages by the rarest terms are the candidates, and these are 
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 import zlib
 from collections import Counter
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.damage import REBUILD_INDEXES
-from ragscience.library.keyword_scores import Frequencies, bm25, norms_of, scores_of
+from ragscience.library.keyword_scores import Frequencies, bm25, mean_idf_of, norms_of, scores_of
 from ragscience.library.sealed_rows import read_state, write_state
 from ragscience.library.snapshots import Snapshot, Snapshots
 
@@ -206,12 +205,7 @@ def _rarest(terms: Sequence[str], known: Frequencies) -> list[str]:
 
 
 def _mean_idf(db: sqlite3.Connection, passages: int) -> float:
-    """The mean inverse document frequency of all terms, negative ones as they are."""
-    total = terms = 0.0
-    for having, number in db.execute("SELECT passages, COUNT(*) FROM terms GROUP BY passages"):
-        total += number * (math.log(max(passages - having, 0) + 0.5) - math.log(having + 0.5))
-        terms += number
-    return total / terms if terms else 0.0
+    return mean_idf_of(dict(db.execute("SELECT passages, COUNT(*) FROM terms GROUP BY passages")), passages)
 
 
 def _varint(size: bytes) -> int:

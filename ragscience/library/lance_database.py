@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragscience.core.errors import LibraryBusy, LibraryDamaged
+from ragscience.core.errors import LibraryBusy, LibraryDamaged, RagScienceError
 from ragscience.core.records import searched_text
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import disk_errors
@@ -300,11 +300,18 @@ class LanceDatabase:
         database = self._connection()
         with lance_errors(self.uri):
             names = self._names()
+        # Papers come after passages: without a table of these, what is there was cut off while it was made.
+        had_papers = any(name.startswith("passages_") for name in names)
+        try:
             if "library" in names:
-                return database.open_table("library")
-            if "papers" in names and database.open_table("papers").count_rows():
-                raise LibraryDamaged(*LIST_DAMAGED)
-            return None
+                with lance_errors(self.uri):
+                    return database.open_table("library")
+        except RagScienceError as error:
+            if had_papers or type(error) is not RagScienceError:
+                raise
+        if had_papers:
+            raise LibraryDamaged(*LIST_DAMAGED)
+        return None
 
     def _names(self) -> set[str]:
         return set(self._connection().list_tables().tables)
@@ -323,9 +330,9 @@ class LanceDatabase:
         with lance_errors(self.uri):
             tables = {}
             names = self._names()
+            for name in names:
+                database.drop_table(name)
             for role in ("papers", "graph", "notes"):
-                if role in names:
-                    database.drop_table(role)
                 tables[role] = role, int(make_table(database, role, role).version)
             state = LanceState(uuid.uuid4().hex, tables=tables)
             database.create_table("library", as_table("library", {"number": [0], "state": [state.to_json()]}))

@@ -140,14 +140,14 @@ class LanceKeywords:
 
         from ragscience.library.top_scores import best_first, nothing
 
-        terms = [*dict.fromkeys(tokenize(text))]
+        terms = tokenize(text)
         with self._database.now() as at:
             if at is None or not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
                 return nothing()
             where = among("chunk_id", allowed.tolist()) if allowed is not None and allowed.size <= _FEW else ""
 
             def best(limit: int) -> NDArray[np.int64]:
-                found: NDArray[np.int64] = _matches(at, terms, limit, where=where)["chunk_id"].to_numpy()
+                found: NDArray[np.int64] = _matches(at, [*dict.fromkeys(terms)], limit, where=where)["chunk_id"].to_numpy()
                 return found
 
             ids = _among_allowed(at, best, _RESCORED * k, None if where else allowed)
@@ -156,7 +156,8 @@ class LanceKeywords:
                 numbers += found["chunk_id"].to_pylist()
                 passages += [one.split(" ") for one in found["terms"].to_pylist()]
             scores = bm25(terms, passages, self.frequencies(terms))
-        return best_first(np.array(numbers, np.int64), scores, k)
+        above = scores > 0
+        return best_first(np.array(numbers, np.int64)[above], scores[above], k)
 
     def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """As `Keywords.having`."""
@@ -181,8 +182,10 @@ class LanceKeywords:
                 if term not in at.known:
                     with lance_errors(at.uri):
                         at.known[term] = _matches(at, [term], at.state.chunks).num_rows
-            state = at.state
-            return Frequencies(state.chunks, state.terms / state.chunks, {term: at.known[term] for term in wanted})
+            having = {term: at.known[term] for term in wanted}
+            is_common = any(2 * count > at.state.chunks for count in having.values())
+            mean_idf = at.mean_idf if is_common else 0.0
+            return Frequencies(at.state.chunks, at.state.terms / at.state.chunks, having, mean_idf)
 
 
 def _matches(at: LanceSnapshot, terms: Sequence[str], limit: int, *, where: str = "", all_of: bool = False) -> Any:

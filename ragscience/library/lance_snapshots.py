@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import EmbedderIdentity, Metadata, Paper
 from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.library.keyword_scores import mean_idf_of
 from ragscience.library.lance_tables import among, lance_errors
 from ragscience.library.paper_rows import Listing, Outline, PaperRow
 from ragscience.library.sealed_rows import LIST_DAMAGED
@@ -43,6 +45,9 @@ class LanceState:
     embedder: EmbedderIdentity | None = None
     chunker: str | None = None
     tokenizer: str = TOKENIZER_VERSION
+    mean_idf: float = 0.0
+    """The mean inverse document frequency of the terms at the version `mean_idf_at`."""
+    mean_idf_at: int = -1
     tables: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """The name and the version of each table, by what it is for."""
 
@@ -108,6 +113,16 @@ class LanceSnapshot:
         for first in range(0, len(wanted), _BATCH):
             where = among("chunk_id", wanted[first : first + _BATCH])
             yield self.rows("passages", ["chunk_id", *columns], where).sort_by("chunk_id")
+
+    @cached_property
+    def mean_idf(self) -> float:
+        """The mean inverse document frequency of all terms: kept when the indexes are brought up to date, else made."""
+        if self.state.mean_idf_at == self.state.version:
+            return self.state.mean_idf
+        having = Counter[str]()
+        for text in self.rows("passages", ["terms"])["terms"]:
+            having.update(set(text.as_py().split(" ")))
+        return mean_idf_of(Counter(having.values()), self.state.chunks)
 
     @cached_property
     def listing(self) -> Listing:

@@ -333,6 +333,8 @@ class LanceLibrary:
         for role in _TABLES:
             if role in change.state.tables:
                 change.optimize(role)
+        if at.state.chunks and at.state.mean_idf_at != at.state.version:
+            change.note(mean_idf=at.mean_idf, mean_idf_at=at.state.version)
         if at.state.chunks >= _INDEXED_FROM:
             change.index_vectors(anew=anew)
 

@@ -34,10 +34,6 @@ def varied_paper(number: int) -> NewPaper:
     return new_paper(paper_of(f"/papers/{number}.pdf", texts, unit_rows(rng, len(texts))))
 
 
-@pytest.mark.xfail(
-    reason="the store in LanceDB does not know the mean idf: a term that most passages have scores 0 there",
-    strict=False,
-)
 def test_keywords_find_nearly_what_the_embedded_store_finds(there, tmp_path):
     """Not the same: Lance chooses the candidates by its own BM25."""
     rng, shared = np.random.default_rng(3), []

@@ -64,10 +64,6 @@ def contents_of(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and "lance" not in path.as_posix()}
 
 
-@pytest.mark.xfail(
-    reason="the store in LanceDB does not know the mean idf: a term that most passages have scores 0 there",
-    strict=False,
-)
 def test_a_library_goes_there_and_comes_back_and_the_source_stays_as_it_is(home, tmp_path):
     uri = f"lance://{tmp_path / 'there'}"
     before = contents_of(home.root)
@@ -87,10 +83,6 @@ def test_a_library_goes_there_and_comes_back_and_the_source_stays_as_it_is(home,
         assert len({one.about.library_id, two.about.library_id, three.about.library_id}) == 3
 
 
-@pytest.mark.xfail(
-    reason="the store in LanceDB does not know the mean idf: a term that most passages have scores 0 there",
-    strict=False,
-)
 def test_a_copy_that_was_cut_off_goes_on_and_one_that_is_whole_copies_nothing(home, tmp_path):
     uri = f"lance://{tmp_path / 'there'}"
 

@@ -206,10 +206,6 @@ def listed(home):
     return {md5: {**entry, "added_at": ""} for md5, entry in files.items()}
 
 
-@pytest.mark.xfail(
-    reason="the store in LanceDB does not know the mean idf: a term that most passages have scores 0 there",
-    strict=False,
-)
 def test_each_change_means_the_same_in_each_store(place, tmp_path):
     oracle = Place(Home(tmp_path / "oracle"), "vectorstore")
     with oracle.open(writing=True) as expected, place.open(writing=True) as library:
