@@ -21,7 +21,7 @@ from benchmarks.libraries import judged_home, papers_home
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.engine.open_store import open_at
 from ragscience.library.database import Transactions
-from ragscience.library.library_writes import NewPaper, insert_paper
+from ragscience.library.paper_contents import NewPaper, insert_paper
 from ragscience.library.sealed_rows import read_state, write_state
 from ragscience.library.snapshots import Snapshots
 from ragscience.library.store import Home, Library, text_hash

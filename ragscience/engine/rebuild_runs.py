@@ -112,7 +112,6 @@ class RebuildRun(IngestRun):
         return Plan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:
-        self.library.tokens.compact()
         self.library.rebuild_indexes()
         self._on_event(IndexesRebuilt(self.library.about.chunks))
 
@@ -146,7 +145,6 @@ class RebuildRun(IngestRun):
         if source is None:
             raise UsageError("The embedded model is not installed.", "Run `python -m pip install -r requirements.txt`.")
         lost, unkept = library.tokens.missing()
-        library.tokens.compact()
         wanted, done = [*lost, *unkept], 0
         self._room = self._token_limit - library.tokens.size_bytes()
         for first in range(0, len(wanted), EMBEDDING_BATCH):

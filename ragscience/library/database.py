@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from urllib.parse import quote
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryDamaged, LibraryUnavailable, RagScienceError
@@ -24,7 +25,7 @@ from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, wr
 
 __all__ = ["SCHEMA_VERSION", "OldLibrary", "Transactions", "connect_for_reading", "database_errors", "listed_files"]
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 _APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions per page, where the usual 4096 bytes hold two and waste a quarter
 _BUSY_SECONDS = 20.0
@@ -50,7 +51,7 @@ CREATE TABLE papers (
     row BLOB NOT NULL
 );
 
--- "contents", "outline" and "sketch" of each paper (paper_rows.py).
+-- "contents", "outline" and "sketch" of each paper (paper_contents.py).
 CREATE TABLE parts (part TEXT NOT NULL, paper_id INTEGER NOT NULL, row BLOB NOT NULL);
 CREATE UNIQUE INDEX parts_by_paper ON parts (part, paper_id);
 
@@ -59,8 +60,8 @@ CREATE TABLE chunks (chunk_id INTEGER PRIMARY KEY, row BLOB NOT NULL);
 CREATE TABLE vectors (chunk_id INTEGER PRIMARY KEY, text_hash BLOB NOT NULL, row BLOB NOT NULL);
 CREATE INDEX vectors_by_text ON vectors (text_hash);
 
--- Where a text's token vectors are (token_vectors.py).
-CREATE TABLE tokens (text_hash BLOB PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;
+-- The codes of a text's token vectors (models/token_codes.py); no bytes where none are kept, for lack of room or model.
+CREATE TABLE tokens (text_hash BLOB PRIMARY KEY, row BLOB NOT NULL);
 
 -- What an extractor read from a passage, as JSON; it goes with its passage.
 CREATE TABLE graph_passages (
@@ -218,13 +219,13 @@ class Transactions:
         """Held by the writing thread."""
 
     @classmethod
-    def for_reading(cls, home: Home) -> Transactions:
+    def for_reading(cls, home: Home) -> Self:
         """Open for reading, creating nothing. Raises as `connect_for_reading`."""
         db = connect_for_reading(home)
         return cls(home, [db] if db else [], None)
 
     @classmethod
-    def for_writing(cls, home: Home) -> Transactions:
+    def for_writing(cls, home: Home) -> Self:
         """Take the lock and create what is missing.
 
         Raises LibraryBusy while another process writes, RagScienceError where the home cannot be written, else as

@@ -17,10 +17,10 @@ from ragscience.library.damage import Damage
 from ragscience.library.database import OldLibrary, connect_for_reading, database_errors, listed_files
 from ragscience.library.home import Home
 from ragscience.library.lock import WriterLock
-from ragscience.library.notes import read_notes
-from ragscience.library.paper_rows import Listing, path_from
+from ragscience.library.paper_rows import path_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, read_state
-from ragscience.library.sources_table import FileSource, sources_of
+from ragscience.library.sources_table import FileSource
+from ragscience.library.sqlite_rows import read_listing, read_notes, read_sources
 
 if TYPE_CHECKING:
     from ragscience.library.store_protocol import Store
@@ -84,7 +84,12 @@ def damage_of(home: Home) -> DamagedDatabase | None:
         }
         for kind in ("removed", "aside")
     }
+<<<<<<< HEAD
     sources = _readable(home, lambda db: sources_of(db, None, Damage()))
+=======
+    notes["apart"] = _readable(home, partial(read_notes, kind="apart", damage=Damage())) or {}
+    sources = _readable(home, lambda db: read_sources(db, None, Damage()))
+>>>>>>> 07424e3 (Both stores share one class: what is read and changed is written once, over a snapshot and a change; token vectors lie in the database)
     return DamagedDatabase(why, tuple(Path(path) for path in files), notes, tuple(sources or ()))
 
 
@@ -103,7 +108,7 @@ def database_problem(home: Home, *, fast: bool = False) -> str:
                 if verdict != "ok":
                     return f"The database is damaged: {' '.join(verdict.split())}."
                 db.execute("BEGIN")
-                if Listing.read(db, read_state(db), "").damaged:
+                if read_listing(db, read_state(db), "").damaged:
                     return LIST_DAMAGED[0]
     except (LibraryDamaged, OldLibrary) as damage:
         return damage.message

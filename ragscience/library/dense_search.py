@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,9 @@ from ragscience.library.atomic_files import disk_errors
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.lock import WriterLock
-from ragscience.library.sealed_rows import State
-from ragscience.library.snapshots import Snapshot, Snapshots
-from ragscience.library.vectors import read_vectors
+from ragscience.library.sealed_rows import CommonState, State
+from ragscience.library.snapshots import Database
+from ragscience.library.sqlite_rows import SqlDatabase, SqlSnapshot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,18 +21,48 @@ if TYPE_CHECKING:
 
     from ragscience.library.dense_index import DenseIndex
 
-__all__ = ["Dense"]
+__all__ = ["Dense", "ExactScores", "require_dimension"]
 
 _KEPT = 3
 """Versions whose indexes stay in memory: threads that began before a change still search the older one."""
 
 
-class Dense:
+class ExactScores:
+    """Scores of given passages, from their own vectors; the part of a dense search that is the same everywhere."""
+
+    def __init__(self, database: Database) -> None:
+        self._read = database
+
+    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
+
+        Raises LibraryUnavailable for a vector of another dimension.
+        """
+        import numpy as np
+
+        from ragscience.library.dense_index import exact_scores
+
+        wanted = np.asarray(ids, np.int64)
+        scores = np.zeros(wanted.size, np.float64)
+        with self._read.now() as at:
+            if at is None or not at.state.dimension or not wanted.size:
+                return scores
+            require_dimension(at.state, vector)
+            known, exact = exact_scores(vector, np.unique(wanted), at.vectors)
+        place = np.searchsorted(known, wanted)
+        inside = place < known.size
+        inside[inside] = known[place[inside]] == wanted[inside]
+        scores[inside] = exact[place[inside]]
+        return scores
+
+
+class Dense(ExactScores):
     """Searches by vectors, for many threads; an index in memory is immutable."""
 
-    def __init__(self, home: Home, snapshots: Snapshots, sizes: DenseSizes) -> None:
+    def __init__(self, home: Home, database: SqlDatabase, sizes: DenseSizes) -> None:
+        super().__init__(database)
         self._home = home
-        self._snapshots = snapshots
+        self._database = database
         self._sizes = sizes
         self._making = RLock()
         """Held by the thread that builds or saves an index; searches in others continue."""
@@ -49,43 +78,21 @@ class Dense:
         """
         from ragscience.library.top_scores import nothing
 
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             if at is None or not at.state.dimension:
                 return nothing()
-            _require_dimension(at.state, vector)
-            found = self._index(at).search(vector, k, allowed, partial(read_vectors, at))
-            if not self._snapshots.transactions.may_write:
+            require_dimension(at.state, vector)
+            found = self._index(at).search(vector, k, allowed, at.vectors)
+            if not self._database.may_write:
                 self._save_if_free(at)
             return found
-
-    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
-
-        Raises LibraryUnavailable for a vector of another dimension.
-        """
-        import numpy as np
-
-        from ragscience.library.dense_index import exact_scores
-
-        wanted = np.asarray(ids, np.int64)
-        scores = np.zeros(wanted.size, np.float64)
-        with self._snapshots.now() as at:
-            if at is None or not at.state.dimension or not wanted.size:
-                return scores
-            _require_dimension(at.state, vector)
-            known, exact = exact_scores(vector, np.unique(wanted), partial(read_vectors, at))
-        place = np.searchsorted(known, wanted)
-        inside = place < known.size
-        inside[inside] = known[place[inside]] == wanted[inside]
-        scores[inside] = exact[place[inside]]
-        return scores
 
     def refresh(self) -> None:
         """Update the index on disk if it is far enough behind. Raises RagScienceError where a write fails.
 
         Of a library in which damage was seen nothing is saved.
         """
-        with self._snapshots.now() as at, disk_errors(self._home.vectorstore):
+        with self._database.now() as at, disk_errors(self._home.vectorstore):
             if at is not None and not at.damage.loses_passages:
                 self._save(at)
 
@@ -94,9 +101,9 @@ class Dense:
         from ragscience.library.dense_build import write_index
 
         self._made = {}
-        with self._snapshots.now() as at, disk_errors(self._home.vectorstore):
+        with self._database.now() as at, disk_errors(self._home.vectorstore):
             if at is not None and at.state.dimension and not at.damage.loses_passages:
-                source = partial(read_vectors, at)
+                source = at.vectors
                 write_index(self._home.faiss, at.state, at.listing.chunk_ids, source, self._sizes)
 
     def is_stale(self) -> bool:
@@ -104,7 +111,7 @@ class Dense:
         from ragscience.library.dense_files import is_whole
         from ragscience.library.dense_index import DenseIndex
 
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             if at is None or not at.state.chunks:
                 return False
             index = DenseIndex.load(self._home.faiss, at.state, at.listing.chunk_ids, self._sizes)
@@ -114,10 +121,10 @@ class Dense:
         """The record of the index on disk; None if there is no usable one."""
         from ragscience.library.dense_files import describe
 
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             return describe(self._home.faiss, at.state) if at is not None else None
 
-    def _index(self, at: Snapshot) -> DenseIndex:
+    def _index(self, at: SqlSnapshot) -> DenseIndex:
         """The index of exactly the passages of the snapshot."""
         found = self._made.get(at.state)
         if found is not None:
@@ -136,12 +143,12 @@ class Dense:
                 self._made = dict([*self._made.items(), (at.state, found)][-_KEPT:])
             return found
 
-    def _save(self, at: Snapshot) -> None:
+    def _save(self, at: SqlSnapshot) -> None:
         if at.state.dimension and self._index(at).should_be_saved:
-            self._index(at).save(self._home.faiss, partial(read_vectors, at))
+            self._index(at).save(self._home.faiss, at.vectors)
             self._made = {}
 
-    def _save_if_free(self, at: Snapshot) -> None:
+    def _save_if_free(self, at: SqlSnapshot) -> None:
         """Save what a reader had to build, if no one writes and the folder is writable; else it stays in memory.
 
         An index that needs training is not built by a reader: a question does not wait for minutes.
@@ -165,7 +172,8 @@ class Dense:
             self._making.release()
 
 
-def _require_dimension(state: State, vector: NDArray[np.float32]) -> None:
+def require_dimension(state: CommonState, vector: NDArray[np.float32]) -> None:
+    """Raise LibraryUnavailable unless the vector has the dimension of the library's."""
     if vector.shape != (state.dimension,):
         raise LibraryUnavailable(
             f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",

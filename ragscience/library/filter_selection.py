@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Filters, Paper
 from ragscience.library.paper_patterns import did_you_mean, fold, match_papers
-from ragscience.library.paper_rows import Listing, Outline
+from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,28 +31,11 @@ _FILTERS_KEPT = 4
 """Filters whose passages stay in memory until the library changes."""
 
 
-class Selectable(Protocol):
-    """What a thread reads of a library at one version, as far as filters ask for it; `Snapshot` is one."""
-
-    @property
-    def listing(self) -> Listing: ...  # as in Snapshot
-    @property
-    def version(self) -> int: ...
-    def papers(self) -> list[Paper]: ...
-    def outlines(self, paper_ids: Collection[int]) -> Iterator[tuple[int, Outline]]: ...
-
-
-class Selectables(Protocol):
-    """What opens them; `Snapshots` does."""
-
-    def now(self) -> AbstractContextManager[Selectable | None]: ...
-
-
 class Selecting:
     """The filters of one library; keeps the latest selections until the library changes."""
 
-    def __init__(self, snapshots: Selectables) -> None:
-        self._snapshots = snapshots
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
 
     def select(self, filters: Filters) -> NDArray[np.int64] | None:
@@ -61,7 +43,7 @@ class Selecting:
 
         Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
         """
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             if at is None:
                 if filters.papers:
                     raise NothingFound(f"No paper matches {filters.papers[0]!r}.", "The library has no papers yet.")
@@ -74,13 +56,13 @@ class Selecting:
 
     def section_names(self) -> list[str]:
         """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             if at is None:
                 return []
             return list(dict.fromkeys(name for _, outline in at.outlines(at.listing.rows) for name in outline.section))
 
 
-def _select(at: Selectable, filters: Filters) -> NDArray[np.int64] | None:
+def _select(at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
     kinds = {fold(kind) for kind in filters.kinds}
     paper_ids = _paper_ids(at, filters)
     if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
@@ -90,7 +72,7 @@ def _select(at: Selectable, filters: Filters) -> NDArray[np.int64] | None:
     return at.listing.without_references if paper_ids is None else at.listing.without_references_of(paper_ids)
 
 
-def _by_passage(at: Selectable, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> NDArray[np.int64]:
+def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> NDArray[np.int64]:
     """The filters that need a look at each passage: pages, kinds (folded), sections; within the papers."""
     import numpy as np
 
@@ -116,7 +98,7 @@ def _by_passage(at: Selectable, filters: Filters, paper_ids: Collection[int], ki
     return np.array(found, np.int64)
 
 
-def _paper_ids(at: Selectable, filters: Filters) -> set[int] | None:
+def _paper_ids(at: Snapshot, filters: Filters) -> set[int] | None:
     """As `papers_allowed`, of the papers of the snapshot."""
     if not (filters.papers or filters.paper_ids or filters.years or filters.authors):
         return None

@@ -41,7 +41,7 @@ class Home:
 
     @property
     def tokens(self) -> Path:
-        """The folder of the token vectors for late interaction."""
+        """The folder of token vectors of older libraries; nothing needs it."""
         return self.vectorstore / "tokens"
 
     @property

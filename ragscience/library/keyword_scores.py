@@ -53,7 +53,8 @@ def mean_idf_of(numbers: Mapping[int, int], passages: int) -> float:
     """
     terms = sum(numbers.values())
     total = sum(
-        count * (math.log(max(passages - having, 0) + 0.5) - math.log(having + 0.5)) for having, count in numbers.items()
+        count * (math.log(max(passages - having, 0) + 0.5) - math.log(having + 0.5))
+        for having, count in numbers.items()
     )
     return total / terms if terms else 0.0
 

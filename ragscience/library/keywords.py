@@ -1,6 +1,6 @@
 """The keyword index: SQLite's FTS5 over the terms of core/tokenizing.py, in the library's own database.
 
-It changes in the transaction that changes the papers, so it is never behind them. keyword_scores.py has the formula.
+keyword_scores.py has the formula.
 The index says where each term of a question is: where these are few, all passages that have one are scored. FTS5's own
 function `bm25` has a fixed k1 of 1.2 and another floor, but takes about a microsecond a passage: where terms are
 common, its best passages by the rarest terms are the candidates, and these are scored by their texts.
@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.damage import REBUILD_INDEXES
-from ragscience.library.keyword_scores import Frequencies, bm25, mean_idf_of, norms_of, scores_of
-from ragscience.library.sealed_rows import read_state, write_state
-from ragscience.library.snapshots import Snapshot, Snapshots
+from ragscience.library.keyword_index import add_terms, is_damaged, mean_idf, sum_of
+from ragscience.library.keyword_scores import Frequencies, bm25, norms_of, scores_of
+from ragscience.library.sqlite_rows import SqlChange, SqlDatabase, SqlSnapshot
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Keywords", "add_terms", "index_all", "is_keywords_damaged", "remove_terms", "seal_keywords"]
+__all__ = ["Keywords", "index_all", "seal_keywords"]
 
 _ROWS_COUNTED = 8_000
 """Passages that have the terms of a question, each term's added, up to which all of them are scored: about 30 ms."""
@@ -41,19 +38,13 @@ _SMALL = 300
 _CHECKED_BYTES = 1 << 26
 """Up to this size the index is held against its checksum when it is first searched; `verify` checks any."""
 _BATCH = 4096
-_SHADOWS = (
-    "SELECT id, block FROM keywords_data ORDER BY id",
-    "SELECT segid, term, pgno FROM keywords_idx ORDER BY segid, term",
-    "SELECT id, sz FROM keywords_docsize ORDER BY id",
-    "SELECT term, passages FROM terms ORDER BY term",
-)
 
 
 class Keywords:
     """Searches by words; thread-safe."""
 
-    def __init__(self, snapshots: Snapshots) -> None:
-        self._snapshots = snapshots
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
         self._checked: tuple[str, int] | None = None
 
     def search(
@@ -68,7 +59,7 @@ class Keywords:
         from ragscience.library.top_scores import best_first, nothing
 
         terms = tokenize(text)
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             if at is None or not terms or k <= 0:
                 return nothing()
             known = self._frequencies(at, terms)
@@ -93,7 +84,7 @@ class Keywords:
 
         from ragscience.library.top_scores import shared
 
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             if at is None or not terms:
                 return np.empty(0, np.int64)
             with self._intact(at):
@@ -105,23 +96,23 @@ class Keywords:
 
     def frequencies(self, terms: Iterable[str]) -> Frequencies:
         """How many passages have each of the terms."""
-        with self._snapshots.now() as at:
+        with self._database.now() as at:
             return self._frequencies(at, terms) if at is not None else Frequencies(0, 0.0, dict.fromkeys(terms, 0))
 
-    def _frequencies(self, at: Snapshot, terms: Iterable[str]) -> Frequencies:
+    def _frequencies(self, at: SqlSnapshot, terms: Iterable[str]) -> Frequencies:
         having = dict.fromkeys(terms, 0)
         with self._intact(at):
             for term in having:
                 row = at.db.execute("SELECT passages FROM terms WHERE term = ?", (term,)).fetchone()
                 having[term] = int(row[0]) if row else 0
             state = at.state
-            mean_idf = 0.0
+            mean = 0.0
             if any(2 * n > state.chunks for n in having.values()):
-                mean_idf = state.mean_idf if state.keywords_at == state.version else _mean_idf(at.db, state.chunks)
-        return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having, mean_idf)
+                mean = state.mean_idf if state.keywords_at == state.version else mean_idf(at.db, state.chunks)
+        return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having, mean)
 
     def _all_scored(
-        self, at: Snapshot, terms: Sequence[str], known: Frequencies, usable: NDArray[np.int64]
+        self, at: SqlSnapshot, terms: Sequence[str], known: Frequencies, usable: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """(ids, ascending; scores) of all usable passages that have any of the terms."""
         import numpy as np
@@ -144,7 +135,7 @@ class Keywords:
         norms = norms_of([lengths.get(one, 0) for one in ids.tolist()], known)
         return ids, scores_of(terms, counts, norms, known)
 
-    def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: NDArray[np.int64]) -> list[int]:
+    def _best(self, at: SqlSnapshot, terms: Sequence[str], k: int, ids: NDArray[np.int64]) -> list[int]:
         """The `k` best passages of `ids` by these terms, as FTS5 scores them."""
         usable = _Allowed(ids)
         span = _span(usable.ids) if usable.ids.size else (1, 0)
@@ -161,13 +152,13 @@ class Keywords:
             wanted *= 8
 
     @contextmanager
-    def _intact(self, at: Snapshot) -> Iterator[None]:
+    def _intact(self, at: SqlSnapshot) -> Iterator[None]:
         """Raises LibraryDamaged where the index is not what was written, as far as that is checked or FTS5 sees it."""
         damaged = LibraryDamaged("The keyword index is damaged.", REBUILD_INDEXES)
         state = at.state
         try:
             if self._checked != (state.library_id, state.version):
-                if state.keywords_at == state.version and is_keywords_damaged(at.db, _CHECKED_BYTES):
+                if state.keywords_at == state.version and is_damaged(at.db, _CHECKED_BYTES):
                     raise damaged
                 self._checked = state.library_id, state.version
             yield
@@ -204,10 +195,6 @@ def _rarest(terms: Sequence[str], known: Frequencies) -> list[str]:
     return kept
 
 
-def _mean_idf(db: sqlite3.Connection, passages: int) -> float:
-    return mean_idf_of(dict(db.execute("SELECT passages, COUNT(*) FROM terms GROUP BY passages")), passages)
-
-
 def _varint(size: bytes) -> int:
     """FTS5's number of terms of a passage: seven bits a byte, the highest first."""
     if len(size) == 2:
@@ -223,69 +210,21 @@ def _all_of(terms: Iterable[str], operator: str) -> str:
     return operator.join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
-def add_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> int:
-    """Index passages, as (id, searched text); returns how many terms they have."""
-    rows, total = [], 0
-    having = Counter[str]()
-    for chunk_id, text in texts:
-        terms = tokenize(text)
-        total += len(terms)
-        having.update(set(terms))
-        rows.append((chunk_id, " ".join(terms)))
-    db.executemany("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", rows)
-    query = "INSERT INTO terms VALUES (?, ?) ON CONFLICT DO UPDATE SET passages = passages + excluded.passages"
-    db.executemany(query, sorted(having.items()))
-    return total
-
-
-def remove_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> int:
-    """The inverse of `add_terms`. A passage whose text is lost leaves terms that no search finds any more."""
-    total = 0
-    having = Counter[str]()
-    for chunk_id, text in texts:
-        terms = tokenize(text)
-        total += len(terms)
-        having.update(set(terms))
-        query = "INSERT INTO keywords (keywords, rowid, terms) VALUES ('delete', ?, ?)"
-        db.execute(query, (chunk_id, " ".join(terms)))
-    db.executemany("UPDATE terms SET passages = passages - ? WHERE term = ?", ((n, term) for term, n in having.items()))
-    db.executemany("DELETE FROM terms WHERE term = ? AND passages <= 0", ((term,) for term in having))
-    return total
-
-
-def index_all(db: sqlite3.Connection, at: Snapshot, ids: Collection[int]) -> None:
-    """Make the index again, of the passages `ids`, which are ascending.
+def index_all(change: SqlChange) -> None:
+    """Make the index again.
 
     `seal_keywords` comes in a transaction of its own: FTS5 writes its tables when this one is committed.
     """
-    db.execute("INSERT INTO keywords (keywords) VALUES ('delete-all')")
-    db.execute("DELETE FROM terms")
-    wanted, total = list(ids), 0
-    for first in range(0, len(wanted), _BATCH):
-        total += add_terms(db, at.texts(wanted[first : first + _BATCH]))
-    write_state(db, replace(read_state(db), terms=total, tokenizer=TOKENIZER_VERSION, keywords_at=-1))
+    change.db.execute("INSERT INTO keywords (keywords) VALUES ('delete-all')")
+    change.db.execute("DELETE FROM terms")
+    ids: list[int] = change.before.listing.chunk_ids.tolist()
+    total = sum(
+        add_terms(change.db, change.before.texts(ids[first : first + _BATCH])) for first in range(0, len(ids), _BATCH)
+    )
+    change.note(terms=total, tokenizer=TOKENIZER_VERSION, keywords_at=-1)
 
 
-def seal_keywords(db: sqlite3.Connection) -> None:
+def seal_keywords(change: SqlChange) -> None:
     """Keep a checksum of the index as it is now, and the terms' mean inverse document frequency."""
-    state = read_state(db)
-    mean_idf = _mean_idf(db, state.chunks)
-    write_state(db, replace(state, keywords_sum=_sum(db), keywords_at=state.version, mean_idf=mean_idf))
-
-
-def is_keywords_damaged(db: sqlite3.Connection, most_bytes: int | None = None) -> bool:
-    """Whether the index is not what was written; not checked where it has more than `most_bytes`."""
-    state = read_state(db)
-    (blocks,) = db.execute("SELECT COUNT(*) FROM keywords_data").fetchone()
-    if state.keywords_at != state.version or (most_bytes is not None and blocks * 4096 > most_bytes):
-        return False
-    return _sum(db) != state.keywords_sum
-
-
-def _sum(db: sqlite3.Connection) -> int:
-    checksum = 0
-    for query in _SHADOWS:
-        for row in db.execute(query):
-            for value in row:
-                checksum = zlib.crc32(value if isinstance(value, bytes) else str(value).encode(), checksum)
-    return checksum
+    mean = mean_idf(change.db, change.state.chunks)
+    change.note(keywords_sum=sum_of(change.db), keywords_at=change.state.version, mean_idf=mean)

@@ -8,16 +8,21 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import LibraryDamaged
-from ragscience.core.records import EmbedderIdentity, Metadata, Paper
-from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.core.records import EmbedderIdentity
+from ragscience.library.damage import Damage
 from ragscience.library.keyword_scores import mean_idf_of
-from ragscience.library.lance_tables import among, lance_errors
-from ragscience.library.paper_rows import Listing, Outline, PaperRow
-from ragscience.library.sealed_rows import LIST_DAMAGED
-from ragscience.library.sources_table import source_from
+from ragscience.library.lance_tables import among, lance_errors, vector_rows
+from ragscience.library.paper_rows import Listing, PaperRow
+from ragscience.library.sealed_rows import LIST_DAMAGED, CommonState
+from ragscience.library.snapshots import Snapshot
+from ragscience.library.sources_table import FileSource, source_from
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["LanceSnapshot", "LanceState"]
 
@@ -25,36 +30,16 @@ _BATCH = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class LanceState:
+class LanceState(CommonState):
     """What the library says of itself."""
 
-    library_id: str
     number: int = 0
     """Grows with each commit."""
     commit: str = ""
     """A random id of the commit: whether it was made, when a server's answer is lost."""
-    version: int = 0
-    """Grows with each change of papers or vectors."""
-    graph_version: int = 0
-    next_chunk: int = 1
     next_paper: int = 1
-    papers: int = 0
-    chunks: int = 0
-    terms: int = 0
-    """How many terms the passages have together, repeated as they are."""
-    embedder: EmbedderIdentity | None = None
-    chunker: str | None = None
-    tokenizer: str = TOKENIZER_VERSION
-    mean_idf: float = 0.0
-    """The mean inverse document frequency of the terms at the version `mean_idf_at`."""
-    mean_idf_at: int = -1
     tables: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """The name and the version of each table, by what it is for."""
-
-    @property
-    def dimension(self) -> int:
-        """Of the vectors; 0 while no embedder is set."""
-        return self.embedder.dimension if self.embedder else 0
 
     def to_json(self) -> str:
         """As text."""
@@ -72,21 +57,18 @@ class LanceState:
             raise LibraryDamaged(*LIST_DAMAGED) from error
 
 
-class LanceSnapshot:
+class LanceSnapshot(Snapshot):
     """The tables at the versions of one state; for any number of threads."""
 
-    def __init__(self, database: Any, uri: str, root: str, state: LanceState) -> None:
-        self.uri, self.state = uri, state
+    state: LanceState
+
+    def __init__(self, database: Any, uri: str, root: str, state: LanceState, damage: Damage) -> None:
+        self.uri, self.state, self.damage = uri, state, damage
         self._database, self._root = database, root
         self._tables: dict[str, Any] = {}
         self._guard = threading.Lock()
         self.known: dict[str, int] = {}
         """How many passages have a term, as far as it was asked."""
-
-    @property
-    def version(self) -> int:
-        """Grows with each change of papers or vectors."""
-        return self.state.version
 
     def table(self, role: str) -> Any:
         """A table of the library, at its version."""
@@ -98,70 +80,83 @@ class LanceSnapshot:
                 self._tables[role] = table
             return self._tables[role]
 
-    def rows(self, role: str, columns: Sequence[str], where: str = "") -> Any:
+    def columns(self, role: str, names: Sequence[str], where: str = "") -> Any:
         """The columns of the rows that fit, as an Arrow table."""
         if role not in self.state.tables:
             raise LibraryDamaged(*LIST_DAMAGED)
         table = self.table(role)
         with lance_errors(self.uri):
-            query = table.search().select(list(columns))
+            query = table.search().select(list(names))
             return (query.where(where) if where else query).to_arrow()
 
-    def passages(self, ids: Sequence[int], columns: Sequence[str]) -> Iterator[Any]:
+    def rows(self, role: str, names: Sequence[str], where: str = "") -> Iterator[tuple[Any, ...]]:
+        """As `columns`, row by row."""
+        found = self.columns(role, names, where)
+        return zip(*(found[name].to_pylist() for name in names), strict=True)
+
+    def passages(self, ids: Sequence[int], names: Sequence[str]) -> Iterator[Any]:
         """The columns of these passages, as Arrow tables, ascending."""
         wanted = sorted({int(one) for one in ids})
         for first in range(0, len(wanted), _BATCH):
             where = among("chunk_id", wanted[first : first + _BATCH])
-            yield self.rows("passages", ["chunk_id", *columns], where).sort_by("chunk_id")
-
-    @cached_property
-    def mean_idf(self) -> float:
-        """The mean inverse document frequency of all terms: kept when the indexes are brought up to date, else made."""
-        if self.state.mean_idf_at == self.state.version:
-            return self.state.mean_idf
-        having = Counter[str]()
-        for text in self.rows("passages", ["terms"])["terms"]:
-            having.update(set(text.as_py().split(" ")))
-        return mean_idf_of(Counter(having.values()), self.state.chunks)
+            yield self.columns("passages", ["chunk_id", *names], where).sort_by("chunk_id")
 
     @cached_property
     def listing(self) -> Listing:
         """The papers. Raises LibraryDamaged where some are lost."""
-        columns = ["paper_id", "path", "md5", "first_chunk", "chunks", "reference_lists", "row"]
-        found = [PaperRow(*row.values()) for row in self.rows("papers", columns).select(columns).to_pylist()]
+        names = ["paper_id", "path", "md5", "first_chunk", "chunks", "reference_lists", "row"]
+        found = [PaperRow(*row) for row in self.rows("papers", names)]
         if (len(found), sum(row.chunks for row in found)) != (self.state.papers, self.state.chunks):
             raise LibraryDamaged(*LIST_DAMAGED)
         return Listing(sorted(found, key=lambda row: row.first_chunk), self._root)
 
-    def notes(self, kind: str) -> dict[str, str]:
-        """The small texts of a kind, by their keys."""
-        found = self.rows("notes", ["key", "text"], among("kind", [kind]))
-        return dict(zip(found["key"].to_pylist(), found["text"].to_pylist(), strict=True))
+    @cached_property
+    def mean_idf(self) -> float:
+        """The mean inverse document frequency of all terms: kept when the indexes are brought up to date, else made."""
+        if self.state.keywords_at == self.state.version:
+            return self.state.mean_idf
+        having = Counter[str]()
+        for (text,) in self.rows("passages", ["terms"]):
+            having.update(set(text.split(" ")))
+        return mean_idf_of(Counter(having.values()), self.state.chunks)
 
-    def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
-        """All papers, or those of these ids, ordered by file."""
-        return self.listing.papers(ids, self._sources)
-
-    def _sources(self, md5s: list[str] | None) -> dict[str, Metadata]:
-        return {
-            md5: source_from(md5, text).metadata
-            for md5, text in self.notes("source").items()
-            if md5s is None or md5 in md5s
-        }
-
-    def outlines(self, paper_ids: Collection[int]) -> Iterator[tuple[int, Outline]]:
-        """(first passage, outline) of each of the papers, in the order of their passages."""
-        where = among("paper_id", paper_ids) if len(paper_ids) < _BATCH else ""
-        found = self.rows("papers", ["first_chunk", "paper_id", "outline"], where).sort_by("first_chunk").to_pylist()
-        for row in found:
-            if row["paper_id"] in paper_ids:
-                yield row["first_chunk"], Outline.unpack(row["outline"])
-
-    def read_passages(self, ids: Sequence[int]) -> Iterator[tuple[int, PaperRow, list[Any]]]:
-        """(id, paper, the fields of the row) of the passages, ascending."""
-        if not ids or "passages" not in self.state.tables:
-            return
+    def rows_of(self, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """As `Snapshot.rows_of`."""
         for found in self.passages(ids, ["row"]):
-            for chunk_id, row in zip(found["chunk_id"].to_pylist(), found["row"].to_pylist(), strict=True):
-                if (paper := self.listing.paper_of(chunk_id)) is not None:
-                    yield chunk_id, paper, json.loads(row)
+            yield from zip(found["chunk_id"].to_pylist(), found["row"].to_pylist(), strict=True)
+
+    def parts(self, part: str, paper_ids: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
+        """As `Snapshot.parts`."""
+        where = among("paper_id", paper_ids) if paper_ids is not None and len(paper_ids) < _BATCH else ""
+        for paper_id, content in sorted(self.rows("papers", ["paper_id", part], where)):
+            if paper_ids is None or paper_id in paper_ids:
+                yield paper_id, content
+
+    def vectors_of(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """As `Snapshot.vectors_of`."""
+        found = self.columns("passages", ["chunk_id", "vector"], among("chunk_id", ids.tolist())).sort_by("chunk_id")
+        return found["chunk_id"].to_numpy(), vector_rows(found, self.state.dimension)
+
+    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """As `Snapshot.by_hash`."""
+        if not self.state.chunks:
+            return {}
+        found = self.columns("passages", ["text_hash", "vector"], among("text_hash", hashes))
+        return dict(zip(found["text_hash"].to_pylist(), vector_rows(found, self.state.dimension), strict=True))
+
+    def notes(self, kind: str) -> dict[str, str]:
+        """As `Snapshot.notes`."""
+        return dict(self.rows("notes", ["key", "text"], among("kind", [kind])))
+
+    def sources(self, md5s: Collection[str] | None = None) -> list[FileSource]:
+        """As `Snapshot.sources`."""
+        kept = sorted(self.notes("source").items())
+        return [source_from(md5, text) for md5, text in kept if md5s is None or md5 in md5s]
+
+    def graph_made(self) -> Iterator[tuple[int, str, str]]:
+        """As `Snapshot.graph_made`."""
+        yield from self.rows("graph", ["chunk_id", "extractor", "version"])
+
+    def graph_rows(self) -> Iterator[tuple[int, str, str]]:
+        """As `Snapshot.graph_rows`."""
+        yield from sorted(self.rows("graph", ["chunk_id", "extractor", "text"]))

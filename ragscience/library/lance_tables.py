@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
-from ragscience.library.lancedb_import import import_lancedb
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["among", "as_table", "changed_meanwhile", "connect", "lance_errors", "make_table", "vector_rows", "written"]
+__all__ = ["among", "as_table", "changed_meanwhile", "connect", "lance_errors", "make_table", "vector_rows"]
 
 _SCHEMAS: dict[str, dict[str, str]] = {
     # One row: all that the library says of itself, and which versions of the other tables belong together.
@@ -58,6 +63,44 @@ _SOURCE_LINE = re.compile(r",\s+\S+\.rs:\d+(?::\d+)?(?=\W|$)")
 """Where LanceDB's code raised an error, which its text ends with."""
 _INDEX_CACHE, _METADATA_CACHE = 512 << 20, 128 << 20
 """Bytes of indexes and of metadata that LanceDB may keep in memory; its own limits are 6 and 1 GB."""
+
+
+_CLIENT = "lance_namespace_urllib3_client"
+_CALLS = f"{_CLIENT}.api"
+
+
+class _NoCalls(MetaPathFinder, Loader):
+    """Gives empty modules in place of those of the REST client that lancedb brings along.
+
+    Describing its calls takes 1.2 of the 2.5 s of the import, in each command; each name in them is an empty class.
+    """
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002  # the protocol's
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        if fullname != _CALLS and not fullname.startswith(f"{_CALLS}."):
+            return None
+        return ModuleSpec(fullname, self, is_package=fullname == _CALLS)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__getattr__ = lambda name: type(name, (), {})  # type: ignore[method-assign]
+
+
+def import_lancedb() -> Any:
+    """The package, or ImportError. A process that has imported the REST client keeps it."""
+    if "lancedb" in sys.modules or _CLIENT in sys.modules:
+        return import_module("lancedb")
+    finder = _NoCalls()
+    sys.meta_path.insert(0, finder)
+    try:
+        return import_module("lancedb")
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name == _CALLS or name.startswith(f"{_CALLS}.")]:
+            del sys.modules[name]  # who wants the client itself imports it
 
 
 def connect(uri: str) -> Any:
@@ -148,11 +191,10 @@ def among(column: str, values: Iterable[int | str | bytes]) -> str:
     numbers = sorted(one for one in known if isinstance(one, int))
     if len(numbers) == len(known) and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{column} BETWEEN {numbers[0]} AND {numbers[-1]}"
-    return f"{column} IN ({', '.join(map(written, known))})"
+    return f"{column} IN ({', '.join(map(_written, known))})"
 
 
-def written(value: int | str | bytes) -> str:
-    """A value in SQL."""
+def _written(value: int | str | bytes) -> str:
     if isinstance(value, bytes):
         return f"X'{value.hex()}'"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
@@ -175,39 +217,37 @@ def _is_of_lance(error: BaseException) -> bool:
     return bool(of_damage) or isinstance(error, (OSError, ValueError)) or type(error) is RuntimeError
 
 
-class lance_errors:  # noqa: N801  # it reads as a function
-    """Turns LanceDB's errors into RagScienceError.
+@contextmanager
+def lance_errors(uri: str) -> Iterator[None]:
+    """Turn LanceDB's errors into RagScienceError.
 
     LibraryBusy is for the conflict of two writers, LibraryUnavailable for a server that does not answer or refuses,
     DiskProblem for a disk that fails.
     """
+    try:
+        yield
+    except BaseException as error:
+        if _is_of_lance(error):
+            raise _explained(uri, error) from error
+        raise
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
 
-    def __enter__(self) -> None:
-        """Nothing to do."""
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None or not _is_of_lance(error):
-            return
-        text = str(error).lower()
-        if any(word in text for word in _CONFLICTS):
-            raise changed_meanwhile() from error
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        line = _SOURCE_LINE.sub("", line)[:300].rstrip(".")
-        if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
-            raise LibraryUnavailable(
-                f"The library at {self._uri} is out of reach: {line}.",
-                "Is its server reachable, and have you the right to read and write there? Then run the command again.",
-            ) from error
-        said = f"The library at {self._uri} could not be read or written: {line}."
-        if any(f"(os error {number})" in text for number in _OF_THE_DISK) or getattr(error, "errno", 0) in _OF_THE_DISK:
-            raise DiskProblem(
-                said, "Is the disk full or failing, or have you no right to read and write there?"
-            ) from error
-        raise RagScienceError(
-            said,
-            "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "
-            "rebuild` reads your papers again.",
-        ) from error
+def _explained(uri: str, error: BaseException) -> RagScienceError:
+    text = str(error).lower()
+    if any(word in text for word in _CONFLICTS):
+        return changed_meanwhile()
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    line = _SOURCE_LINE.sub("", line)[:300].rstrip(".")
+    if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
+        return LibraryUnavailable(
+            f"The library at {uri} is out of reach: {line}.",
+            "Is its server reachable, and have you the right to read and write there? Then run the command again.",
+        )
+    said = f"The library at {uri} could not be read or written: {line}."
+    if any(f"(os error {number})" in text for number in _OF_THE_DISK) or getattr(error, "errno", 0) in _OF_THE_DISK:
+        return DiskProblem(said, "Is the disk full or failing, or have you no right to read and write there?")
+    return RagScienceError(
+        said,
+        "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "
+        "rebuild` reads your papers again.",
+    )

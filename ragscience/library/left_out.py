@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ragscience.core.records import Paper
-from ragscience.library.library_writes import NewPaper
+from ragscience.library.paper_contents import NewPaper
 from ragscience.library.similarity import near_duplicates
 from ragscience.library.store_protocol import Store
 

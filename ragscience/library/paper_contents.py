@@ -1,19 +1,28 @@
-"""What was read of a paper: its pages with their lines, and its elements; kept as one compressed record."""
+"""A paper that is added, and what is kept of it: its row, its passages, and its pages as one compressed record."""
 
 from __future__ import annotations
 
 import json
+import struct
 import unicodedata
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from ragscience.core.errors import LibraryDamaged, NothingFound
+from ragscience.core.errors import LibraryDamaged, NothingFound, RagScienceError
 from ragscience.core.records import Box, Chunk, Document, Element, Line, Page
 from ragscience.core.serialization import storable
+from ragscience.library.paper_rows import Outline, PaperRow, new_paper_json, path_within
+from ragscience.library.similarity import Fingerprint, fingerprint_of
 
-__all__ = ["PaperContents", "page_breaks"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["NewPaper", "PaperContents", "already_there", "page_breaks", "parts_of", "passage_rows", "row_of"]
 
 _STEPS = 10
 """Units per point: boxes are kept to a tenth of a point, 0.04 mm."""
@@ -147,3 +156,84 @@ def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:
         if chunk.page_start < page.number <= chunk.page_end and chunk.start < page.start < min(page.end, chunk.end)
     ]
     return [(0, chunk.page_start), *later]
+
+
+@dataclass(frozen=True, slots=True)
+class NewPaper:
+    """A paper to add."""
+
+    path: str
+    md5: str
+    size_bytes: int
+    modified_ns: int
+    document: Document
+    chunks: Sequence[Chunk]
+    vectors: NDArray[np.float32]
+    """Unit rows, shape (len(chunks), dimension), float32."""
+    hashes: Sequence[bytes] = ()
+    """`text_hash` of the text of each vector; empty: of each chunk's search text."""
+    tokens: Mapping[bytes, NDArray[np.uint8]] | None = None
+    """Token vectors to store, by the hash of their text."""
+    replaces: Sequence[int] = ()
+    """Ids of the papers that it replaces."""
+    added_at: str = ""
+    """When it came into a library, ISO 8601, UTC; empty: now."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint for duplicate detection."""
+        return fingerprint_of(self.path, self.document.text, self.document.metadata, self.modified_ns)
+
+
+def already_there(path: str) -> RagScienceError:
+    """The error for a paper whose path or MD5 another one has."""
+    return RagScienceError(
+        f"The library has {path} already: the same file, or the same bytes.",
+        "`python ingest.py sync` updates the library.",
+    )
+
+
+def row_of(new: NewPaper, paper_id: int, first: int, root: str) -> PaperRow:
+    """The row of a paper whose passages begin with the id `first`, in the library of the home `root`."""
+    document = new.document
+    fields = {
+        "size_bytes": new.size_bytes,
+        "modified_ns": new.modified_ns,
+        "pages": len(document.pages),
+        "title": document.title,
+        "added_at": new.added_at or datetime.now(UTC).isoformat(timespec="seconds"),
+        "warnings": document.warnings,
+    }
+    lists = json.dumps([*_reference_lists(first, new.chunks)], separators=(",", ":"))
+    content = new_paper_json(fields, document.metadata)
+    return PaperRow(paper_id, path_within(root, new.path), new.md5, first, len(new.chunks), lists, content)
+
+
+def _reference_lists(first: int, chunks: Sequence[Chunk]) -> Iterator[tuple[int, int]]:
+    """(first passage, number) of each run of passages that are a reference list."""
+    places = [place for place, chunk in enumerate(chunks) if chunk.kind == "reference"]
+    for _, group in groupby(enumerate(places), lambda item: item[1] - item[0]):
+        run = [place for _, place in group]
+        yield first + run[0], len(run)
+
+
+def parts_of(new: NewPaper) -> dict[str, bytes]:
+    """The contents, the outline and the sketch of a paper, packed."""
+    chunks = new.chunks
+    outline = Outline(
+        [chunk.page_start for chunk in chunks],
+        [chunk.page_end for chunk in chunks],
+        [chunk.kind for chunk in chunks],
+        [storable(chunk.section) for chunk in chunks],
+    )
+    fingerprint = new.fingerprint
+    sketch = struct.pack(f"<{len(fingerprint.sketch) + 1}Q", fingerprint.shingles, *sorted(fingerprint.sketch))
+    return {"contents": PaperContents.of(new.document).pack(), "outline": outline.pack(), "sketch": sketch}
+
+
+def passage_rows(new: NewPaper) -> Iterator[str]:
+    """The fields of each passage as JSON."""
+    for chunk in new.chunks:
+        fields = [chunk.ordinal, chunk.text, chunk.start, chunk.end, chunk.page_start, chunk.page_end, chunk.section]
+        fields += [chunk.kind, page_breaks(chunk, new.document.pages), chunk.header]
+        yield storable(json.dumps(fields, separators=(",", ":"), ensure_ascii=False))

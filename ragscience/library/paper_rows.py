@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.errors import LibraryDamaged
-from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
+from ragscience.core.records import Metadata, Paper, StoredChunk
 from ragscience.core.serialization import storable
-from ragscience.library.damage import Damage
-from ragscience.library.sealed_rows import LIST_DAMAGED, State, checksum_of, opened
 from ragscience.library.sources_table import ONLY_FROM_OUTSIDE, from_outside
 
 if TYPE_CHECKING:
@@ -32,8 +28,6 @@ __all__ = [
     "path_from",
     "path_within",
     "short_names",
-    "texts_of",
-    "with_paper",
 ]
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -100,24 +94,6 @@ class Listing:
         """By id, in the order of their passages."""
         self._firsts = [row.first_chunk for row in rows]
         self._order = rows
-
-    @classmethod
-    def read(cls, db: sqlite3.Connection, state: State, root: str) -> Listing:
-        """That of a database; damaged rows are left out. Raises LibraryDamaged where a row is lost."""
-        query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
-        found, damaged, total = [], [], 0
-        for paper_id, path, md5, first_chunk, count, lists, row in db.execute(query):
-            content = opened((paper_id, path, md5, first_chunk, count, lists), row)
-            if content is None:
-                damaged.append(paper_id)
-                continue
-            total += checksum_of(row)
-            found.append(PaperRow(paper_id, path, md5, first_chunk, count, lists, content))
-        counted = len(found), sum(row.chunks for row in found), total
-        is_whole = counted == (state.papers, state.chunks, state.papers_sum)
-        if not is_whole and not (damaged and len(found) + len(damaged) == state.papers):
-            raise LibraryDamaged(*LIST_DAMAGED)
-        return cls(found, root, damaged)
 
     def changed(self, removed: Collection[int], added: PaperRow) -> Listing:
         """That after a change; unlike `read`, it costs next to nothing in a large library."""
@@ -242,25 +218,6 @@ class Listing:
             )
         return [found[one] for one in map(int, ids) if one in found]
 
-    def read_passages(
-        self, db: sqlite3.Connection, ids: Sequence[int], damage: Damage
-    ) -> Iterator[tuple[int, PaperRow, list[Any]]]:
-        """(id, paper, the fields of the row) of the passages, ascending; damaged ones are noted and left out."""
-        wanted = {int(chunk_id): row for chunk_id in ids if (row := self.paper_of(int(chunk_id))) is not None}
-        query = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
-        for chunk_id, kept in db.execute(query, (json.dumps(sorted(wanted)),)):
-            content = opened(("chunk", chunk_id), kept)
-            if content is not None and (row := wanted.pop(chunk_id, None)) is not None:
-                yield chunk_id, row, json.loads(content)
-        for row in wanted.values():
-            damage.note("paper", row.paper_id)
-
-
-def texts_of(read: Iterable[tuple[int, PaperRow, list[Any]]]) -> Iterator[tuple[int, str]]:
-    """(id, searched text) of the passages that were read."""
-    for chunk_id, _, fields in read:
-        yield chunk_id, searched_text(fields[-1], fields[1])
-
 
 def _between_references(row: PaperRow) -> Iterator[tuple[int, int]]:
     """(first passage, number) of each run of passages of a paper that are no reference list."""
@@ -286,16 +243,6 @@ def new_paper_json(fields: Mapping[str, Any], metadata: Metadata) -> bytes:
     """The last column of a row of `papers`."""
     stated = {name: value for name, value in asdict(metadata).items() if name not in ONLY_FROM_OUTSIDE}
     return storable(json.dumps({**fields, "metadata": stated}, ensure_ascii=False)).encode()
-
-
-def with_paper(state: State, row: PaperRow, sealed_row: bytes, sign: int) -> State:
-    """The state with a paper counted in, or out with a sign of -1."""
-    return replace(
-        state,
-        papers=state.papers + sign,
-        chunks=state.chunks + sign * row.chunks,
-        papers_sum=state.papers_sum + sign * checksum_of(sealed_row),
-    )
 
 
 def _name(path: str) -> str:

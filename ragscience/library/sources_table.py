@@ -7,27 +7,19 @@ paper, however they are added again.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from ragscience.core.records import Document, Metadata
-from ragscience.library.damage import Damage
-from ragscience.library.database import Transactions
-from ragscience.library.sealed_rows import opened, read_state, sealed, write_state
 
 __all__ = [
     "ONLY_FROM_OUTSIDE",
     "FileSource",
-    "SourcesTable",
     "from_outside",
     "merged",
-    "read_sources",
     "source_from",
     "source_json",
-    "sources_of",
 ]
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
@@ -44,54 +36,6 @@ class FileSource:
     """ISO 8601, UTC."""
     metadata: Metadata
     """The metadata given by the source, `url` included."""
-
-
-class SourcesTable:
-    """The sources of fetched files."""
-
-    def __init__(self, transactions: Transactions, damage: Damage) -> None:
-        self._transactions = transactions
-        self._damage = damage
-
-    def put(self, md5: str, metadata: Metadata) -> None:
-        """Store the metadata of the file with these bytes, replacing what was stored."""
-        with self._transactions.writing() as db:
-            row = sealed(("source", md5), source_json(metadata).encode())
-            db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (md5, row))
-            state = read_state(db)
-            write_state(db, replace(state, version=state.version + 1))
-
-    def of(self, md5: str) -> FileSource | None:
-        """The source of the file with these bytes, or None."""
-        return next(iter(self._read([md5])), None)
-
-    def all(self) -> list[FileSource]:
-        """Every fetched file, whether it is in the library or not, by MD5; damaged rows are left out."""
-        return self._read(None)
-
-    def _read(self, md5s: list[str] | None) -> list[FileSource]:
-        with self._transactions.reading() as db:
-            return sources_of(db, md5s, self._damage) if db is not None else []
-
-
-def read_sources(db: sqlite3.Connection, md5s: list[str] | None, damage: Damage) -> dict[str, Metadata]:
-    """The metadata of the sources of these files, or of all, by MD5; damaged rows are noted and left out."""
-    return {one.md5: one.metadata for one in sources_of(db, md5s, damage)}
-
-
-def sources_of(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
-    """The sources of these files, or of all, by MD5; damaged rows are noted and left out."""
-    where, values = "", []
-    if md5s is not None:
-        where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
-    found = []
-    for md5, row in db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values):  # noqa: S608  # ours
-        content = opened(("source", md5), row)
-        if content is None:
-            damage.note("source")
-            continue
-        found.append(source_from(md5, content))
-    return found
 
 
 def source_json(metadata: Metadata) -> str:

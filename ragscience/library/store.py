@@ -3,7 +3,7 @@
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.library import Library
-from ragscience.library.library_writes import NewPaper
+from ragscience.library.paper_contents import NewPaper
 from ragscience.library.sources_table import merged
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
 from ragscience.library.term_counts import keyword_scores, term_counts

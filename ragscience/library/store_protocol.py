@@ -1,40 +1,41 @@
-# ruff: noqa: D102  (the docstrings are those of the classes)
-"""What the program asks of a library, wherever it is kept; `Library` keeps it in a home's own folder."""
+"""What the program asks of a library, wherever it is kept: `Library` keeps it in SQLite, `LanceLibrary` in LanceDB."""
 
 from __future__ import annotations
 
+import json
+import struct
+import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from ragscience.core.errors import LibraryUnavailable
-from ragscience.core.records import EmbedderIdentity, Filters, Metadata, Paper, StoredChunk
+from ragscience.core.errors import LibraryUnavailable, RagScienceError
+from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
+from ragscience.core.serialization import storable
+from ragscience.library.damage import described, rebuilds
+from ragscience.library.filter_selection import Selecting
+from ragscience.library.graph_table import GraphTable, SourcesTable
 from ragscience.library.home import Home
 from ragscience.library.keyword_scores import Frequencies
-from ragscience.library.library_writes import NewPaper
-from ragscience.library.paper_contents import PaperContents
-from ragscience.library.similarity import Fingerprint
-from ragscience.library.sources_table import FileSource
+from ragscience.library.ledger import Ledger, LedgerState
+from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
+from ragscience.library.paper_rows import path_from, path_within
+from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
+from ragscience.library.snapshots import Change, Database
+from ragscience.library.vectors import Vectors, check_vectors
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "About",
-    "DenseSearch",
-    "GraphRows",
-    "KeywordSearch",
-    "SourceRows",
-    "Store",
-    "TokenRows",
-    "VectorRows",
-    "known_files",
-    "other_embedder",
-    "require_identity",
-]
+__all__ = ["About", "DenseSearch", "KeywordSearch", "Store", "TokenRows", "known_files", "require_identity"]
+
+_CONTENTS_KEPT = 32
+"""Papers whose pages stay in memory: an answer quotes some of a dozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,124 +54,330 @@ class About:
     chunks: int = 0
 
 
-class Store(Protocol):
-    """A library, opened for reading or for writing; thread-safe. `Library` says what each method does and raises."""
-
-    home: Home
-    """What belongs to the person: the papers' folder, the ledger, conversations, logs and caches."""
-
-    @property
-    def dense(self) -> DenseSearch: ...
-    @property
-    def keywords(self) -> KeywordSearch: ...
-    @property
-    def vectors(self) -> VectorRows: ...
-    @property
-    def tokens(self) -> TokenRows: ...
-    @property
-    def graph(self) -> GraphRows: ...
-    @property
-    def sources(self) -> SourceRows: ...
-
-    def close(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-    def snapshot(self) -> AbstractContextManager[None]: ...
-
-    @property
-    def about(self) -> About: ...
-    def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None: ...
-
-    def papers(self, ids: Collection[int] | None = None) -> list[Paper]: ...
-    def paper(self, *, md5: str = "", path: str = "") -> Paper | None: ...
-    def add_paper(self, new: NewPaper) -> Paper: ...
-    def remove_papers(self, ids: Sequence[int]) -> None: ...
-    def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None: ...
-    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]: ...
-    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]: ...
-
-    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]: ...
-    def paper_chunks(self, paper_id: int) -> list[StoredChunk]: ...
-    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]: ...
-    def contents(self, paper_id: int) -> PaperContents: ...
-    def select(self, filters: Filters) -> NDArray[np.int64] | None: ...
-    def section_names(self) -> list[str]: ...
-
-    def noted(self, kind: str) -> dict[str, str]: ...
-    def note(self, kind: str, texts: Mapping[str, str | None]) -> None: ...
-
-    def refresh_indexes(self) -> None: ...
-    def rebuild_indexes(self) -> None: ...
-    def damage(self) -> tuple[str, ...]: ...
-    def verify(self) -> list[tuple[str, str]]: ...
-
-
 class DenseSearch(Protocol):
-    """Searches by vectors; `Dense` says what each method does."""
+    """Searches by vectors."""
 
     def search(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
-    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]: ...
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
+
+        `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
+        """
+
+    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id."""
 
 
 class KeywordSearch(Protocol):
-    """Searches by words; `Keywords` says what each method does."""
+    """Searches by words."""
 
     def search(
         self, text: str, k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
-    def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]: ...
-    def frequencies(self, terms: Iterable[str]) -> Frequencies: ...
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; scores above 0, float64) of the `k` best passages, best first; of equal scores the lower id.
 
+        `allowed` are ids, ascending; None: all. Raises LibraryDamaged.
+        """
 
-class VectorRows(Protocol):
-    """The vectors of the passages; `Vectors` says what each method does."""
+    def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The ids of the passages that have all of the terms, ascending; `allowed` as for `search`."""
 
-    def of(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
-    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]: ...
-    def replace(
-        self,
-        embedder: EmbedderIdentity,
-        batches: Iterable[
-            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.uint8]]]
-        ],
-    ) -> None: ...
+    def frequencies(self, terms: Iterable[str]) -> Frequencies:
+        """How many passages have each of the terms."""
 
 
 class TokenRows(Protocol):
-    """The token vectors of the passages; `Tokens` says what each method does."""
+    """The token vectors of the passages."""
 
-    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]: ...
-    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None: ...
-    def size_bytes(self) -> int: ...
-    def not_kept(self) -> int: ...
-    def missing(self) -> tuple[list[int], list[int]]: ...
-    def compact(self) -> int: ...
+    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
+        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
 
+    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+        """Keep token vectors, codes of shape (n, 28), by the hash of their text. Raises RagScienceError: disk full."""
 
-class GraphRows(Protocol):
-    """What extractors read from the passages for the graph; `GraphTable` says what each method does."""
+    def size_bytes(self) -> int:
+        """The size of all token vectors in bytes."""
 
-    def state(self) -> str: ...
-    def pending(self, extractor: str, version: str) -> list[int]: ...
-    def put(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None: ...
-    def replace(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None: ...
-    def clear(self, extractor: str | None = None) -> int: ...
-    def rows(self) -> list[tuple[int, int, str, str]]: ...
-    def counts(self) -> dict[tuple[str, str], int]: ...
-    def read_passages(self) -> dict[int, tuple[int, int]]: ...
-    def stable_ids(self) -> dict[int, str]: ...
+    def not_kept(self) -> int:
+        """Of how many passages no token vectors are kept."""
+
+    def missing(self) -> tuple[list[int], list[int]]:
+        """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
 
 
-class SourceRows(Protocol):
-    """The sources of fetched files; `SourcesTable` says what each method does."""
+class Store(ABC):
+    """A library, opened for reading or for writing; a context manager.
 
-    def put(self, md5: str, metadata: Metadata) -> None: ...
-    def of(self, md5: str) -> FileSource | None: ...
-    def all(self) -> list[FileSource]: ...
+    Thread-safe: each thread reads its own snapshots. Reading never writes, and any number of readers run next to one
+    writer: each sees exactly one version.
+    """
+
+    dense: DenseSearch
+    keywords: KeywordSearch
+    tokens: TokenRows
+
+    def __init__(self, home: Home, database: Database, *, keeps_ledger: bool = True) -> None:
+        self.home = home
+        """What belongs to the person: the papers' folder, the ledger, conversations, logs and caches."""
+        self._database = database
+        with_ledger = database.may_write and keeps_ledger
+        self._ledger = Ledger(home.ledger, self.papers, self._ledger_state) if with_ledger else None
+        selecting = Selecting(database)
+        self.select, self.section_names = selecting.select, selecting.section_names
+        self.vectors, self.graph, self.sources = Vectors(database), GraphTable(database), SourcesTable(database)
+        self._unpacked = lru_cache(_CONTENTS_KEPT)(PaperContents.unpack)
+
+    def close(self) -> None:
+        """Bring the ledger up to date, release the files and the lock; may be called twice.
+
+        Raises RagScienceError where the ledger cannot be written; the library is closed all the same.
+        """
+        try:
+            if self._database.may_write and self._ledger is not None:
+                self._ledger.finish()
+        finally:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All reads inside see one version, whatever a writer does meanwhile."""
+        with self._database.now():
+            yield
+
+    @property
+    def about(self) -> About:
+        """What the library is and how large; all empty where there is none yet."""
+        with self._database.now() as at:
+            if at is None:
+                return About()
+            state = at.state
+        return About(state.library_id, state.version, state.embedder, state.chunker, state.papers, state.chunks)
+
+    def _ledger_state(self) -> LedgerState:
+        about = self.about
+        return LedgerState(about.library_id, about.version, str(self.home.root.absolute()), about.papers)
+
+    def _note_changes(self, papers: int) -> None:
+        if self._ledger is not None:
+            self._ledger.note_changes(papers)
+
+    def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
+        """Record the embedder and chunker for vectors and passages from now on.
+
+        Raises LibraryUnavailable where there are vectors of another embedder: see `Vectors.replace`.
+        """
+
+        def act(change: Change) -> None:
+            state = change.state
+            if (state.embedder, state.chunker) == (embedder, chunker):
+                return
+            if state.embedder not in (None, embedder) and state.papers:
+                raise _other_embedder(state.embedder, embedder)
+            if state.dimension != embedder.dimension:
+                change.begin_vectors(embedder.dimension)
+            change.note(embedder=embedder, chunker=chunker, version=state.version + 1)
+
+        self._database.changed(act)
+
+    # Papers
+
+    def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
+        """All papers, or those of these ids, ordered by file. Raises LibraryDamaged where one of them is lost."""
+        with self._database.now() as at:
+            return at.papers(ids) if at is not None else []
+
+    def paper(self, *, md5: str = "", path: str = "") -> Paper | None:
+        """The paper with these bytes, or that was read from this full path."""
+        with self._database.now() as at:
+            if at is None:
+                return None
+            by_path, by_md5 = at.listing.by_path, at.listing.by_md5
+            row = by_path.get(path_within(self._database.root, path)) if path else by_md5.get(md5)
+            return self.papers([row.paper_id])[0] if row is not None else None
+
+    def add_paper(self, new: NewPaper) -> Paper:
+        """Add a paper and remove those it replaces in one transaction.
+
+        Raises RagScienceError for vectors that are not unit rows of the library's dimension, for a path or MD5 that
+        another paper has, and where a write fails.
+        """
+        root = self._database.root
+
+        def act(change: Change) -> int:
+            listing, dimension = change.before.listing, change.state.dimension
+            if not dimension:
+                raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
+            check_vectors(new.vectors, len(new.chunks), dimension)
+            for row in (listing.by_md5.get(new.md5), listing.by_path.get(path_within(root, new.path))):
+                if row is not None and row.paper_id not in new.replaces:
+                    raise already_there(path_from(root, row.path))
+            change.remove(new.replaces)
+            change.note(version=change.state.version + 1)
+            return change.insert(new)
+
+        paper_id = self._database.changed(act)
+        self._note_changes(1)
+        return self.papers([paper_id])[0]
+
+    def remove_papers(self, ids: Sequence[int]) -> None:
+        """Remove papers with their passages and vectors; unknown ids are ignored."""
+
+        def act(change: Change) -> int:
+            removed = change.remove(ids)
+            if removed:
+                change.note(version=change.state.version + 1)
+            return removed
+
+        self._note_changes(self._database.changed(act))
+
+    def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
+        """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.
+
+        A paper that is not among the moves but whose path is taken is removed: its bytes are no longer there. Raises
+        RagScienceError for an unknown id.
+        """
+
+        def act(change: Change) -> None:
+            known, rows = change.before.listing.rows, []
+            for paper_id, path, modified_ns in moves:
+                if paper_id not in known:
+                    raise RagScienceError(
+                        f"The library has no paper with the id {paper_id}.", "Run `python ingest.py sync`."
+                    )
+                fields = {**json.loads(known[paper_id].content), "modified_ns": modified_ns}
+                content = storable(json.dumps(fields, ensure_ascii=False)).encode()
+                rows.append(replace(known[paper_id], path=path_within(self._database.root, path), content=content))
+            paths, moved = {row.path for row in rows}, {row.paper_id for row in rows}
+            change.remove([row.paper_id for row in known.values() if row.path in paths and row.paper_id not in moved])
+            change.rename(rows)
+            change.note(version=change.state.version + 1)
+
+        self._database.changed(act)
+        self._note_changes(len(moves))
+
+    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
+        """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
+        found = []
+        with self._database.now() as at:
+            papers = self.papers(ids)
+            sketches = dict(at.parts("sketch", {paper.paper_id for paper in papers})) if at is not None else {}
+            for paper in papers:
+                sketch = sketches.get(paper.paper_id, bytes(8))
+                shingles, *hashes = struct.unpack(f"<{len(sketch) // 8}Q", sketch)
+                known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
+                pages = self.contents(paper.paper_id).pages if paper.warnings else ()  # without one, it lacks nothing
+                is_damaged = REPAIRED_FILE in paper.warnings or any(one.warning.startswith(LOST_PAGE) for one in pages)
+                empty = sum(page.start == page.end for page in pages)
+                found.append(
+                    replace(known, shingles=shingles, sketch=tuple(hashes), is_damaged=is_damaged, empty_pages=empty)
+                )
+        return found
+
+    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]:
+        """Ids of the papers whose text may be that of one of these."""
+        with self._database.now() as at:
+            return list(sharing_text(at.parts("sketch"), with_)) if at is not None else []
+
+    # Contents
+
+    def contents(self, paper_id: int) -> PaperContents:
+        """The pages and elements of a paper; none for an unknown paper, or where they are damaged."""
+        with self._database.now() as at:
+            if at is None or paper_id not in at.listing.rows:
+                return PaperContents()
+            for _, packed in at.parts("contents", [paper_id]):
+                with suppress(ValueError, TypeError, zlib.error):  # LanceDB keeps no checksums
+                    return self._unpacked(packed)
+                at.damage.note("paper", paper_id)
+            file = at.listing.file(at.listing.rows[paper_id])
+            return PaperContents(damage=(f"The pages of {file} are damaged in the library.", rebuilds(file)))
+
+    def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages in the order of `ids`; missing ones are left out."""
+        with self._database.now() as at:
+            return at.chunks(ids) if at is not None else []
+
+    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
+        """The passages of a paper, in order."""
+        with self._database.now() as at:
+            row = at.listing.rows.get(paper_id) if at is not None else None
+            return self.chunks(range(row.first_chunk, row.first_chunk + row.chunks)) if row is not None else []
+
+    def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
+        """(ids, search texts) of all passages, ascending, `batch` at a time.
+
+        Not a snapshot unless it runs inside one.
+        """
+        with self._database.now() as at:
+            ids: list[int] = at.listing.chunk_ids.tolist() if at is not None else []
+        for first in range(0, len(ids), batch):
+            with self._database.now() as at:
+                found = dict(at.texts(ids[first : first + batch])) if at is not None else {}
+            if found:
+                yield list(found), list(found.values())
+
+    def noted(self, kind: str) -> dict[str, str]:
+        """The small texts of a kind, by their keys."""
+        with self._database.now() as at:
+            return at.notes(kind) if at is not None else {}
+
+    def note(self, kind: str, texts: Mapping[str, str | None]) -> None:
+        """Keep small texts of a kind by their keys; None forgets one."""
+        if texts:
+            self._database.changed(lambda change: change.put_notes(kind, texts))
+
+    # Upkeep
+
+    @abstractmethod
+    def refresh_indexes(self) -> None:
+        """Bring the indexes on disk up to date. Raises RagScienceError where a write fails."""
+
+    @abstractmethod
+    def rebuild_indexes(self) -> None:
+        """Make the indexes again. Raises RagScienceError where a write fails."""
+
+    def damage(self) -> tuple[str, ...]:
+        """What was seen to be damaged, a sentence with its remedy each."""
+        return tuple(f"{what} {fix}" for what, fix in self._damage())
+
+    def _damage(self) -> list[tuple[str, str]]:
+        if self._database.damage.is_none:
+            return []
+        with self._database.now() as at:
+            names = {one: at.listing.file(row) for one, row in at.listing.rows.items()} if at is not None else {}
+        return described(self._database.damage, names)
+
+    def verify(self) -> list[tuple[str, str]]:
+        """(what is damaged, what repairs it), after every row was read; linear in the bytes of the database.
+
+        Raises LibraryDamaged where the database is damaged as a whole.
+        """
+        with self._database.now() as at:
+            if at is None:
+                return []
+            self.vectors.of()
+            self.tokens.missing()
+            self.graph.rows()
+            self.sources.all()
+            for kind in ("removed", "aside"):
+                at.notes(kind)
+            for part in ("outline", "sketch"):
+                list(at.parts(part))
+            for paper_id in at.listing.rows:
+                pages = self.contents(paper_id)
+                for chunk in self.paper_chunks(paper_id):
+                    if pages.damage is None and not pages.has(chunk.text, chunk.start):
+                        at.damage.note("paper", paper_id)
+            return self._damage()
 
 
 def known_files(library: Store) -> dict[str, tuple[int, int, str, int]]:
@@ -185,7 +392,7 @@ def require_identity(library: Store, embedder: EmbedderIdentity, chunker: str | 
     """
     about = library.about
     if about.embedder not in (None, embedder):
-        raise other_embedder(about.embedder, embedder)
+        raise _other_embedder(about.embedder, embedder)
     if None not in (chunker, about.chunker) and chunker != about.chunker:
         raise LibraryUnavailable(
             f"The library's passages were made with {about.chunker}, not {chunker}.",
@@ -193,15 +400,12 @@ def require_identity(library: Store, embedder: EmbedderIdentity, chunker: str | 
         )
 
 
-def other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:
-    """The error for vectors of another embedder than `wanted`."""
+def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:
+    called, asked = (
+        f"{one.provider} {one.model} ({one.digest[:12]}, {one.dimension} dimensions)" if one else "nothing"
+        for one in (present, wanted)
+    )
     return LibraryUnavailable(
-        f"The library's vectors were made by {_called(present)}, not {_called(wanted)}.",
+        f"The library's vectors were made by {called}, not {asked}.",
         "`python ingest.py rebuild --embeddings` rebuilds them; or restore the embedder setting.",
     )
-
-
-def _called(embedder: EmbedderIdentity | None) -> str:
-    if embedder is None:
-        return "nothing"
-    return f"{embedder.provider} {embedder.model} ({embedder.digest[:12]}, {embedder.dimension} dimensions)"

@@ -1,30 +1,22 @@
-"""Vectors in and out of the database: float32 rows, little-endian, one a passage."""
+"""The vectors of the passages: unit rows, float32, one a passage."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import EmbedderIdentity
-from ragscience.library.sealed_rows import opened, read_state, sealed, write_state
-from ragscience.library.snapshots import Snapshot, Snapshots
+from ragscience.library.snapshots import Change, Database
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.library.token_vectors import Tokens
+__all__ = ["NORM_TOLERANCE", "Vectors", "check_vectors", "text_hash"]
 
-__all__ = ["NORM_TOLERANCE", "Vectors", "check_vectors", "insert_vectors", "read_vectors", "text_hash"]
-
-_BATCH = 4096
 NORM_TOLERANCE = 1e-3
-_ANEW = "Rebuild them with `python ingest.py rebuild --embeddings`."
 
 
 def text_hash(text: str) -> bytes:
@@ -55,36 +47,20 @@ def check_vectors(vectors: NDArray[np.float32], count: int, dimension: int) -> N
 class Vectors:
     """The vectors of a library; thread-safe."""
 
-    def __init__(self, snapshots: Snapshots, tokens: Tokens) -> None:
-        self._snapshots = snapshots
-        self._tokens = tokens
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def of(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
         import numpy as np
 
-        with self._snapshots.now() as at:
-            if at is None:
-                return np.empty(0, np.int64), np.empty((0, 0), np.float32)
-            return read_vectors(at, at.listing.chunk_ids if ids is None else ids)
+        with self._database.now() as at:
+            return at.vectors(ids) if at is not None else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
 
     def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """The vectors, shape (dimension,), of those of the texts that are embedded already and intact."""
-        import numpy as np
-
-        found: dict[bytes, NDArray[np.float32]] = {}
-        wanted = list(dict.fromkeys(hashes))
-        with self._snapshots.now() as at:
-            for first in range(0, len(wanted) if at is not None else 0, _BATCH):
-                batch = wanted[first : first + _BATCH]
-                query = (
-                    f"SELECT chunk_id, text_hash, row FROM vectors WHERE text_hash IN ({','.join('?' * len(batch))})"  # noqa: S608
-                )
-                for chunk_id, key, row in at.db.execute(query, batch) if at is not None else ():
-                    content = opened(("vector", chunk_id, key), row)
-                    if content is not None:
-                        found[key] = np.frombuffer(content, "<f4").astype(np.float32)
-        return found
+        with self._database.now() as at:
+            return at.by_hash(list(dict.fromkeys(hashes))) if at is not None and hashes else {}
 
     def replace(
         self,
@@ -98,75 +74,22 @@ class Vectors:
         `batches` are (ids, unit rows of shape (len(ids), embedder.dimension), float32, token vectors by the
         hash of their text) and are read one by one. Raises RagScienceError unless each passage gets one.
         """
-        with self._snapshots.transactions.writing() as db:
-            known, done = dict(db.execute("SELECT chunk_id, text_hash FROM vectors")), set[int]()
+
+        def act(change: Change) -> None:
+            listing, done = change.before.listing, set[int]()
+            change.begin_vectors(embedder.dimension)
             for ids, vectors, tokens in batches:
-                self._tokens.append(db, tokens)
                 check_vectors(vectors, len(ids), embedder.dimension)
                 numbers = [int(one) for one in ids]
-                if not known.keys() >= set(numbers):
+                if any(listing.paper_of(one) is None for one in numbers):
                     raise RagScienceError(
                         "A vector came for a passage that the library does not have.", "Run it again."
                     )
-                insert_vectors(db, numbers, [known[one] for one in numbers], vectors)
+                change.put_vectors(numbers, vectors, tokens)
                 done.update(numbers)
-            if len(done) != len(known):
-                raise RagScienceError(
-                    f"{len(known) - len(done)} of {len(known)} passages got no new vector.", "Run it again."
-                )
-            state = read_state(db)
-            state = replace(state, version=state.version + 1, vectors_epoch=state.vectors_epoch + 1)
-            write_state(db, replace(state, embedder=embedder))
+            total = change.state.chunks
+            if len(done) != total:
+                raise RagScienceError(f"{total - len(done)} of {total} passages got no new vector.", "Run it again.")
+            change.note(embedder=embedder, version=change.state.version + 1)
 
-
-def insert_vectors(
-    db: sqlite3.Connection, ids: Iterable[int], hashes: Iterable[bytes], vectors: NDArray[np.float32]
-) -> None:
-    """Write the vectors of passages, with the hashes of their texts."""
-    rows = zip(ids, hashes, vectors.astype("<f4", copy=False), strict=True)
-    db.executemany(
-        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
-        ((one, key, sealed(("vector", one, key), row.tobytes())) for one, key, row in rows),
-    )
-
-
-def read_vectors(at: Snapshot, ids: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """(ids ascending, int64; vectors of shape (n, dimension), float32) of those of `ids` that the library has.
-
-    Damaged and lost ones are noted and left out. Raises RagScienceError where a vector has another dimension.
-    """
-    import numpy as np
-
-    dimension = at.state.dimension
-    found = np.empty(len(ids), np.int64)
-    vectors = np.empty((len(ids), dimension), np.float32)
-    row = 0
-    for numbers, contents in _batches(at, ids):
-        data = b"".join(contents)
-        if len(data) != 4 * dimension * len(numbers):
-            raise RagScienceError(f"Some stored vectors are not of dimension {dimension}.", _ANEW)
-        found[row : row + len(numbers)] = numbers
-        vectors[row : row + len(numbers)] = np.frombuffer(data, "<f4").reshape(len(numbers), dimension)
-        row += len(numbers)
-    return found[:row], vectors[:row]
-
-
-def _batches(at: Snapshot, ids: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[list[int], list[bytes]]]:
-    """(ids, vectors as they are kept) of the intact ones, ascending."""
-    wanted = sorted({int(one) for one in ids})
-    query = (
-        "SELECT chunk_id, text_hash, row FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
-        " ORDER BY chunk_id"
-    )
-    for first in range(0, len(wanted), _BATCH):
-        batch = wanted[first : first + _BATCH]
-        intact = {}
-        for chunk_id, key, row in at.db.execute(query, (json.dumps(batch),)):
-            content = opened(("vector", chunk_id, key), row)
-            if content is not None and at.listing.paper_of(chunk_id) is not None:
-                intact[chunk_id] = content
-        if len(intact) < len(batch):
-            for chunk_id in set(batch) - intact.keys():
-                if (paper := at.listing.paper_of(chunk_id)) is not None:
-                    at.damage.note("paper", paper.paper_id)
-        yield list(intact), list(intact.values())
+        self._database.changed(act)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragscience.core.tokenizing import counted
-from ragscience.library.database import connect_for_reading
-from ragscience.library.sealed_rows import READ_ALL_AGAIN, read_state
+from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.upkeep.findings import Finding, Severity, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
     from ragscience.upkeep.findings import Given
 
-__all__ = ["contents", "database", "indexes", "ledger", "other_databases", "token_file"]
+__all__ = ["contents", "database", "indexes", "ledger", "other_databases"]
 
 
 def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_here: bool) -> Iterator[Finding]:
@@ -76,15 +75,6 @@ def _verdict(path: Path, check: str) -> str:
             return " ".join(str(connection.execute(f"PRAGMA {check}_check(1)").fetchone()[0]).split())
     except sqlite3.Error as error:
         return str(error)
-
-
-def token_file(home: Home) -> str | None:
-    """The name of the library's file of token vectors, if the home has a database. Raises RagScienceError."""
-    connection = connect_for_reading(home) if home.database.exists() else None  # `database` tells of a lost one
-    if connection is None:
-        return None
-    with closing(connection):
-        return read_state(connection).tokens_file or None
 
 
 def ledger(home: Home, library: Store) -> Iterator[Finding]:

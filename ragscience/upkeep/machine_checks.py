@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import counted
-from ragscience.library.token_vectors import token_files
 from ragscience.upkeep.findings import Finding, few, quoted
-from ragscience.upkeep.library_checks import token_file
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
@@ -101,17 +99,12 @@ def leftovers(home: Home, given: Given) -> Iterator[Finding]:
 
     temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp")]
     old = [path for path in temporary if home.parts not in path.parents and is_old(path)]
-    used = token_file(home)
     resume = f"The same `python ingest.py fetch` resumes them; or `rm -r {quoted(home.parts)}`."
     found = []
     for one, paths, remedy in (
         ("temporary file# of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
         ("unfinished download#", list(filter(is_old, sorted(home.parts.glob("*")))), resume),
-        (
-            "unused file# of token vectors",
-            [path for path in token_files(home.tokens) if path.name != used],
-            "`python ingest.py rebuild --indexes` removes them.",
-        ),
+        ("old file# of token vectors", sorted(home.tokens.glob("*")), f"`rm -r {quoted(home.tokens)}`."),
     ):
         if paths:
             what = counted(len(paths), one.replace("#", ""), one.replace("#", "s"))

@@ -9,7 +9,7 @@ import numpy as np
 from ragscience.ask.router import RouteContext
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
 from ragscience.library.home import Home
-from ragscience.library.library_writes import NewPaper
+from ragscience.library.paper_contents import NewPaper
 from ragscience.library.store import Library
 
 Given = tuple[int, str, str] | tuple[int, str, str, int]

@@ -184,7 +184,7 @@ def test_overlapping_passages_count_once(tmp_path):
 
     from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
     from ragscience.library.home import Home
-    from ragscience.library.library_writes import NewPaper
+    from ragscience.library.paper_contents import NewPaper
     from ragscience.library.store import Library
 
     text = "Bees sleep. Nectar flows. Ants walk."
