@@ -10,7 +10,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +20,8 @@ from benchmarks.large_library import PER_PAPER, Batch, LargeLibrary
 from benchmarks.libraries import judged_home, papers_home
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.engine.open_store import open_at
-from ragscience.library.database import Transactions
-from ragscience.library.paper_contents import NewPaper, insert_paper
-from ragscience.library.sealed_rows import read_state, write_state
-from ragscience.library.snapshots import Snapshots
-from ragscience.library.store import Home, Library, text_hash
-from ragscience.library.token_vectors import Tokens
+from ragscience.library.sqlite_rows import SqlChange, SqlDatabase
+from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.token_codes import CODE_BYTES
 from ragscience.search.names import PaperNames
 
@@ -156,18 +152,18 @@ def write_embedded(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int
     """Make the library in an empty home, without its dense index; the first `tokens` passages get token vectors."""
     with Library.open_for_writing(home) as library:
         library.set_identity(made_by.embedder, made_by.chunker)
-    transactions = Transactions.for_writing(home)
-    kept = Tokens(home.tokens, Snapshots(home, transactions))
+    database = SqlDatabase.for_writing(home)
     try:
         for batch in large.batches():
-            with transactions.writing() as db:
+
+            def act(change: SqlChange, batch: Batch = batch) -> None:
                 for new in _papers(batch, tokens):
-                    kept.append(db, new.tokens or {})
-                    insert_paper(db, new, str(home.root.absolute()))
-                state = read_state(db)
-                write_state(db, replace(state, version=state.version + 1))
+                    change.insert(new)
+                change.note(version=change.state.version + 1)
+
+            database.changed(act)
     finally:
-        transactions.close()
+        database.close()
 
 
 def write_lance(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int = 0) -> None:

@@ -87,7 +87,6 @@ def damage_of(home: Home) -> DamagedDatabase | None:
 <<<<<<< HEAD
     sources = _readable(home, lambda db: sources_of(db, None, Damage()))
 =======
-    notes["apart"] = _readable(home, partial(read_notes, kind="apart", damage=Damage())) or {}
     sources = _readable(home, lambda db: read_sources(db, None, Damage()))
 >>>>>>> 07424e3 (Both stores share one class: what is read and changed is written once, over a snapshot and a change; token vectors lie in the database)
     return DamagedDatabase(why, tuple(Path(path) for path in files), notes, tuple(sources or ()))

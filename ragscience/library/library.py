@@ -55,7 +55,8 @@ class Library(Store):
         library = cls(home, SqlDatabase.for_writing(home), sizes)
         try:
             with library._database.now() as at:
-                is_of_other_terms = at is not None and at.state.tokenizer != TOKENIZER_VERSION
+                # A writer refuses a damaged list of papers at once.
+                is_of_other_terms = at is not None and bool(at.listing.rows) and at.state.tokenizer != TOKENIZER_VERSION
             if is_of_other_terms:
                 library.rebuild_indexes()
             if library._ledger is not None:
@@ -67,6 +68,7 @@ class Library(Store):
 
     def refresh_indexes(self) -> None:
         """Bring the indexes on disk up to date. Raises RagScienceError where a write fails."""
+        self._database.require_lock()
         with self._database.now() as at:
             is_sealed = at is None or at.state.keywords_at == at.state.version
         if not is_sealed:

@@ -125,7 +125,9 @@ def test_one_damaged_record_of_pages_is_named_and_the_others_stay(there):
             library.set_identity(EMBEDDER, CHUNKER)
             library.add_paper(rich_paper(number))
         library._database.changed(_spoil)
-        assert [what for what, _ in library.verify()] == ["The pages of rich-1.pdf are damaged in the library."]
+        assert [what for what, _ in library.verify()] == [
+            "rich-1.pdf is damaged in the library, and what is damaged is left out."
+        ]
         assert library.contents(2).text(1)
         library.add_paper(NewPaper(**{**_fields(rich_paper(1)), "replaces": [1]}))
         assert library.verify() == []

@@ -325,7 +325,7 @@ def test_the_ledger_is_written_now_and_then_and_is_whole_at_the_end_and_after_a_
     library = Library.open_for_writing(home)
     library.remove_papers([papers[0].paper_id])
     assert home.ledger.read_bytes() == behind
-    library._transactions.close()  # as a killed process leaves it
+    library._database.close()  # as a killed process leaves it
     with Library.open_for_writing(home):
         assert json.loads(home.ledger.read_text())["files"].keys() == {paper.md5 for paper in papers[1:]}
 
@@ -542,7 +542,7 @@ def test_paths_of_a_home(tmp_path):
     home = Home(tmp_path)
     assert home.papers == tmp_path / "papers"
     assert home.ledger == tmp_path / "ingested.json"
-    inside = (home.database, home.faiss, home.tokens, home.history, home.lock)
+    inside = (home.database, home.faiss, home.names, home.history, home.lock)
     assert {path.parent for path in inside} == {home.vectorstore}
     assert len(set(inside)) == 5
 

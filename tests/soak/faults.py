@@ -114,7 +114,7 @@ OWN_TRUTH = "history.sqlite"
 
 
 def kind_of(path: Path, home: Path) -> str:
-    """ "database", "log" (its write-ahead log), "lance", "tokens", "answers", or "cache"."""
+    """ "database", "log" (its write-ahead log), "lance", "answers", or "cache"."""
     name = path.name
     if path.is_relative_to(home / "lance"):
         return "lance"
@@ -124,7 +124,7 @@ def kind_of(path: Path, home: Path) -> str:
         return "log"
     if name.startswith(OWN_TRUTH):
         return "answers"
-    return "tokens" if path.parent == home / "vectorstore" / "tokens" else "cache"
+    return "cache"
 
 
 def files_of(home: Path) -> list[Path]:

@@ -70,7 +70,7 @@ class MendingRound(WorkRound):
     def _mend_caches(self, kinds: set[str]) -> None:
         """Whatever lies beside the database may be lost at any time."""
         self._reading_of_damaged()
-        may_be_damaged = bool(kinds & {"tokens", "answers"})
+        may_be_damaged = bool(kinds & {"answers"})
         now, said, findings = self._look(may_be_damaged=may_be_damaged)
         self.broken += is_reached(self.state.pairs, now, ())
         if may_be_damaged and (said or findings):

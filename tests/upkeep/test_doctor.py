@@ -275,18 +275,18 @@ def test_what_was_left_behind_is_told_when_it_is_old(home):
     for path in (
         home.parts / "abc.pdf",
         home.root / "ingested.json.17.tmp",
-        home.tokens / "x.codes.tmp",
+        home.vectorstore / "x.tmp",
         home.tokens / "other.int8",
     ):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x" * 2**20)
     fresh = [one.message for one in grave(home)]
-    assert fresh == ["1 unused file of token vectors takes 1.0 MiB."]
+    assert fresh == ["1 old file of token vectors takes 1.0 MiB."]
     found = grave(home, now=NOW + timedelta(hours=2))
     assert [one.message for one in found] == [
         "2 temporary files of killed runs take 2.0 MiB.",
         "1 unfinished download takes 1.0 MiB.",
-        "1 unused file of token vectors takes 1.0 MiB.",
+        "1 old file of token vectors takes 1.0 MiB.",
     ]
     assert {one.severity for one in found} == {"info"}
     assert shlex.quote(str(home.root / "ingested.json.17.tmp")) in found[0].remedy
