@@ -84,11 +84,7 @@ def damage_of(home: Home) -> DamagedDatabase | None:
         }
         for kind in ("removed", "aside")
     }
-<<<<<<< HEAD
-    sources = _readable(home, lambda db: sources_of(db, None, Damage()))
-=======
     sources = _readable(home, lambda db: read_sources(db, None, Damage()))
->>>>>>> 07424e3 (Both stores share one class: what is read and changed is written once, over a snapshot and a change; token vectors lie in the database)
     return DamagedDatabase(why, tuple(Path(path) for path in files), notes, tuple(sources or ()))
 
 
