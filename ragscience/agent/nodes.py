@@ -37,7 +37,6 @@ from ragscience.agent.answer_drafts import (
 from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.ask.generation import CancellableLLM
-from ragscience.ask.query_rewriting import standalone
 from ragscience.ask.sub_queries import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Stage, Step
@@ -128,7 +127,7 @@ class Nodes:
         split, warnings = self._split(state)
         question = state["question"]
         if first:
-            question = split.question if split else standalone(context.request.question, context.request.history)
+            question = split.question if split else context.request.reading or context.request.question
         wanted = [SubQuery(question)] if first else []
         wanted += [each for text in split.queries for each in placed(text, context.papers)] if split else []
         queue, by = not_asked(wanted, asked), "llm"

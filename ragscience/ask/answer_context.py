@@ -73,6 +73,8 @@ class AnswerRequest:
     history: tuple[Turn, ...] = ()
     strict: bool = False
     """Refuse an answer of which the cited pages support no sentence, and passages judged incorrect."""
+    reading: str = ""
+    """The likeliest way to read the question after `history`; empty: as it stands."""
 
 
 @dataclass(frozen=True, slots=True)

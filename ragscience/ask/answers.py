@@ -15,7 +15,6 @@ from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
 from ragscience.ask.extractive import Readers, extract_parts, lead_line, quoted
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
-from ragscience.ask.query_rewriting import standalone
 from ragscience.ask.replies import worded
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
@@ -37,11 +36,11 @@ def answer(
 ) -> Answer:
     """The answer from what `search` finds, by the context's LLM, or quotes without one.
 
-    With history the question is first rewritten to be standalone, by the LLM or by rules: `found.question` is what was
-    searched. `on_token` gets the text as it comes from the LLM, before its citations are checked; quotes and refusals
-    come in one piece. The answer's own text is the one that counts. An LLM that fails or takes too long costs a
-    warning: its text so far is kept and marked, and quotes follow. While the circuit breaker is open it is not called.
-    In `Answer.models` the `llm` is None where no LLM wrote the answer. The search's warnings stay in `found`.
+    With history an LLM first rewrites the question to stand alone; `found.question` is what was searched for.
+    `on_token` gets the text as it comes from the LLM, before its citations are checked; quotes and refusals come in one
+    piece. The answer's own text is the one that counts. An LLM that fails or takes too long costs a warning: its text
+    so far is kept and marked, and quotes follow. While the circuit breaker is open it is not called. In `Answer.models`
+    the `llm` is None where no LLM wrote the answer. The search's warnings stay in `found`.
 
     Raises Cancelled, and what `search` and `on_token` raise.
     """
@@ -75,11 +74,7 @@ class _AnswerRun:
         self._prompt_cut = False
 
     def by_quotes(self, warnings: tuple[str, ...]) -> Answer:
-        asked = self._request.question
-        found, answerable = self._searched(standalone(asked, self._request.history))
-        if not answerable and found.question != asked:
-            plain, answerable = self._searched(asked)  # it may not be about the last turn at all
-            found = plain if answerable else found
+        found, answerable = self._searched(self._request.question)
         return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
 
     def by_llm(self, llm: ChatModel) -> Answer:

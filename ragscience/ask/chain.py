@@ -13,11 +13,10 @@ from ragscience.ask import prompts as wording
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.context_budget import Plan, Window, condense_history, plan
 from ragscience.ask.generation import Generation
-from ragscience.ask.query_rewriting import has_pronoun, standalone
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
-from ragscience.core.records import Found, Hit, Turn
+from ragscience.core.records import Found, Hit
 from ragscience.models.model_protocols import ChatModel
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class _ChainRun:
             get_chat_history=lambda turns: "".join(f"\n{wording.turn_text(turn)}" for turn in turns),
             response_if_no_docs_found=wording.REFUSAL,
         )
-        chain.question_generator.output_parser = _standalone_question(self._question, self._history)
+        chain.question_generator.output_parser = _standalone_question(self._question)
         return chain
 
     def generated(self, failure: ModelProblem | None) -> Generated:
@@ -269,17 +268,14 @@ def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatMode
     return SpokenChat(cache=False)
 
 
-def _standalone_question(asked: str, history: Sequence[Turn]) -> BaseOutputParser[str]:
-    """Parses the rewritten question. Rules rewrite where the reply is unusable or leaves a pronoun as it was."""
+def _standalone_question(asked: str) -> BaseOutputParser[str]:
+    """Parses the rewritten question; the question as it was asked where the reply is unusable."""
     from langchain_core.output_parsers import StrOutputParser
 
     class StandaloneQuestion(StrOutputParser):
         def parse(self, text: str) -> str:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             said = lines[-1].rpartition("uestion:")[2].strip(" \"'“”*") if lines else ""
-            if not 0 < len(said) <= _LONGEST_QUESTION:
-                return standalone(asked, history)
-            said = sanitize(said)
-            return standalone(said, history) if has_pronoun(said) else said
+            return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else asked
 
     return StandaloneQuestion()

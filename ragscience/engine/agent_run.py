@@ -73,7 +73,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         return run.search(query, within, profile=profile)
 
     return AgentContext(
-        request=AnswerRequest(run.spelled, request.history, request.strict),
+        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
         answering=run.answer_context,
         steps_by_llm=run.step_llm is not None,
         papers=papers,

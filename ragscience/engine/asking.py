@@ -28,21 +28,19 @@ def search(
     shared: SharedParts, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None
 ) -> Found:
     """As `Engine.search`."""
-    from ragscience.ask.query_rewriting import standalone
-    from ragscience.engine.split_search import search_in_parts
+    from ragscience.engine.searches import search_readings
     from ragscience.upkeep.telemetry import of_search
 
     request = replace(request, filters=filters_by_name(shared.library, request.filters))
     run = QuestionRun(shared, request, on_event=on_event, cancel=cancel)
-    question = standalone(run.spelled, request.history)
     timings = Timings()
 
     def find() -> Found:
         check_filters(shared.library, request.filters)
         with timed(timings, "search_ms"):
-            return search_in_parts(run, question, request.filters)
+            return search_readings(run, request.filters)
 
-    found = _recorded(shared, "search", question, find)
+    found = _recorded(shared, "search", run.spelled, find)
     found = replace(
         found,
         timings_ms={**found.timings_ms, **timings},

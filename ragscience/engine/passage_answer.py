@@ -11,7 +11,6 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_blocks import as_text
-from ragscience.ask.query_rewriting import standalone
 from ragscience.ask.router import RouteContext, Routed, route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
@@ -34,9 +33,13 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     def search(text: str, filters: Filters) -> Found:
         return run.search(text, filters, profile=run.answer_profile)
 
-    question = standalone(run.spelled, request.history)
+    routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
-        routed = route(question, RouteContext(run.library, search, request.filters))
+        for reading in run.understood.readings:
+            question = reading.text
+            routed = route(question, RouteContext(run.library, search, request.filters))
+            if routed is not None:
+                break
     if routed is None:
         return None
     found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0})
@@ -99,7 +102,6 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     """The answer from what one search finds, or from what a route has `routed` to the language model."""
     from ragscience.ask.answer_context import AnswerRequest
     from ragscience.ask.answers import answer
-    from ragscience.ask.query_rewriting import evidence_again
     from ragscience.engine.page_places import placed
 
     llm, history, question = run.llm, request.history, run.spelled
@@ -118,7 +120,7 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
             return routed
         if text in first:
             return first[text]
-        return _searched(run, request, text, evidence_again(question, history))
+        return _searched(run, request, text)
 
     is_corrective = run.profile.corrective if request.corrective is None else request.corrective
     given = answer(
@@ -132,11 +134,14 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     return after_first_search(placed(given, run.library), first_times)
 
 
-def _searched(run: QuestionRun, request: AskRequest, text: str, also: tuple[int, ...] = ()) -> Found:
-    from ragscience.engine.split_search import search_in_parts
+def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
+    from ragscience.engine.searches import search_readings
 
-    search = type(run).search if request.plain else search_in_parts
-    return search(run, text, request.filters, also, run.answer_profile)
+    if request.plain and not request.history:
+        return run.search(text, request.filters, (), run.answer_profile)
+    also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
+    rewritten = text if text != run.spelled else ""
+    return search_readings(run, request.filters, also, run.answer_profile, rewritten)
 
 
 def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callable[[str], Found]:

@@ -21,6 +21,7 @@ from ragscience.search.token_matches import WordPresence
 
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext
+    from ragscience.ask.conversation import Understood
     from ragscience.ask.prompts import Prompts
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_search import GraphSearch
@@ -145,6 +146,15 @@ class QuestionRun:
         for each in corrections:
             self.warn(each.note)
         return question
+
+    @cached_property
+    def understood(self) -> Understood:
+        """What the question asks after the turns before it."""
+        from ragscience.ask.conversation import Reading, Understood, understand
+
+        if not self.library.about.chunks:
+            return Understood("new", (Reading(self.spelled),))
+        return understand(self.spelled, self.request.history, PaperNames.of(self.library), self.request.focus)
 
     # Profiles
 

@@ -234,6 +234,8 @@ class SearchRequest:
     filters: Filters = field(default_factory=Filters)
     history: tuple[Turn, ...] = ()
     """Earlier turns that the question is understood by; without any, those of the conversation."""
+    focus: tuple[str, ...] | None = None
+    """The papers (files) that the conversation is about; None: those that its turns are about."""
     top_k: int | None = None
     """How many passages."""
     profile: str | None = None

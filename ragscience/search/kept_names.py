@@ -12,7 +12,14 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import title_of
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.atomic_files import disk_errors, write_atomically
-from ragscience.search.names_of_paper import RULES_VERSION, PaperName, key_of
+from ragscience.search.names_of_paper import (
+    RULES_VERSION,
+    CitedName,
+    PaperName,
+    key_of,
+    names_of_others,
+    names_of_paper,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptNames", "KeptPaper", "Row", "kept_names", "name_of"]
 
-_FORMAT = 2
+_FORMAT = 3
 """Of the file: a line of what it was made by, then one for each paper. That of earlier versions was a single object."""
 Row = tuple[Any, ...]
 """A name as it is kept: what it is looked up by, then the fields of PaperName."""
@@ -41,6 +48,18 @@ class KeptPaper:
     keys: str
     """What the names are looked up by, with blanks between them."""
     kept_rows: str
+    kept_cited: str
+    """What the paper calls the works of others: key, authors and year of each, with colons and blanks between."""
+
+    @property
+    def cited(self) -> list[CitedName]:
+        """What the paper calls the works of others."""
+        return [CitedName(*each.split(":")) for each in self.kept_cited.split()]
+
+    @property
+    def title(self) -> str:
+        """Its title, empty where it is not known."""
+        return str(json.loads(self.signature)).split(" ", 2)[2].partition("\n")[0]
 
     @property
     def file(self) -> str:
@@ -95,18 +114,18 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
     papers = {paper.paper_id: papers[paper.paper_id] for paper in present if paper.paper_id in papers}
     for paper in present:
         known = papers.get(paper.paper_id)
-        signature = json.dumps(f"{paper.md5} {paper.chunks} {paper.file} {title_of(paper)}")
+        signature = json.dumps(f"{paper.md5} {paper.chunks} {title_of(paper)}\n{paper.file}")
         if known is None or known.signature != signature:
             papers[paper.paper_id] = _found(paper, signature, library)
     return KeptNames(library.about.version, papers, is_on_disk=False)
 
 
 def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
-    from ragscience.search.names_of_paper import names_of_paper
-
-    rows = [_row(name) for name in names_of_paper(paper, library)]
+    chunks = library.paper_chunks(paper.paper_id)
+    rows = [_row(name) for name in names_of_paper(paper, chunks, library)]
     keys = " ".join(row[0] for row in rows)
-    return KeptPaper(json.dumps(paper.file), str(paper.chunks), signature, keys, _json(rows))
+    cited = " ".join(f"{one.key}:{one.author}:{one.second}:{one.year}" for one in names_of_others(chunks))
+    return KeptPaper(json.dumps(paper.file), str(paper.chunks), signature, keys, _json(rows), cited)
 
 
 def _made_by(library: Store) -> list[Any]:
@@ -114,8 +133,9 @@ def _made_by(library: Store) -> list[Any]:
 
 
 def _line(paper: KeptPaper) -> str:
-    fields = (paper.kept_file, paper.kept_passages, paper.signature, paper.keys, paper.kept_rows)
-    return "\t".join(fields)
+    return "\t".join(
+        (paper.kept_file, paper.kept_passages, paper.signature, paper.keys, paper.kept_rows, paper.kept_cited)
+    )
 
 
 def _json(content: object) -> str:

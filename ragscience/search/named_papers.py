@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.search.first_pass import Scope
 
-__all__ = ["MOST_NAMED", "SearchedPaper", "named_papers", "named_texts", "own_candidates", "preferred"]
+__all__ = ["MOST_NAMED", "SearchedPaper", "asked_about", "named_papers", "named_texts", "own_candidates", "preferred"]
 
 MOST_NAMED = 3
 """How many of the papers that a question names are searched by themselves: the ones named most surely."""
@@ -69,7 +69,7 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
     from ragscience.library.top_scores import shared
 
     searched = []
-    for names in _surest(question, PaperNames.of(scope.library)):
+    for names in asked_about(question, PaperNames.of(scope.library))[:MOST_NAMED]:
         allowed = scope.library.select(Filters(paper_ids=(names[0].paper_id,), kinds=("all",)))
         if allowed is not None and scope.allowed is not None:
             allowed = shared(allowed, scope.allowed)
@@ -81,17 +81,17 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
 
 def named_texts(question: str, names: PaperNames) -> list[str]:
     """What is searched for in each of the papers that a question names, as `named_papers` has it without filters."""
-    return [_without(question, paper) for paper in _surest(question, names)]
+    return [_without(question, paper) for paper in asked_about(question, names)[:MOST_NAMED]]
 
 
-def _surest(question: str, names: PaperNames) -> list[list[MentionedPaper]]:
-    """The names of each paper that is asked about, those of the surest papers."""
+def asked_about(question: str, names: PaperNames) -> list[list[MentionedPaper]]:
+    """The names of each paper that a question is about, the surest first; none of "which papers use X"."""
     by_paper: dict[int, list[MentionedPaper]] = {}
     for name in names.in_text(question):
         before = question[: name.start]
         if not (_OTHERS.search(before) or _BUT.search(before)):
             by_paper.setdefault(name.paper_id, []).append(name)
-    return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))[:MOST_NAMED]
+    return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))
 
 
 def _without(question: str, names: Sequence[MentionedPaper]) -> str:

@@ -11,17 +11,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import PurePath
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
-from ragscience.core.tokenizing import tokenize
+from ragscience.core.tokenizing import terms, tokenize
 from ragscience.library.store import term_counts
 from ragscience.search.kept_names import KeptNames, KeptPaper, Row, kept_names, name_of
 from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ragscience.library.store import Store
 
@@ -49,6 +50,16 @@ ALONE, ALONE_OF_ONE = 0.5, 0.8
 """Strength of a family name without "et al.", a second author or a year: of several authors, of a single one."""
 RARE, FEWEST_PASSAGES = 0.02, 500
 """A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
+OF_FILE = 0.7, 0.25
+"""Strengths of a file's name of one word: a word of its own, and one that is a common word written as such ("hits")."""
+OF_OTHERS = 0.6, 0.8
+"""Strengths of a name that one other paper gives to a paper, and that two or more do."""
+DESCRIBED, MOST_OF_TOLD = 0.8, 0.6
+"""Strength of "the sepsis paper", and the least share of its words that the paper has in its title, file or author."""
+MOST_OF_SHORT = 4
+"""Words of a short name."""
+LEAST_SURE = 0.5
+"""A name of this strength keeps its place from what a weaker rule would find there."""
 LEAST = 0.2
 """Names that are less sure than this are left out."""
 _WORD = re.compile(r"[^\W_]++")
@@ -59,6 +70,15 @@ _SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
 """BERTLARGE: a name with its subscript, as a PDF gives it."""
 _MORE_LETTERS = len("MEDIUM")
 """What a text may have behind a name: a plural's s, or the subscript of a size."""
+_NOUN = r"(?:papers?|articles?|stud(?:y|ies)|preprints?|manuscripts?|publications?)"
+_PAPER_AFTER = re.compile(rf"[’']?s?\s++(?:[a-z]+\s++)?{_NOUN}\b|\s++(?:algorithm|method|model|authors?)\b")
+_DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1,6}}?){_NOUN}\b", re.IGNORECASE)
+""" "The sepsis paper"."""
+_NOT_TELLING = frozenset(
+    terms("first second third last other same whole original current new old previous earlier latest next one two only")
+)
+_FILE = re.compile(r"[^\s()\[\]<>\"“”,;:]+\.pdf\b", re.IGNORECASE)
+_ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 _BESIDE_AUTHOR = re.compile(
     r"(?:[’']s)?+,?+ ?+(et al\b\.?+|and (?:others|colleagues|co-?authors)|(?:and|&) ([^\W\d_][\w’'-]{1,30}+))?+"
     r"(?:[’']s)?+,?+ ?+[(\[]?+((?:19|20)\d\d\b)?+"
@@ -102,6 +122,44 @@ class PaperNames:
         return max(map(len, self._by_key), default=0)
 
     @cached_property
+    def _by_others(self) -> dict[str, tuple[tuple[int, float], ...]]:
+        """(paper, strength) of what other papers call a paper that they cite by author and year, by its key."""
+        votes: defaultdict[str, defaultdict[tuple[str, str, str], int]] = defaultdict(lambda: defaultdict(int))
+        for paper in self._kept.values():
+            for cited in paper.cited:
+                votes[cited.key][cited.author, cited.second, cited.year] += 1
+        found = {}
+        for key, by_work in votes.items():
+            if key not in self._by_key:
+                (author, second, year), most = max(by_work.items(), key=lambda item: (item[1], item[0]))
+                owners = self._of_authors(author, second, int(year))
+                if owners:
+                    found[key] = tuple((paper_id, OF_OTHERS[most > 1] / len(owners)) for paper_id in owners)
+        return found
+
+    def _of_authors(self, author: str, second: str, year: int) -> list[int]:
+        """The papers by these authors from that year, or the one before or after it: a preprint is older."""
+        found = []
+        for paper_id in self._by_key.get(author, ()):
+            for name in self.of_paper(paper_id):
+                if name.how in AUTHORS and key_of(name.name) == author:
+                    other, *years = name.detail
+                    if key_of(other) == second and any(abs(int(known) - year) <= 1 for known in years):
+                        found.append(paper_id)
+        return found
+
+    @cached_property
+    def _by_term(self) -> dict[str, set[int]]:
+        """The papers that have a term in title, file's name or first author's, or that arXiv id in their file's."""
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        for paper_id, paper in self._kept.items():
+            author = " ".join(row[1] for row in paper.rows if row[2] in AUTHORS)
+            stem = " ".join(_WORD.findall(PurePath(paper.file).stem))
+            for term in (*terms(f"{paper.title.replace('-', ' ')} {stem} {author}"), *_ARXIV.findall(paper.file)):
+                found[term].add(paper_id)
+        return found
+
+    @cached_property
     def _by_file(self) -> dict[str, int]:
         return {paper.file.casefold(): paper_id for paper_id, paper in self._kept.items()}
 
@@ -134,16 +192,43 @@ class PaperNames:
         paper = self._kept.get(paper_id)
         return tuple(name_of(row) for row in paper.rows) if paper else ()
 
+    def short(self, file: str) -> str:
+        """What to call a paper in a sentence: the short name that it uses most, else its file's."""
+        paper_id = self.id_of(file)
+        short = [
+            name
+            for name in self.of_paper(paper_id)
+            if name.how not in AUTHORS and len(name.name.split()) <= MOST_OF_SHORT
+        ]
+        for name in sorted(short, key=lambda name: -name.share):
+            if [one.paper_id for one in self.in_text(name.name) if one.strength >= LEAST_SURE] == [paper_id]:
+                return name.name
+        return file
+
+    def id_of(self, file: str) -> int:
+        """The id of the paper with that file; -1 for none."""
+        return self._by_file.get(file.casefold(), -1)
+
+    def files_in(self, text: str) -> list[MentionedPaper]:
+        """The papers whose files a text of any length names, in its order."""
+        return [
+            MentionedPaper(self._by_file[match[0].casefold()], match[0], match[0], match.start(), match.end(), 1.0)
+            for match in _FILE.finditer(text)
+            if match[0].casefold() in self._by_file
+        ]
+
     def in_text(self, text: str) -> tuple[MentionedPaper, ...]:
         """The papers that the text names, in its order, the longest name at each place; several that share a name.
 
         A name may be written in other case, with other hyphens and blanks, and as a plural. Of an author's name the
-        words beside it count: "Vaswani et al.", "Kingma and Ba", "Devlin 2018". A file's whole name always means it.
+        words beside it count: "Vaswani et al.", "Kingma and Ba", "Devlin 2018". A file's whole name always means it, as
+        its arXiv id does; a name may be what other papers call it, or a description: "the sepsis paper".
         """
         files = self._files(text)
         words = list(islice(_WORD.finditer(text), MOST_WORDS))
         keys = [key_of(word.group()) for word in words]
         owners: dict[tuple[int, int], list[tuple[int, Row]]] = {}
+        others = list[MentionedPaper]()
         for at in range(len(words)):
             for length in range(1, min(LONGEST, len(words) - at) + 1):
                 key = "".join(keys[at : at + length])
@@ -151,6 +236,8 @@ class PaperNames:
                     break
                 written = text[words[at].start() : words[at + length - 1].end()]
                 found = self._owners(key, written)
+                if not found and is_shaped(written):
+                    others += self._called_by_others(key, text, words[at].start(), words[at + length - 1].end())
                 if found:
                     owners[at, length] = found
         self._count({term for found in owners.values() for _, row in found for term in tokenize(row[1])})
@@ -160,7 +247,35 @@ class PaperNames:
             in_file = any(start < file.end and file.start < end for file in files)
             if not in_file and (not named or start >= named[-1].end):
                 named += self._meant(text, start, end, owners[at, length])
-        return tuple(sorted((*named, *files), key=lambda one: one.start))
+        named += files
+        for each in (*sorted(others, key=lambda one: one.start - one.end), *self._described(text)):
+            there = [one for one in named if each.start < one.end and one.start < each.end]
+            if all(one.strength < LEAST_SURE for one in there):
+                named = [*(one for one in named if one not in there), each]
+        return tuple(sorted(named, key=lambda one: one.start))
+
+    def _called_by_others(self, key: str, text: str, start: int, end: int) -> list[MentionedPaper]:
+        owners = self._by_others.get(key, ()) or self._by_others.get(key.removesuffix("s"), ())
+        return [
+            MentionedPaper(paper_id, self._kept[paper_id].file, text[start:end], start, end, strength)
+            for paper_id, strength in owners
+        ]
+
+    def _described(self, text: str) -> Iterator[MentionedPaper]:
+        """The papers that "the … paper" describes by words that one paper alone has in its title, file or author."""
+        for match in _DESCRIBED.finditer(text):
+            told = [term for term in dict.fromkeys(terms(match[1].replace("-", " "))) if term not in _NOT_TELLING]
+            weights: defaultdict[int, float] = defaultdict(float)
+            having: defaultdict[int, int] = defaultdict(int)
+            for term in told:
+                for paper_id in self._by_term.get(term, ()):
+                    weights[paper_id] += 1 / len(self._by_term[term])
+                    having[paper_id] += 1
+            best = max(weights.values(), default=0.0)
+            fitting = [key for key in weights if weights[key] == best and having[key] >= MOST_OF_TOLD * len(told)]
+            if len(fitting) == 1:
+                start, end = match.start(1), match.end()
+                yield MentionedPaper(fitting[0], self._kept[fitting[0]].file, match[1].strip(), start, end, DESCRIBED)
 
     def _files(self, text: str) -> list[MentionedPaper]:
         """The papers that are named by their files: "bert_1810.04805.pdf"."""
@@ -171,6 +286,12 @@ class PaperNames:
             if paper_id is not None:
                 start = match.start() + match.group().index(name)
                 found.append(MentionedPaper(paper_id, self._kept[paper_id].file, name, start, start + len(name), 1.0))
+        for match in _ARXIV.finditer(text):
+            if not any(one.start <= match.start() < one.end for one in found):
+                found += [
+                    MentionedPaper(paper_id, self._kept[paper_id].file, match[0], match.start(), match.end(), 1.0)
+                    for paper_id in self._by_term.get(match[0], ())
+                ]
         return found
 
     def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
@@ -200,6 +321,9 @@ class PaperNames:
             if name.how in AUTHORS:
                 strength, stop = _as_author(name, text, start, end)
                 strength *= self._rarity(name) if stop == end else 1.0
+            elif name.how == "file" and " " not in name.name:
+                own = name.base * self._usage(paper_id, name)
+                strength, stop = max(_of_file(name.name, text, start, end), own), end
             else:
                 strength, stop = name.base * self._usage(paper_id, name) * _case(name.name, text, start, end), end
             if strength >= LEAST and strength > best.get(paper_id, (0.0, 0))[0]:
@@ -244,12 +368,21 @@ def _as_author(name: PaperName, text: str, start: int, end: int) -> tuple[float,
     second, *years = name.detail
     beside = _BESIDE_AUTHOR.match(text, end)
     others, other, year = (beside[1], beside[2], beside[3]) if beside else (None, None, None)
-    if not text[start].isupper() or (year and years and year not in years):
+    is_beside = bool(others or year or _PAPER_AFTER.match(text, end))
+    if not (text[start].isupper() or is_beside) or (year and years and year not in years):
         return 0.0, end
     is_second = bool(other and second) and key_of(other or "") == key_of(second)
     if beside is None or not (is_second or (others and not other) or (year and not others)):
         return (ALONE if name.how == AUTHORS[0] else ALONE_OF_ONE), end
     return name.base if years or not year else ALONE, len(text[: beside.end()].rstrip(" ,(["))
+
+
+def _of_file(name: str, text: str, start: int, end: int) -> float:
+    """The strength of a file's name of one word: a common word must be written as a name or go before "paper"."""
+    from ragscience.models.minilm import common_words
+
+    is_name = not text[start:end].islower() or name.casefold() not in common_words()
+    return OF_FILE[not (is_name or _PAPER_AFTER.match(text, end))]
 
 
 def _case(name: str, text: str, start: int, end: int) -> float:

@@ -19,7 +19,18 @@ from ragscience.reading.author_names import last_name
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["AUTHORS", "RULES_VERSION", "PaperName", "introduced", "is_shaped", "key_of", "names_of_paper", "words_of"]
+__all__ = [
+    "AUTHORS",
+    "RULES_VERSION",
+    "CitedName",
+    "PaperName",
+    "introduced",
+    "is_shaped",
+    "key_of",
+    "names_of_others",
+    "names_of_paper",
+    "words_of",
+]
 
 _PART = r"(?:[A-Z][A-Za-z0-9]{0,29}+|[a-z]{1,3}+[A-Z][A-Za-z0-9]{0,29}+)"
 _NAME = rf"{_PART}(?:[-‐–][A-Za-z0-9]{{1,30}}+){{0,4}}+"
@@ -76,7 +87,7 @@ def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
                     yield match[group], match.start(group), match.end(group)
 
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
 """`PaperName.how` of a family name."""
@@ -106,6 +117,19 @@ class PaperName:
     """How many of the paper's passages each of its terms (`tokenize`) is in, as the keyword index counts them."""
     detail: tuple[str, ...] = ()
     """Of authors: the second author's family name, where there are two, or nothing; then the years."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedName:
+    """What a paper calls another's work: "GPT (Radford et al., 2018)"."""
+
+    key: str
+    """Of the name, as `key_of` gives it."""
+    author: str
+    """The key of the first author's family name."""
+    second: str
+    """The key of the second author's, where the citation names two; "" behind "et al." or of one alone."""
+    year: str
 
 
 def words_of(text: str) -> list[str]:
@@ -145,12 +169,20 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s++", re.IGNORECASE)
 _BEGINNING = re.compile(
     r"\s(?:for|with|in|of|on|using|via|by|from|to|through|under|at|is|are|can|that)\s", re.IGNORECASE
 )
+_NUMBER_OF_FILE = re.compile(r"\d+|[A-Za-z]*(?:19|20)\d\d|v\d+")
+"""Of a file's name: a year, an arXiv id, a version, a conference with its year."""
+_SHORTEST_FILE = 3
+"""Letters of a file's name of one word that names its paper."""
+_CITED = re.compile(
+    rf"({_NAME})\)? ?[(\[]([^\W\d_][\w’'-]{{1,30}}+)(?:,? et al\b\.?+|,? (?:and|&) ([^\W\d_][\w’'-]{{1,30}}+))?+,? ?"
+    r"\(?((?:19|20)\d\d)"
+)
+""" "GPT (Radford et al., 2018)", "auto-encoders (VAEs) (Kingma and Welling, 2014)"."""
 _ET_AL_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
 
 
-def names_of_paper(paper: Paper, library: Store) -> tuple[PaperName, ...]:
-    """The names of a paper, each once, the surest first. Reads its passages."""
-    chunks = library.paper_chunks(paper.paper_id)
+def names_of_paper(paper: Paper, chunks: Sequence[StoredChunk], library: Store) -> tuple[PaperName, ...]:
+    """The names of a paper, whose passages are `chunks`, each once, the surest first."""
     text = _OwnText([chunk for chunk in chunks if chunk.kind != "reference"])
     best: dict[str, PaperName] = {}
     for name in (*_of_title(paper, text), *_introduced(paper, text), *_of_file(paper, text)):
@@ -279,14 +311,25 @@ def _is_used(name: str, text: _OwnText) -> bool:
 
 
 def _of_file(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
-    """The file's name without its numbers at the end: "neural_ode_1806.07366.pdf" is "neural ode"."""
-    words = _WORD.findall(PurePath(paper.file).stem)
-    while words and any(letter.isdigit() for letter in words[-1]):
-        words.pop()
+    """The file's name without years, numbers and authors: "neural_ode_1806.07366.pdf" is "neural ode"."""
+    families = {key_of(last_name(author)) for author in paper.metadata.authors}
+    words = [word for word in _WORD.findall(PurePath(paper.file).stem) if not _NUMBER_OF_FILE.fullmatch(word)]
+    words = [word for word in words if key_of(word) not in families] or words
     name = " ".join(words)
-    share = text.share(name)
-    if name and (len(words) > 1 or (share and not text.is_plain_word(name))):
-        yield PaperName(name, "file", 0.7, 0, 0, 0, share=share or 1.0)
+    if name and (len(words) > 1 or (len(name) >= _SHORTEST_FILE and name.casefold() not in STOP_WORDS)):
+        yield PaperName(name, "file", 0.7, 0, 0, 0, share=text.share(name))
+
+
+def names_of_others(passages: Sequence[StoredChunk]) -> tuple[CitedName, ...]:
+    """The names that a paper has before a citation of author and year, each once; they are those of the cited paper."""
+    found = (
+        CitedName(key_of(match[1]), key_of(match[2]), key_of(match[3] or ""), match[4])
+        for chunk in passages
+        if chunk.kind != "reference"
+        for match in _CITED.finditer(" ".join(chunk.text.split()))
+        if is_shaped(match[1]) and len(match[1]) >= _FEWEST_LETTERS
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
