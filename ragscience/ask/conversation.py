@@ -60,11 +60,16 @@ _VERBS = frozenset(
     describe list show give tell compare find define name
     """.split()  # noqa: SIM905
 )
+_BE_AND_DO = frozenset("is are was were do does did has have had can could".split())  # noqa: SIM905
 _PREPOSITIONS = frozenset("on in for with at by from of under after before using without".split())  # noqa: SIM905
 _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
+_POINTERS = frozenset(terms(" ".join((*_ORDINALS, *_POINTING, *_POINTED_AT, *_PRONOUNS))))
 _WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
 _MEANING = re.compile(r"\b(?:i )?(?:mean|meant|was asking about|am asking about)\b|\binstead\b", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about\b", re.IGNORECASE)
+_ASKS_WHAT_IS = re.compile(
+    r"(?:what|which|who|where)(?:'s| is| are| was| were) (?:the|its|their)\b|the\b", re.IGNORECASE
+)
 _END_OF_PHRASE = re.compile(
     r"\s+(?:on|in|for|with|at|by|from|of|under|after|before|using|and|or|than|does|do|is|are)\b|[,;?.!]*$"
 )
@@ -173,6 +178,8 @@ def _understood(question: str, state: State, names: PaperNames) -> Understood:
     named = _named(rest, names)
     pointed = _pointed_at(rest, state)
     opened = rest != question
+    if pointed and len(_WORD.findall(rest)) <= 3 and not set(terms(rest)) - _POINTERS:
+        return Understood("follow-up", (Reading(f"What is {pointed[0].name} about?", _files(pointed), LEANING), plain))
     if _is_fragment(rest, is_about=is_about or is_correction):
         kind = "correction" if is_correction else "follow-up"
         is_new = bool(named) and not (opened or is_about)
@@ -242,16 +249,21 @@ def _pointed_at(text: str, state: State) -> tuple[Paper, ...]:
             listed = state.listed if len(state.listed) > 1 else state.earlier
             at = _ORDINALS[word]
             return (listed[at],) if at < len(listed) else ()
-    pairs = list(zip(words, [*words[1:], ""], strict=True))
+    beside = zip(["", *words], words, [*words[1:], ""], strict=False)
     has_pronoun = bool(set(words) & _PRONOUNS) or any(
-        (word in _POINTING and (after in _POINTED_AT or after in _VERBS | _PREPOSITIONS | {""}))
+        (word in _POINTING and (after in _POINTED_AT or _is_alone(before, after)))
         or (word == "the" and after in _POINTED_AT)
-        for word, after in pairs
+        for before, word, after in beside
     )
     if not has_pronoun:
         return ()
     several = bool({"they", "them", "these", "those", "their"} & set(words)) and not state.focus
     return state.listed if several else state.focus
+
+
+def _is_alone(before: str, after: str) -> bool:
+    """Whether a "this" or "that" between these words stands for something by itself: "how is that different"."""
+    return after in _VERBS | _PREPOSITIONS | {""} or before in _BE_AND_DO
 
 
 def _with_names(text: str, papers: Sequence[Paper]) -> str:
@@ -263,7 +275,9 @@ def _with_names(text: str, papers: Sequence[Paper]) -> str:
         after = found[at + 1] if at + 1 < len(found) else None
         if low in ("its", "their", "his", "her"):
             return f"{text[: word.start()]}{name}'s{text[word.end() :]}"
-        if low in _PRONOUNS or (low in _POINTING and (after is None or after[0].casefold() in _VERBS)):
+        before = found[at - 1][0].casefold() if at else ""
+        following = after[0].casefold() if after else ""
+        if low in _PRONOUNS or (low in _POINTING and following not in _POINTED_AT and _is_alone(before, following)):
             return f"{text[: word.start()]}{name}{text[word.end() :]}"
         if (
             low in _POINTING | {"the"}
@@ -281,7 +295,8 @@ def _about(text: str, papers: Sequence[Paper]) -> str:
     """The question of these papers: "which optimizer was used in BERT?"."""
     name = " and ".join(paper.name for paper in papers[:3])
     bare = text.rstrip(" ?.!")
-    return _capital(f"{bare} in {name}{'?' * text.rstrip().endswith('?')}")
+    of = "of" if _ASKS_WHAT_IS.match(bare) else "in"
+    return _capital(f"{bare} {of} {name}{'?' * text.rstrip().endswith('?')}")
 
 
 def _put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: PaperNames) -> str:
@@ -292,9 +307,8 @@ def _put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: 
         return f"{_capital(bare)}? {last}"
     before = _named(last, names)
     if named and before:
-        one = named[0]
         for each in reversed(before):
-            last = last[: each.start] + (one.name if each is before[0] else "") + last[each.end :]
+            last = last[: each.start] + (bare if each is before[0] else "") + last[each.end :]
         return " ".join(last.split())
     if words and words[0].casefold() in _PREPOSITIONS:
         return _replaced_phrase(last, words[0], bare)

@@ -92,8 +92,10 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
 
         return agent_answer(run, request)
     from ragscience.engine.page_places import placed
-    from ragscience.engine.passage_answer import passage_answer, routed_answer
+    from ragscience.engine.passage_answer import passage_answer, routed_answer, small_talk
 
+    if run.understood.kind == "small talk":
+        return small_talk(run)
     routed = routed_answer(run, request)
     if isinstance(routed, Answer):
         return placed(routed, run.library)

@@ -14,14 +14,14 @@ from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.router import RouteContext, Routed, route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
-from ragscience.core.records import Answer, Filters, Found, Stage
+from ragscience.core.records import Answer, Block, Filters, Found, Stage
 
 if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
     from ragscience.models.served_llm import ServedLLM
 
-__all__ = ["after_first_search", "passage_answer", "routed_answer"]
+__all__ = ["after_first_search", "passage_answer", "routed_answer", "small_talk"]
 
 
 def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | None:
@@ -48,6 +48,18 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     total_ms = round((time.perf_counter() - started) * 1000, 3)
     timings.add("total_ms", total_ms, began)
     answer = _answer(run, routed, found, timings)
+    if run.on_token is not None:
+        run.on_token(answer.text)
+    return answer
+
+
+def small_talk(run: QuestionRun) -> Answer:
+    """The answer to "thanks" or "hello": a line, without a search."""
+    began, timings = time.time(), Timings()
+    timings.add("total_ms", 0.0, began)
+    block = Block("text", "Ask me something about your papers, or `/help` for what else can be done.")
+    found = Found(run.question, run.answer_profile.name, (), signals={"routed": 1.0})
+    answer = _answer(run, Routed("small_talk", "Nothing was searched for.", (block,), confidence=None), found, timings)
     if run.on_token is not None:
         run.on_token(answer.text)
     return answer
