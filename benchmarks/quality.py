@@ -123,10 +123,7 @@ def _evidence_tables(questions: list[dict[str, Any]], figures: dict[str, Any]) -
     home, store = papers_home(), baseline_store()
     found = {}
     for name, search in _searches(home, store):
-        plain = name.startswith("baseline")
-        found[name] = _evidence(
-            questions, [search(item["question"] if plain else _standalone(item)) for item in questions]
-        )
+        found[name] = _evidence(questions, [search(item["question"]) for item in questions])
     measures = [f"{kind}@{k}" for k in KS for kind in ("any", "full")]
     rows = [[name, *(_with_interval(values[measure]) for measure in measures)] for name, values in found.items()]
     for name, values in found.items():
@@ -148,13 +145,6 @@ def _evidence_tables(questions: list[dict[str, Any]], figures: dict[str, Any]) -
     yield Table(
         "By type of question, default + late interaction", ["type", "questions", *measures], per_type, detail=True
     )
-
-
-def _standalone(item: dict[str, Any]) -> str:
-    from ragscience.ask.query_rewriting import standalone
-    from ragscience.core.records import Turn
-
-    return standalone(item["question"], [Turn(turn["question"], turn["answer"]) for turn in item.get("history") or []])
 
 
 def _evidence(questions: list[dict[str, Any]], results: list[Sequence[Place]]) -> dict[str, NDArray[np.float64]]:

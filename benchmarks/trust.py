@@ -17,7 +17,6 @@ from benchmarks.refusal_metrics import Probe, judge, rates
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from ragscience.ask.confidence import answerability
-from ragscience.ask.query_rewriting import standalone
 from ragscience.evaluation.answer_metrics import Estimate
 from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
@@ -100,7 +99,7 @@ def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:
         probes = [
             Probe(
                 question.question_id,
-                standalone(question.question, question.history),
+                question.question,
                 frozenset(file for places in question.evidence for file, _ in places),
             )
             for question in questions

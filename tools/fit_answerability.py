@@ -89,12 +89,9 @@ def _interval(ends: tuple[float, float]) -> str:
 
 def _probe(item: dict[str, Any]) -> Probe:
     from benchmarks.refusal_metrics import Probe
-    from ragscience.ask.query_rewriting import standalone
-    from ragscience.core.records import Turn
 
-    history = [Turn(turn["question"], turn["answer"]) for turn in item.get("history") or ()]
     places = [*item.get("evidence", ()), *item.get("alternatives", ())] if item["answerable"] else []
-    return Probe(item["id"], standalone(item["question"], history), frozenset(place["file"] for place in places))
+    return Probe(item["id"], item["question"], frozenset(place["file"] for place in places))
 
 
 def _lines(questions: str) -> list[str]:

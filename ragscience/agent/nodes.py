@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.agent_state import (
+    MOST_QUERIES,
     AgentContext,
     AgentState,
     BoundedLLM,
@@ -37,11 +38,14 @@ from ragscience.agent.answer_drafts import (
 from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.ask.generation import CancellableLLM
-from ragscience.ask.sub_queries import SubQuery, more_queries, not_asked, placed, query_of, sub_queries
+from ragscience.ask.sides import SubQuery, in_its_papers, sides
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Stage, Step
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
+
+if TYPE_CHECKING:
+    from ragscience.search.names import PaperNames
 
 __all__ = ["Nodes"]
 
@@ -129,31 +133,27 @@ class Nodes:
         if first:
             question = split.question if split else context.request.reading or context.request.question
         wanted = [SubQuery(question)] if first else []
-        wanted += [each for text in split.queries for each in placed(text, context.papers)] if split else []
-        queue, by = not_asked(wanted, asked), "llm"
+        names = context.answering.names
+        wanted += [each for text in split.queries for each in in_its_papers(text, names)] if split else []
+        queue, by = _not_asked(wanted, asked), "llm"
         if split is None or not queue:
             by = "rules"
-            feedback = state["feedback"]
-            queue = not_asked(
-                (*wanted, *sub_queries(question, context.papers, self._searches.home))
-                if first
-                else more_queries(question, [query_of(each) for each in asked], feedback["missing"], context.papers),
-                asked,
-            )
-        names = [query.text for query in queue]
-        plain = [{"text": query.text, "papers": list(query.papers), "words": query.words} for query in queue]
+            wanted += sides(question, names) if first else _about_missing(question, state["feedback"]["missing"], names)
+            queue = _not_asked(wanted, asked)
+        texts = [query.text for query in queue]
+        plain = [{"text": query.text, "papers": list(query.papers)} for query in queue]
         return _Done(
             {
                 "question": question,
                 "iteration": state["iteration"] + bool(queue),
                 "asked": [*asked, *plain],
-                "parts": names if first else state["parts"],
+                "parts": texts if first else state["parts"],
                 "queue": plain,
                 "warnings": [*state["warnings"], *warnings],
             },
             _count(len(queue), "query", "queries") if queue else "nothing is left to ask",
             by,
-            {"queries": tuple(names)},
+            {"queries": tuple(texts)},
         )
 
     def _split(self, state: AgentState) -> tuple[Split | None, list[str]]:
@@ -188,17 +188,13 @@ class Nodes:
                 warnings.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
-                each = self._searches.found_for(query_of(query))
+                each = self._searches.found_for(query["text"], tuple(query["papers"]))
             except RagScienceError as problem:
                 failed = failed or problem
                 notes_of_step.append(f"{query['text']}: {problem}")
                 continue
             self._searches.keep(each)
             found.append(plain_found(each))
-        if not found:
-            for each in self._searches.found_for_names():
-                self._searches.keep(each)
-                found.append(plain_found(each))
         if not found and failed is not None:
             raise failed
         if failed is not None:
@@ -341,6 +337,27 @@ class Nodes:
 
     def _step_seconds(self) -> float:
         return min(_STEP_SECONDS, self._spending.seconds_left)
+
+
+def _not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) -> list[SubQuery]:
+    """The first MOST_QUERIES of `wanted` that are new, each once; case, blanks and closing marks are ignored."""
+    known = {(_folded(each["text"]), tuple(each["papers"])) for each in asked}
+    new = {(_folded(query.text), query.papers): query for query in reversed(wanted) if _folded(query.text)}
+    return [query for key, query in reversed(new.items()) if key not in known][:MOST_QUERIES]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(" ?.!") or text.strip()
+
+
+def _about_missing(question: str, missing: Sequence[str], names: PaperNames | None) -> list[SubQuery]:
+    """A search for each thing that no passage says yet, within the papers that it or the question names."""
+    of_question = [each for each in in_its_papers(question, names) if each.papers]
+    found: list[SubQuery] = []
+    for phrase in missing:
+        own = [each for each in in_its_papers(phrase, names) if each.papers]
+        found += own or [SubQuery(phrase, each.papers) for each in of_question] or [SubQuery(phrase)]
+    return found
 
 
 def _ids(found: Sequence[Mapping[str, Any]]) -> set[int]:

@@ -8,9 +8,7 @@ from typing import Any
 
 from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, Spending, answer_of, found_of
 from ragscience.ask.confidence import answerability
-from ragscience.ask.sub_queries import SubQuery, home_papers
 from ragscience.core.answer_records import Timings, timed
-from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Hit, Part, StoredChunk
 
 __all__ = ["RunSearches", "merged", "merged_found"]
@@ -20,37 +18,21 @@ LATER_SHARE = 4
 
 
 class RunSearches:
-    """Searches within the run's limits, and counts them; a name alone is searched for once."""
+    """Searches within the run's limits, and counts them."""
 
     def __init__(self, context: AgentContext, spending: Spending) -> None:
         self._context = context
         self._spending = spending
-        self._names: dict[str, Found | RagScienceError] = {}
-        """What a search for a name alone found, or why it could not be made."""
         self._chunks: dict[int, StoredChunk] = {}
 
-    def home(self, name: str) -> tuple[str, ...]:
-        """The papers that a name belongs to; () if it cannot be searched or the limit of searches is reached."""
-        if name not in self._names:
-            if len(self._names) == MOST_QUERIES or not self._spending.may_go_on():
-                return ()
-            try:
-                self._names[name] = self._search(name, ())
-            except RagScienceError as problem:
-                self._names[name] = problem
-        known = self._names[name]
-        return home_papers(known) if isinstance(known, Found) else ()
-
-    def found_for(self, query: SubQuery) -> Found:
+    def found_for(self, text: str, papers: tuple[str, ...]) -> Found:
         """What the search finds for a sub-query. Raises what the search raises."""
-        known = None if query.papers else self._names.get(query.text)
-        if isinstance(known, RagScienceError):
-            raise known
-        return known or self._search(query.searched, query.papers, shown=query.text)
-
-    def found_for_names(self) -> list[Found]:
-        """The results for names alone: the only ones if every sub-query fails."""
-        return [known for known in self._names.values() if isinstance(known, Found)]
+        self._spending.searches += 1
+        timings = Timings()
+        with timed(timings, "search_ms"):
+            found = self._context.search(text, papers)
+        both = {**found.timings_ms, **timings}
+        return replace(found, question=text, timings_ms=both, stages=(*found.stages, *timings.stages))
 
     def keep(self, found: Found) -> None:
         """Remember the passages of what was found."""
@@ -71,14 +53,6 @@ class RunSearches:
         absent = [hit["chunk_id"] for hit in hits if hit["chunk_id"] not in self._chunks]
         if absent:
             self._chunks |= {chunk.chunk_id: chunk for chunk in self._context.passages(absent)}
-
-    def _search(self, text: str, papers: tuple[str, ...], *, shown: str = "") -> Found:
-        self._spending.searches += 1
-        timings = Timings()
-        with timed(timings, "search_ms"):
-            found = self._context.search(text, papers)
-        both = {**found.timings_ms, **timings}
-        return replace(found, question=shown or text, timings_ms=both, stages=(*found.stages, *timings.stages))
 
 
 def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], limit: int) -> Found:

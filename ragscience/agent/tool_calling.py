@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ragscience.agent.agent_state import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.calculator import calculate
 from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, schemas
-from ragscience.ask.paper_mentions import named_papers
 from ragscience.core.errors import Cancelled, ModelProblem, UsageError
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Hit, Paper
@@ -25,6 +24,8 @@ from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+
+    from ragscience.search.names import PaperNames
 
 __all__ = [
     "MOST_PLANNED",
@@ -39,19 +40,6 @@ __all__ = [
 
 MOST_PLANNED = 4
 """Calls that one question gives."""
-_LIST = re.compile(
-    r"\b(?:which|what|how many|list|show|name)\b(?:\s+\w+){0,3}?\s+(?:papers|pdfs|documents|articles)\b"
-    r"(?=.{0,40}\b(?:do i have|have i|are there|are in|in (?:my|the|this) (?:library|collection|folder)|you have"
-    r"|i have|available)\b)"
-    r"|^\s*(?:please\s+)?list\s+(?:all\s+)?(?:of\s+)?(?:my|the)?\s*(?:papers|pdfs|documents)\s*[.?!]*\s*$"
-    r"|\bwhat(?:'s| is) in my (?:library|collection)\b",
-    re.IGNORECASE,
-)
-_CITE = re.compile(
-    r"\bbib\s?-?tex\b|\b(?:how (?:do|should|can|to) (?:i |we |one )?cite|cite this|citation (?:for|of|entry|key)"
-    r"|reference entry|bibliograph\w+ (?:entry|of|for))\b|^\s*(?:please\s+)?cite\b",
-    re.IGNORECASE,
-)
 _PAGE = re.compile(r"\b(?:pages?|pp?\.)\s*(\d{1,4})\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:\bsec(?:tion|\.)|§|\bappendix)\s*((?:\d{1,2}|[A-Z])(?:\.\d{1,2})*)\b", re.IGNORECASE)
 _NAMED = re.compile(
@@ -73,25 +61,16 @@ _ASKED_TO = re.compile(
 _CLEAR = re.compile(r"\d\s*(?:\*\*?|\+|×|÷|\^|%\s*of\b)\s*[(\d.]|\d\s+[-−/]\s+[(\d]|sqrt\s*\(|log(?:2|10)?\s*\(")
 
 
-def planned_calls(question: str, papers: Sequence[Paper]) -> list[ToolCall]:
-    """The tool calls that the question names, in this order: calculations, the list, then those of each named paper.
+def planned_calls(question: str, papers: Sequence[Paper], names: PaperNames | None) -> list[ToolCall]:
+    """The calls that the question words by itself: calculations, then pages and sections of the papers that it names.
 
-    For a named paper: its BibTeX entry, pages or sections, if the question names them, else a search
-    within it. A page or section without a paper is one of the library's only paper, where there is just one.
+    A page or section without a paper is one of the library's only paper, where there is just one.
     """
     calls = [ToolCall("calculate", {"expression": each}) for each in expressions(question)]
-    if _LIST.search(question):
-        calls.append(ToolCall("list_papers"))
-    named = named_papers(question, papers)
-    about = named or (list(papers) if len(papers) == 1 else [])
-    places = _places(question)
+    named = {one.file for one in names.in_text(question)} if names is not None else set()
+    about = [paper for paper in papers if paper.file in named] or (list(papers) if len(papers) == 1 else [])
     for paper in about:
-        if _CITE.search(question):
-            calls.append(ToolCall("cite", {"paper": paper.file}))
-        else:
-            calls += [ToolCall(tool, {"paper": paper.file, key: value}) for tool, key, value in places]
-        if named and not places and not _CITE.search(question):
-            calls.append(ToolCall("search", {"query": question, "paper": paper.file}))
+        calls += [ToolCall(tool, {"paper": paper.file, key: value}) for tool, key, value in _places(question)]
     return calls[:MOST_PLANNED]
 
 
@@ -189,6 +168,7 @@ def tool_use(
     toolbox: Toolbox,
     *,
     papers: Sequence[Paper],
+    names: PaperNames | None = None,
     llm: ToolLLM | None,
     allowed: Callable[[Hit], bool],
     cancelled: Callable[[], bool] | None = None,
@@ -196,8 +176,7 @@ def tool_use(
 ) -> ToolUse:
     """The loop's use of tools; passages that are not `allowed` are left out, with what was said of them.
 
-    A model that cannot call tools, or may not, is replaced by `planned_calls`, without the searches that are made
-    anyway. `on_ask` is called before a model is asked.
+    `planned_calls` stand in for a model that cannot call tools, or may not. `on_ask` is called before a model is asked.
     """
 
     def use(question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float) -> ToolsUsed:
@@ -210,7 +189,7 @@ def tool_use(
                 on_ask()
             exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
         else:
-            calls = [call for call in planned_calls(question, papers) if not _is_sub_query(call)][:most_calls]
+            calls = planned_calls(question, papers, names)[:most_calls]
             exchange.done += [(call, toolbox.call(call.name, call.arguments)) for call in calls]
         return ToolsUsed(
             tuple(_note(call, result, allowed) for call, result in exchange.done),
@@ -322,11 +301,6 @@ class _ToolLoop:
         result = self._toolbox.call(call["name"], call["args"])
         self._exchange.done.append((ToolCall(call["name"], dict(call["args"])), result))
         return message(result.text)
-
-
-def _is_sub_query(call: ToolCall) -> bool:
-    """A search within a paper that the question names: the loop's own sub-queries look there already."""
-    return call.name == "search" and not {"section", "kind"} & call.arguments.keys()
 
 
 def _note(call: ToolCall, result: ToolResult, allowed: Callable[[Hit], bool]) -> ToolNote:

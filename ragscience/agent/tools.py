@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
-from ragscience.ask.paper_mentions import named_papers
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
@@ -21,6 +20,7 @@ from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import Element, Filters, Found, Hit, Paper, StoredChunk
 from ragscience.core.tokenizing import counted
 from ragscience.library.paper_patterns import match_papers
+from ragscience.search.names import PaperNames
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex
 
@@ -417,7 +417,9 @@ class Toolbox:
             ids = match_papers(papers, [name.strip()])
             return [paper for paper in papers if paper.paper_id in ids]
         except NothingFound as error:
-            meant = named_papers(name, papers)
+            is_file = wanted.endswith(".pdf")
+            named = () if is_file else {one.paper_id for one in PaperNames.of(self._library).in_text(name)}
+            meant = [paper for paper in papers if paper.paper_id in named]
             if not meant:
                 nearest = error.fix.partition(" `python")[0] if "mean" in error.fix else ""
                 raise NothingFound(error.message, f"{nearest} list_papers gives all of them.".strip()) from None

@@ -66,6 +66,7 @@ _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last
 _POINTERS = frozenset(terms(" ".join((*_ORDINALS, *_POINTING, *_POINTED_AT, *_PRONOUNS))))
 _WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
 _MEANING = re.compile(r"\b(?:i )?(?:mean|meant|was asking about|am asking about)\b|\binstead\b", re.IGNORECASE)
+_EXPLETIVE = re.compile(r"\bit (?:takes?|took|is (?:possible|necessary|clear|true))\b", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about\b", re.IGNORECASE)
 _ASKS_WHAT_IS = re.compile(
     r"(?:what|which|who|where)(?:'s| is| are| was| were) (?:the|its|their)\b|the\b", re.IGNORECASE
@@ -176,7 +177,7 @@ def _understood(question: str, state: State, names: PaperNames) -> Understood:
     if not rest:
         return Understood("follow-up", (Reading(state.question, _files(state.focus), LEANING), plain))
     named = _named(rest, names)
-    pointed = _pointed_at(rest, state)
+    pointed = _pointed_at(rest, state, until=named[0].start if named else len(rest))
     opened = rest != question
     if pointed and len(_WORD.findall(rest)) <= 3 and not set(terms(rest)) - _POINTERS:
         return Understood("follow-up", (Reading(f"What is {pointed[0].name} about?", _files(pointed), LEANING), plain))
@@ -192,17 +193,24 @@ def _understood(question: str, state: State, names: PaperNames) -> Understood:
         return Understood(kind, (*readings, plain))
     if pointed:
         files = () if named else _files(pointed)
-        resolved = _with_names(rest, pointed)
-        return Understood("follow-up", (Reading(resolved, files, LEANING), plain))
+        resolved = Reading(_with_names(rest, pointed), files, LEANING)
+        return Understood("follow-up", (resolved, *([] if named else _in_context(rest, state)), plain))
     if named:
         return Understood("new", (replace(plain, text=_capital(rest)),) if opened else (plain,))
     if not state.focus:
         return Understood("new", (plain,))
     prior = LEANING if opened or _is_short(rest) else NOT_LEANING
-    readings = [Reading(_about(rest, state.focus), _files(state.focus), prior), plain]
-    return Understood(
-        "follow-up" if prior == LEANING else "new", tuple(readings if prior == LEANING else readings[::-1])
-    )
+    kept = Reading(_about(rest, state.focus), _files(state.focus), prior)
+    if prior == LEANING:
+        return Understood("follow-up", (kept, *_in_context(rest, state), plain))
+    return Understood("new", (plain, kept))
+
+
+def _in_context(rest: str, state: State) -> list[Reading]:
+    """A short question with the last one before it, which says what it is about: "layers of X: how many units"."""
+    if len(set(terms(rest))) > FRAGMENT_TERMS or not state.focus:
+        return []
+    return [Reading(f"{state.question.rstrip(' ?.!')}: {rest}", _files(state.focus), LEANING - 0.02)]
 
 
 def _named(text: str, names: PaperNames) -> list[MentionedPaper]:
@@ -241,16 +249,17 @@ def _is_short(text: str) -> bool:
     return len(set(terms(" ".join(said)))) <= 2
 
 
-def _pointed_at(text: str, state: State) -> tuple[Paper, ...]:
-    """The papers that a pronoun, "that paper" or "the second one" means; none where the text points at nothing."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+def _pointed_at(text: str, state: State, until: int) -> tuple[Paper, ...]:
+    """The papers that a pronoun, "that paper" or "the second one" before `until` means; none where nothing points."""
+    words = [word.casefold() for word in _WORD.findall(_EXPLETIVE.sub(" ", text))]
+    before_name = len(_WORD.findall(_EXPLETIVE.sub(" ", text[:until])))
+    for word, after in zip(words, [*words[1:], ""], strict=False):
         if word in _ORDINALS and after in ("one", "paper", "ones", "") and len(state.listed or state.earlier) > 1:
             listed = state.listed if len(state.listed) > 1 else state.earlier
             at = _ORDINALS[word]
             return (listed[at],) if at < len(listed) else ()
-    beside = zip(["", *words], words, [*words[1:], ""], strict=False)
-    has_pronoun = bool(set(words) & _PRONOUNS) or any(
+    beside = list(zip(["", *words], words, [*words[1:], ""], strict=False))[:before_name]
+    has_pronoun = bool(set(words[:before_name]) & _PRONOUNS) or any(
         (word in _POINTING and (after in _POINTED_AT or _is_alone(before, after)))
         or (word == "the" and after in _POINTED_AT)
         for before, word, after in beside

@@ -10,7 +10,7 @@ from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
 from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["MOST_SIDES", "SubQuery", "sides"]
+__all__ = ["MOST_SIDES", "SubQuery", "in_its_papers", "sides"]
 
 SURE = 0.5
 """Strength of a name from which it leads to its paper."""
@@ -50,12 +50,22 @@ class SubQuery:
     """What of it is looked for in its paper: the question without the paper's name; empty: all of it."""
 
 
-def sides(question: str, names: PaperNames) -> tuple[SubQuery, ...]:
+def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
+    """A search within each paper that the text surely names; in the whole library where it names none."""
+    if names is None:
+        return (SubQuery(text),)
+    named = dict.fromkeys(one.file for one in names.in_text(text) if one.strength >= SURE)
+    return sides(text, names) or tuple(SubQuery(text, (file,)) for file in named) or (SubQuery(text),)
+
+
+def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """A search within each paper that the question surely names, in its order; none where there are not two.
 
     A clause about one paper is for that paper alone; one without a paper is for the paper before it; one about several
     is for each of them, without the names of the others.
     """
+    if names is None:
+        return ()
     by_paper = {
         each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= SURE
     }

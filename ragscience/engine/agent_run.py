@@ -111,6 +111,7 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
     return tool_use(
         toolbox,
         papers=papers,
+        names=run.answer_context.names,
         llm=run.step_llm,
         allowed=allowed,
         cancelled=cancelled,

@@ -50,7 +50,7 @@ ALONE, ALONE_OF_ONE = 0.5, 0.8
 """Strength of a family name without "et al.", a second author or a year: of several authors, of a single one."""
 RARE, FEWEST_PASSAGES = 0.02, 500
 """A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
-OF_FILE = 0.7, 0.25
+OF_FILE = 0.7, 0.0
 """Strengths of a file's name of one word: a word of its own, and one that is a common word written as such ("hits")."""
 OF_OTHERS = 0.6, 0.8
 """Strengths of a name that one other paper gives to a paper, and that two or more do."""
@@ -200,7 +200,7 @@ class PaperNames:
             for name in self.of_paper(paper_id)
             if name.how not in AUTHORS and len(name.name.split()) <= MOST_OF_SHORT
         ]
-        for name in sorted(short, key=lambda name: -name.share):
+        for name in sorted(short, key=lambda name: (name.how == "file", -name.share)):
             if [one.paper_id for one in self.in_text(name.name) if one.strength >= LEAST_SURE] == [paper_id]:
                 return name.name
         return file
@@ -323,7 +323,8 @@ class PaperNames:
                 strength *= self._rarity(name) if stop == end else 1.0
             elif name.how == "file" and " " not in name.name:
                 own = name.base * self._usage(paper_id, name)
-                strength, stop = max(_of_file(name.name, text, start, end), own), end
+                as_file = _of_file(name.name, text, start, end)
+                strength, stop = as_file and max(as_file, own), end
             else:
                 strength, stop = name.base * self._usage(paper_id, name) * _case(name.name, text, start, end), end
             if strength >= LEAST and strength > best.get(paper_id, (0.0, 0))[0]:

@@ -10,6 +10,7 @@ from ragscience.ask.prompts import Prompts
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import tokenize
+from ragscience.search.names import MentionedPaper
 from tests.ask.passages import hit
 
 LIMITS = Limits(iterations=3, seconds=60.0, tokens=100_000, enough=0.7, passages=12, tool_calls=3)
@@ -100,6 +101,22 @@ class ScriptedLLM:
         return False
 
 
+class NamesOfTwo:
+    """The names that two papers have in a text; the program's own are tested in tests/search."""
+
+    OF = (("Transformer", 1, "attention.pdf"), ("BERT", 2, "bert.pdf"))
+
+    def in_text(self, text):
+        return [
+            MentionedPaper(number, file, word, text.index(word), text.index(word) + len(word), 1.0)
+            for word, number, file in self.OF
+            if word in text
+        ]
+
+
+NAMES = NamesOfTwo()
+
+
 def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     given = {
         "matcher": None,
@@ -111,9 +128,10 @@ def context_of(question, library, *, llm=None, limits=LIMITS, **how):
         "extractive_sentences": 5,
         "answerable_threshold": 0.3,
         "cancelled": None,
+        "names": NAMES,
     }
     answering = AnswerContext(llm=llm, **{name: how.pop(name, value) for name, value in given.items()})
-    request = AnswerRequest(question, how.pop("history", ()), how.pop("strict", False))
+    request = AnswerRequest(question, how.pop("history", ()), how.pop("strict", False), how.pop("reading", ""))
     rest = {"steps_by_llm": True, "papers": (), "use_tools": None, "on_step": None, **how}
     return AgentContext(request, answering, search=library.search, passages=library.chunks, limits=limits, **rest)
 

@@ -8,6 +8,7 @@ from ragscience.agent.tool_calling import tool_use
 from ragscience.agent.tools import Toolbox
 from ragscience.core.records import Filters
 from ragscience.library.store import Home, Library
+from ragscience.search.names import PaperNames
 from tests.agent.agent_runs import run
 from tests.agent.small_library import make, searcher
 from tests.agent.test_tools_calling import llm_of
@@ -46,7 +47,7 @@ def server():
 
 def use_of(library, llm=None, allowed=lambda hit: True):
     toolbox = Toolbox(library, search=searcher(library), most_chars=2000)
-    return tool_use(toolbox, papers=library.papers(), llm=llm, allowed=allowed)
+    return tool_use(toolbox, papers=library.papers(), names=PaperNames.of(library), llm=llm, allowed=allowed)
 
 
 def test_rules_call_what_the_question_names(library):

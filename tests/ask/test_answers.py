@@ -158,15 +158,6 @@ def test_a_follow_up_is_rewritten_before_the_search_and_out_of_sight(server, llm
     assert given.found.question == "How long did the base models of the Transformer train?"
 
 
-def test_a_pronoun_that_the_model_leaves_is_replaced_by_rules(server, llm):
-    server.script("Standalone question: How long did it train?", SAID)
-    search = Search(TRAINING)
-    history = (Turn("Which data was BERT trained on?", "On books."),)
-    ask(llm, search, question="And how long did it train?", history=history)
-    assert search.asked == ["How long did BERT train?"]
-    assert "How long did BERT train?" in prompt(server)
-
-
 def test_without_history_nothing_is_rewritten(server, llm):
     server.script(SAID)
     ask(llm, Search(TRAINING))
@@ -174,24 +165,6 @@ def test_without_history_nothing_is_rewritten(server, llm):
 
 
 BY_RULES = "big models train: The base ones?"
-
-
-@pytest.mark.parametrize(
-    ("rewritten", "searched"),
-    [
-        ("", BY_RULES),
-        ("  \n ", BY_RULES),
-        ("talk " * 400, BY_RULES),
-        ('Standalone question: "How long did base train?"', "How long did base train?"),
-        ("Sure! Here it is:\n\nHow long did base train?", "How long did base train?"),
-    ],
-)
-def test_rules_rewrite_where_the_model_does_not(server, rewritten, searched, llm):
-    server.script(pieces=[rewritten])
-    server.script(SAID)
-    search = Search(TRAINING)
-    ask(llm, search, question="And the base ones?", history=HISTORY)
-    assert search.asked == [searched]
 
 
 # -- refusals -----------------------------------------------------------------------------------------------------
@@ -332,24 +305,6 @@ def test_quotes_have_the_same_shape():
     assert "(attention.pdf, p.7)" in given.text
     assert heard == [given.text]
     assert {"search_ms", "quotes_ms", "total_ms"} == set(given.timings_ms)
-
-
-def test_a_follow_up_that_finds_nothing_as_rewritten_is_asked_as_it_is():
-    again = "And how long did training of the big models take?"
-    found, nothing = Search(TRAINING), Search()
-    asked = []
-
-    def search(question):
-        asked.append(question)
-        return (found if question == again else nothing)(question)
-
-    history = (Turn("Who designed the Eiffel tower?", "Sauvestre."),)
-    given = ask(None, search, question=again, history=history)
-    assert asked == [f"Eiffel: {again[4].upper()}{again[5:]}", again]
-    assert not given.refused
-    refused = ask(None, nothing, question=again, history=history)
-    assert refused.refused
-    assert refused.found.question == f"Eiffel: {again[4].upper()}{again[5:]}"
 
 
 def test_a_model_that_fails_still_gives_quotes():

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.answer_context import Circuit
 from ragscience.ask.prompts import REFUSAL
 from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts, worded
-from ragscience.core.records import Turn
 from tests.ask.asking import LLAMA, SAID, ask, circuit, open_llm
 from tests.ask.passages import SAMPLING, TRAINING, Search
 from tests.ollama_server import OllamaServer
@@ -86,16 +84,6 @@ def test_what_is_no_failure_of_the_model_does_not_count(server, llm):
     assert ask(llm, Search(TRAINING), circuit=breaker).mode == "llm"
 
 
-def test_an_open_circuit_still_understands_a_follow_up(llm):
-    breaker = Circuit(failures=1, pause_seconds=60, clock=lambda: 0.0)
-    breaker.failed("It is down.")
-    search = Search(TRAINING)
-    history = [Turn("How long did the Transformer train?", "3.5 days.")]
-    given = ask(llm, search, question="And on which GPUs?", history=history, circuit=breaker)
-    assert "Transformer" in search.asked[0]
-    assert "It is down." in given.warnings[0]
-
-
 # -- slow, and in the middle
 
 
@@ -115,15 +103,6 @@ def test_memory_that_runs_out_on_the_way_keeps_what_came(server, llm):
     assert given.text.startswith("Training took 3.5 […]")
     assert "RAG_NUM_CTX" in given.warnings[0]
     assert {sentence.verdict for sentence in given.sentences} >= {"quote"}
-
-
-def test_a_rewriting_that_fails_leaves_quotes_for_the_whole_question(server, llm):
-    server.fault("/api/chat", status=500, error="out of memory", times=None)
-    search = Search(TRAINING)
-    history = [Turn("How long did the Transformer train?", "3.5 days.")]
-    given = ask(llm, search, question="And on which GPUs?", history=history)
-    assert "Transformer" in search.asked[0]
-    assert given.mode == "extractive"
 
 
 # -- models that do not do as they are told

@@ -10,7 +10,7 @@ import pytest
 from ragscience.core.records import Metadata
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.store import Home, Library
-from ragscience.search import names, names_of_paper
+from ragscience.search import kept_names, names
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import RULES_VERSION
 from tests.library.making import add, paper_of, unit_rows
@@ -128,13 +128,13 @@ def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
     with Library.open(home) as library:
         before = {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)}
     found = []
-    find = names_of_paper.names_of_paper
+    find = kept_names.names_of_paper
 
-    def counted(paper, library):
+    def counted(paper, chunks, library):
         found.append(paper.file)
-        return find(paper, library)
+        return find(paper, chunks, library)
 
-    monkeypatch.setattr(names_of_paper, "names_of_paper", counted)
+    monkeypatch.setattr(kept_names, "names_of_paper", counted)
     with Library.open(home) as library:
         assert {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)} == before
     assert found == []
@@ -147,9 +147,11 @@ def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
 
 def test_an_open_process_follows_changes_with_the_names_it_has(home, another_process, monkeypatch):
     found = []
-    find = names_of_paper.names_of_paper
+    find = kept_names.names_of_paper
     monkeypatch.setattr(
-        names_of_paper, "names_of_paper", lambda paper, library: (found.append(paper.file), find(paper, library))[1]
+        kept_names,
+        "names_of_paper",
+        lambda paper, chunks, library: (found.append(paper.file), find(paper, chunks, library))[1],
     )
     texts = (
         "Is KTR like TideNet and Lantern, and what of Sundial?",

@@ -1,0 +1,113 @@
+"""What a turn of a conversation means, by the turns before it, over a small real library."""
+
+import pytest
+
+from ragscience.ask.conversation import state_after, understand
+from ragscience.ask.sides import in_its_papers, sides
+from ragscience.core.records import Turn
+from ragscience.library.store import Home, Library
+from ragscience.search.names import PaperNames
+from tests.search.library_of_papers import add_paper
+
+TIDE, KILN, STAGE = "tide_2101.00001.pdf", "kiln.pdf", "stage.pdf"
+ABOUT_TIDE = Turn("Which optimizer does TideNet use?", f"It uses a simple one ({TIDE}, p.1).")
+ABOUT_BOTH = Turn("Which papers use sensors?", f"- Predicting Tides ({TIDE}, p.1)\n- Kiln ({KILN}, p.2)")
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("home"))
+    with Library.open_for_writing(home) as library:
+        add_paper(library, TIDE, "Predicting Tides from Harbours",
+                  ["We introduce TideNet, a network for tides. TideNet reads water.", "TideNet was trained with waves.",
+                   "The optimizer of TideNet is simple."],
+                  authors=("Ada Moreau", "Bo Lind"), year=2021)  # fmt: skip
+        add_paper(library, KILN, "KTR: Kiln Temperature Regression for Potters",
+                  ["We propose Kiln Temperature Regression (KTR), a method.", "KTR has sensors.", "KTR is cheap.",
+                   "It beats LampNet (Moreau and Lind, 2021), and LampNet (Moreau and Lind, 2021) again."],
+                  authors=("Carl Xu", "Dee Fox", "Eve Gray"), year=2019)  # fmt: skip
+        add_paper(
+            library,
+            STAGE,
+            "Light on the Stage",
+            ["We present Lantern, a system for lights.", "Lantern dims.", "In Lantern, a lamp is a node."],
+        )
+        library.refresh_indexes()
+    with Library.open(home) as library:
+        yield PaperNames.of(library)
+
+
+@pytest.mark.parametrize(
+    ("turns", "question", "kind", "text", "files"),
+    [
+        ([], "how does it work?", "new", "how does it work?", ()),
+        ([], "hello", "small talk", "hello", ()),
+        ([ABOUT_TIDE], "thanks a lot!", "small talk", "thanks a lot!", ()),
+        ([ABOUT_TIDE], "how many layers does it have?", "follow-up", "how many layers does TideNet have?", (TIDE,)),
+        ([ABOUT_TIDE], "what are its limits", "follow-up", "what are TideNet's limits", (TIDE,)),
+        ([ABOUT_TIDE], "who are the authors?", "follow-up", "Who are the authors of TideNet?", (TIDE,)),
+        ([ABOUT_TIDE], "summarise that paper", "follow-up", "summarise the TideNet paper", (TIDE,)),
+        ([ABOUT_TIDE], "and KTR?", "follow-up", "Which optimizer does KTR use?", (KILN,)),
+        ([ABOUT_TIDE], "what about Lantern", "follow-up", "Which optimizer does Lantern use?", (STAGE,)),
+        ([ABOUT_TIDE], "no, I meant KTR", "correction", "Which optimizer does KTR use?", (KILN,)),
+        ([ABOUT_TIDE], "ok and what does Lantern dim?", "new", "What does Lantern dim?", ()),
+        ([ABOUT_TIDE], "What is a kiln made of?", "new", "What is a kiln made of?", ()),
+        ([ABOUT_TIDE], "why?", "follow-up", "Why? Which optimizer does TideNet use?", (TIDE,)),
+        ([ABOUT_TIDE], "how is that different from KTR?", "follow-up", "how is TideNet different from KTR?", ()),
+        ([ABOUT_TIDE], "How long did it take to fire KTR?", "new", "How long did it take to fire KTR?", ()),
+        ([ABOUT_BOTH], "when was the second one published?", "follow-up", "when was KTR published?", (KILN,)),
+        ([ABOUT_TIDE, Turn("and KTR?", f"Cheap ({KILN}, p.1).")], "is it fast?", "follow-up", "is KTR fast?", (KILN,)),
+        ([Turn("Which error has TideNet on harbours?", f"Low ({TIDE}, p.1).")], "and on rivers?", "follow-up",
+         "Which error has TideNet on rivers?", (TIDE,)),
+    ],
+)  # fmt: skip
+def test_the_likeliest_reading_of_a_turn(names, turns, question, kind, text, files):
+    understood = understand(question, turns, names)
+    assert (understood.kind, understood.readings[0].text, understood.readings[0].files) == (kind, text, files)
+
+
+def test_the_question_as_it_stands_is_always_a_reading(names):
+    for question in ("and KTR?", "why?", "is it fast?", "the second one", "What is a kiln made of?"):
+        texts = [each.text for each in understand(question, [ABOUT_TIDE], names).readings]
+        assert question in texts
+
+
+def test_the_focus_follows_names_answers_and_what_a_person_says(names):
+    assert [paper.file for paper in state_after([ABOUT_TIDE], names).focus] == [TIDE]
+    assert state_after([ABOUT_BOTH], names).focus == ()
+    assert [paper.file for paper in state_after([ABOUT_BOTH], names).listed] == [TIDE, KILN]
+    assert understand("is it fast?", [ABOUT_TIDE], names, [KILN]).readings[0].text == "is KTR fast?"
+    assert understand("is it fast?", [ABOUT_TIDE], names, ()).kind == "new"
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Do TideNet and KTR need sensors?", {TIDE: "Do TideNet need sensors?", KILN: "Do KTR need sensors?"}),
+        ("What does TideNet read, and what does Lantern dim?",
+         {TIDE: "What does TideNet read?", STAGE: "what does Lantern dim?"}),
+        ("What does TideNet read?", {}),
+    ],
+)  # fmt: skip
+def test_each_paper_of_a_comparison_has_its_own_question(names, question, parts):
+    assert {each.papers[0]: each.text for each in sides(question, names)} == parts
+
+
+def test_a_query_is_for_the_papers_that_it_names(names):
+    assert [each.papers for each in in_its_papers("waves of TideNet", names)] == [(TIDE,)]
+    assert [each.papers for each in in_its_papers("waves", names)] == [()]
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("what is LampNet?", [TIDE]),  # as another paper calls it, by authors and year
+        ("moreau and lind 2021", [TIDE]),
+        ("the paper 2101.00001", [TIDE]),
+        ("who wrote the kiln temperature paper", [KILN]),
+        ("the KILN results", [KILN]),
+        ("the paper on wolves", []),
+    ],
+)
+def test_a_paper_has_many_names(names, text, files):
+    assert list(dict.fromkeys(one.file for one in names.in_text(text) if one.strength >= 0.5)) == files
