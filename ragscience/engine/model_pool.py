@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
     from ragscience.core.records import EmbedderIdentity, Profile
     from ragscience.core.settings import Settings
-    from ragscience.library.store import Home, Store
+    from ragscience.library.store import Store
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
@@ -45,12 +45,11 @@ _KNOWN_CONNECTION = ("ollama_url", "llm_url", "embed_url", "llm_timeout_seconds"
 class ModelPool:
     """Embedders, rerankers and language models by the settings that decide them; safe for several threads."""
 
-    def __init__(self, home: Home, on_choice: Callable[[str, str], None], *, stays: bool = False) -> None:
+    def __init__(self, on_choice: Callable[[str, str], None], *, stays: bool = False) -> None:
         """`on_choice` receives the part and a line about each choice that the settings leave open.
 
         `stays` as `Engine.open`.
         """
-        self._home = home
         self._stays = stays
         self._on_choice = on_choice
         self._made = MadeOnce()
@@ -221,8 +220,8 @@ class ModelPool:
         return self._llm_reranker(settings, warn, wrapped, choice.model)
 
     def _llm_reranker(self, settings: Settings, warn: Warn, wrapped: Wrap, llm: ServedLLM | None = None) -> LLMReranker:
-        """One for this question alone, as it warns; the scores that it keeps are shared, on disk."""
-        from ragscience.models.llm_reranker import LLMReranker, ScoreCache
+        """One for this question alone, as it warns."""
+        from ragscience.models.llm_reranker import LLMReranker
         from ragscience.search.profiles import LLM_DEPTH
 
         try:
@@ -233,8 +232,7 @@ class ModelPool:
             ) from problem
         if llm is None:
             raise NotImplementedError  # "llm" gives one or raises
-        cache = ScoreCache(self._home.vectorstore / "llm_scores.sqlite")
-        return LLMReranker(wrapped(llm), depth=LLM_DEPTH, cache=cache, on_warning=warn)
+        return LLMReranker(wrapped(llm), depth=LLM_DEPTH, on_warning=warn)
 
     # Language models
 

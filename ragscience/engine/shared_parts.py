@@ -110,7 +110,7 @@ class SharedParts:
         def make() -> ModelPool:
             from ragscience.engine.model_pool import ModelPool
 
-            return ModelPool(self.home, lambda part, text: self.publish(ModelChosen(text, part)), stays=self._stays)
+            return ModelPool(lambda part, text: self.publish(ModelChosen(text, part)), stays=self._stays)
 
         return self._made_once("models", make)
 

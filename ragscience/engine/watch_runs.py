@@ -122,7 +122,7 @@ class WatchRun:
                 raise
             # Models and readers are made again: what they were made for may have changed.
             self.close()
-            self.models = ModelPool(self.home, lambda *_: None)
+            self.models = ModelPool(lambda *_: None)
             self._publish(WatchChanged("problem", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
             self._is_waiting = True
             return PROBLEM_SECONDS

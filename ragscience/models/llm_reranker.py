@@ -1,18 +1,14 @@
 """An LLM as the reranker: it gives each of the first passages a relevance of 0 to 10.
 
 As many passages as fit the window go into one call, and a JSON schema requires one number for each. A passage without a
-usable number has no score (NaN) and keeps its rank (search/reranking.py). Scores are kept on disk, so that the same
-question costs no second call.
+usable number has no score (NaN) and keeps its rank (search/reranking.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +16,16 @@ import numpy as np
 from ragscience.core.errors import ModelProblem
 from ragscience.core.prompt_templates import sanitize
 from ragscience.models.model_protocols import ChatModel, Scale
-from ragscience.models.structured_output import Structured, ask_structured
+from ragscience.models.structured_output import ask_structured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker", "ScoreCache"]
+__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker"]
 
 HIGHEST = 10
 SECONDS = 120.0
 """Time limit for the passages of one search; those not scored by then keep their order."""
-KEPT_SCORES = 50_000
-"""About 100 bytes each."""
 INSTRUCTIONS = """\
 You judge how relevant passages from scientific papers are to a question. Give every passage a whole number:
 10  it answers the question by itself
@@ -52,130 +46,65 @@ _LEAST_ROOM = 100
 _TOKENS_A_MESSAGE = 12
 
 
-class ScoreCache:
-    """Scores by key in a small SQLite file, which several processes may share; a failure of it never stops a search."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
-        """The scores of those of `keys` that are kept."""
-        with suppress(sqlite3.Error, OSError), closing(self._open()) as rows:
-            wanted = [rows.execute("SELECT key, score FROM scores_1 WHERE key = ?", (key,)).fetchone() for key in keys]
-            return {row[0]: float(row[1]) for row in wanted if row and _is_score(row[1])}
-        return {}
-
-    def put(self, scores: Mapping[bytes, float]) -> None:
-        """Keep the scores, and the newest KEPT_SCORES of all; a file that is none is made anew."""
-        try:
-            with closing(self._open()) as rows, rows:
-                rows.execute("CREATE TABLE IF NOT EXISTS scores_1 (key BLOB PRIMARY KEY, score REAL NOT NULL)")
-                rows.executemany("INSERT OR REPLACE INTO scores_1 VALUES (?, ?)", list(scores.items()))
-                oldest = "DELETE FROM scores_1 WHERE rowid <= (SELECT MAX(rowid) FROM scores_1) - ?"
-                rows.execute(oldest, (KEPT_SCORES,))
-        except sqlite3.OperationalError:
-            return  # busy, read-only, a full disk
-        except sqlite3.DatabaseError:
-            with suppress(OSError):
-                self._path.unlink()
-
-    def _open(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._path, timeout=0.2)
-
-
 class LLMReranker:
     """A Reranker: an LLM that scores the first `depth` passages, in at most `seconds` per question.
 
-    With `cache` None no score is kept. `on_warning` receives how many passages got no score, and why.
+    `on_warning` receives how many passages got no score, and why.
     """
 
     scale: Scale = "other"
     """Grades of 0 to 10, which are neither log-odds nor probabilities."""
 
     def __init__(
-        self,
-        llm: ChatModel,
-        *,
-        depth: int,
-        cache: ScoreCache | None,
-        on_warning: Callable[[str], None],
-        seconds: float = SECONDS,
+        self, llm: ChatModel, *, depth: int, on_warning: Callable[[str], None], seconds: float = SECONDS
     ) -> None:
         self._llm = llm
         self._depth = depth
         self._seconds = seconds
-        self._cache = cache
         self._on_warning = on_warning
         self.name, self.digest = llm.name, llm.digest
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """0 to 10 for each passage, shape (len(passages),), float32; NaN if there is no usable score.
 
-        Raises ModelProblem where the server fails; scores from before that are kept.
+        Raises ModelProblem where the server fails.
         """
         scores = np.full(len(passages), np.nan, np.float32)
-        keys = [self._key(question, passage) for passage in passages[: self._depth]]
-        known = self._cache.get(keys) if self._cache else {}
-        for number, key in enumerate(keys):
-            scores[number] = known.get(key, np.nan)
-        missing = [number for number, key in enumerate(keys) if key not in known]
-        if not missing:
-            return scores
-        fresh: dict[int, float] = {}
-        try:
-            why = self._ask(question, {number: passages[number] for number in missing}, fresh)
-        finally:
-            if self._cache:
-                self._cache.put({keys[number]: score for number, score in fresh.items()})
-        scores[list(fresh)] = list(fresh.values())
-        if len(fresh) < len(missing):
-            left = len(missing) - len(fresh)
-            self._on_warning(f"{left} of {len(keys)} passages keep the first pass's score and place: {why}")
-        return scores
-
-    def _key(self, question: str, passage: str) -> bytes:
-        parts = (INSTRUCTIONS, self._llm.name, self._llm.digest, sanitize(question), sanitize(passage))
-        digests = (hashlib.sha256(part.encode("utf-8", "surrogatepass")).digest() for part in parts)
-        return hashlib.sha256(b"".join(digests)).digest()
-
-    def _ask(self, question: str, passages: Mapping[int, str], scores: dict[int, float]) -> str:
-        """Add the scores of `passages` to `scores`; returns why some have none. Raises ModelProblem."""
-        left, why = self._seconds, ""
-        waiting = dict(passages)
-        again = True
+        waiting = dict(enumerate(passages[: self._depth]))
+        count, left, why, again = len(waiting), self._seconds, "", True
         while waiting:
             batch = self._batch(question, waiting)
             if left <= 0:
-                return f"{self._llm.name} was not done after {self._seconds:g} seconds."
-            messages = _messages(question, list(batch.values()))
-            replies = _Replies(len(batch))
+                why = f"{self._llm.name} was not done after {self._seconds:g} seconds."
+                break
+            messages, best = _messages(question, list(batch.values())), dict[int, float]()
             result = ask_structured(
                 self._llm,
                 messages,
-                schema=replies.schema,
-                read=replies.read,
-                max_tokens=_reply_tokens(len(batch)),
+                schema=_schema(len(batch)),
+                read=partial(_read, passages=len(batch), best=best),
+                max_tokens=_REPLY_RESERVE + _TOKENS_A_SCORE * len(batch),
                 seconds=left,
             )
             left -= result.seconds
             if result.problem is not None:
                 raise result.problem
-            if self._was_cut(messages, result):
+            counts = result.tokens.get("prompt"), result.tokens.get("answer")
+            # The counts of two calls belong to two different prompts.
+            if result.calls == 1 and self._llm.was_cut(messages, *counts):
                 if again:  # the window is more accurate now
                     again = False
                     continue
-                return f"{self._llm.name} did not read them to the end; a larger RAG_NUM_CTX may help."
+                why = f"{self._llm.name} did not read them to the end; a larger RAG_NUM_CTX may help."
+                break
             for place, number in enumerate(batch, start=1):
-                if place in replies.best:
-                    scores[number] = replies.best[place]
+                scores[number] = best.get(place, np.nan)
                 del waiting[number]
             why = result.failure or why
-        return why
-
-    def _was_cut(self, messages: Sequence[tuple[str, str]], result: Structured[Any]) -> bool:
-        if result.calls != 1:  # the counts belong to two different prompts
-            return False
-        return self._llm.was_cut(messages, result.tokens.get("prompt"), result.tokens.get("answer"))
+        unscored = int(np.isnan(scores[:count]).sum())
+        if unscored:
+            self._on_warning(f"{unscored} of {count} passages keep the first pass's score and place: {why}")
+        return scores
 
     def _batch(self, question: str, waiting: Mapping[int, str]) -> dict[int, str]:
         """The first of `waiting`, as many as fit the window; one that is larger than the window is cut at its end."""
@@ -194,22 +123,11 @@ class LLMReranker:
                         "tokens.",
                         "Raise RAG_NUM_CTX, or choose another --reranker.",
                     )
-                passage = next(part for part in _shorter(passage) if count(_fenced(1, part)) + 50 <= room)
+                while count(_fenced(1, passage)) + 50 > room:
+                    passage = passage[: len(passage) * 4 // 5]
             batch[number] = passage
             room -= each
         return batch
-
-
-def _shorter(text: str) -> Iterator[str]:
-    """Shorter and shorter prefixes of the text; the last one is empty."""
-    length = len(text)
-    while length:
-        length = length * 4 // 5
-        yield text[:length]
-
-
-def _reply_tokens(passages: int) -> int:
-    return _REPLY_RESERVE + _TOKENS_A_SCORE * passages
 
 
 def _messages(question: str, passages: Sequence[str]) -> list[tuple[str, str]]:
@@ -223,48 +141,34 @@ def _fenced(number: int, passage: str) -> str:
     return f"<passage {number}>\n{sanitize(passage)}\n</passage {number}>"
 
 
-class _Replies:
-    """Parses replies about `passages` passages; of several the most complete one counts."""
-
-    def __init__(self, passages: int) -> None:
-        self._passages = passages
-        self.best: dict[int, float] = {}
-        """Usable scores by passage number, from 1."""
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """An object with a number of 0 to 10 for each passage."""
-        score = {"type": "integer", "minimum": 0, "maximum": HIGHEST}
-        names = [str(number) for number in range(1, self._passages + 1)]
-        return {
-            "type": "object",
-            "properties": dict.fromkeys(names, score),
-            "required": names,
-            "additionalProperties": False,
-        }
-
-    def read(self, value: Any) -> dict[int, float]:
-        """All the scores. Raises ValueError if one is missing, not a number from 0 to 10, or superfluous.
-
-        Usable scores of a reply with too few are kept; a reply with too many numbers its passages differently, so
-        none of it is.
-        """
-        if not isinstance(value, dict):
-            raise ValueError("it is no object")
-        names = {str(number): number for number in range(1, self._passages + 1)}
-        unknown = next((name for name in value if name not in names), None)
-        if unknown is not None:
-            raise ValueError(f"there is no passage {unknown!r:.20}")
-        scores = {names[name]: float(score) for name, score in value.items() if _is_score(score)}
-        if len(scores) > len(self.best):
-            self.best = scores
-        wrong = [name for name, number in names.items() if number not in scores]
-        if wrong:
-            listed = ", ".join(islice(wrong, 10))
-            raise ValueError(f"there is no number of 0 to {HIGHEST} for passage {listed}")
-        return scores
+def _schema(passages: int) -> dict[str, Any]:
+    """An object with a number of 0 to 10 for each passage."""
+    names = [str(number) for number in range(1, passages + 1)]
+    scores = {name: {"type": "integer", "minimum": 0, "maximum": HIGHEST} for name in names}
+    return {"type": "object", "properties": scores, "required": names, "additionalProperties": False}
 
 
-def _is_score(value: Any) -> bool:
-    """Whether it is a number (not a bool, not NaN) from 0 to 10."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= HIGHEST
+def _read(value: Any, passages: int, best: dict[int, float]) -> dict[int, float]:
+    """All the scores. Raises ValueError if one is missing, not a number from 0 to 10, or superfluous.
+
+    Usable scores of the fuller of two replies are put in `best`; a reply with too many numbers its passages
+    differently, so none of it is.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")
+    names = {str(number): number for number in range(1, passages + 1)}
+    unknown = next((name for name in value if name not in names), None)
+    if unknown is not None:
+        raise ValueError(f"there is no passage {unknown!r:.20}")
+    scores = {
+        names[name]: float(score)
+        for name, score in value.items()
+        if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= HIGHEST
+    }
+    if len(scores) > len(best):
+        best.clear()
+        best.update(scores)
+    wrong = [name for name, number in names.items() if number not in scores]
+    if wrong:
+        raise ValueError(f"there is no number of 0 to {HIGHEST} for passage {', '.join(islice(wrong, 10))}")
+    return scores

@@ -7,12 +7,10 @@ slower than its limits, with the tokens that the server counted.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
@@ -33,8 +31,6 @@ Message = tuple[str, str]
 
 FIRST_TOKEN_SECONDS = 600.0
 """How long a model may load and read the prompt: minutes for a long prompt on a small machine."""
-REMEMBERED_PROMPTS = 16
-"""Prompts that went out and are kept until their counts are judged."""
 SMALLEST_SERVED = 512
 """Tokens: the smallest plausible window."""
 LONGEST_BYTES = 16 * 2**20
@@ -138,7 +134,6 @@ class Reply:
 
     def _chunks(self) -> Generator[AIMessageChunk, None, None]:
         llm = self._llm
-        llm.note_sent(self._messages)
         for attempt in (1, 2):
             begun = False
             try:
@@ -185,9 +180,6 @@ class ServedLLM:
         self._served: int | None = None
         self._asked_served = False
         self._refuses_tools = False
-        self._sent: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_PROMPTS)
-        """Prompts that went out, each with the one that went out before it."""
-        self._sending = Lock()
 
     @cached_property
     def details(self) -> ModelDetails:
@@ -291,11 +283,6 @@ class ServedLLM:
         if whole is not None:
             yield AIMessageChunk(content="", tool_calls=whole.tool_calls, usage_metadata=whole.usage_metadata)
 
-    def note_sent(self, messages: Sequence[Message]) -> None:
-        """Record that a request with these messages goes out now."""
-        with self._sending:
-            self._sent.append((_prompt(messages), self._sent[-1][0] if self._sent else ""))
-
     def was_cut(self, messages: Sequence[Message], prompt_tokens: int | None, answer_tokens: int | None) -> bool:
         """Whether the server truncated the messages, or dropped their beginning while it answered.
 
@@ -305,10 +292,9 @@ class ServedLLM:
         if not self._asked_served:
             self._asked_served = True
             self._served = self.server.served_context(self.name)
-        prompt = _prompt(messages)
-        with self._sending:
-            before = next((before for each, before in reversed(self._sent) if each == prompt), "")
-        if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window, before=before):
+        prompt = "\n".join(sendable(text) for _, text in messages)
+        told = self._served is not None
+        if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window, is_told=told):
             # It may serve twice that: Ollama truncates to half.
             self._served = self._served or max(prompt_tokens or 0, SMALLEST_SERVED)
             return True
@@ -317,15 +303,10 @@ class ServedLLM:
 
     def silence_problem(self, silent: SilentReply) -> ModelProblem:
         """The problem of a reply that was silent for too long."""
-        if not silent.has_begun:
-            return ModelProblem(
-                f"The first token of {self.name} did not come within {silent.seconds:g} s.",
-                "Choose a smaller model, or ask for fewer passages with -k.",
-            )
-        return ModelProblem(
-            f"{self.name} sent nothing for {silent.seconds:g} s.",
-            "Raise RAG_LLM_TIMEOUT_SECONDS, or choose a smaller model.",
-        )
+        what, fix = f"The first token of {self.name} did not come within", "ask for fewer passages with -k"
+        if silent.has_begun:
+            what, fix = f"{self.name} sent nothing for", "raise RAG_LLM_TIMEOUT_SECONDS"
+        return ModelProblem(f"{what} {silent.seconds:g} s.", f"Choose a smaller model, or {fix}.")
 
 
 def _openai_chat(server: ModelServer, name: str, temperature: float, client: dict[str, Any]) -> BaseChatModel:
@@ -356,7 +337,3 @@ def _openai_chat(server: ModelServer, name: str, temperature: float, client: dic
         use_responses_api=False,
         http_client=httpx.Client(**client),
     )
-
-
-def _prompt(messages: Sequence[Message]) -> str:
-    return "\n".join(sendable(text) for _, text in messages)

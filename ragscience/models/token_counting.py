@@ -27,6 +27,8 @@ LOWEST_RATIO_FOREIGN = 0.35
 """The same for other scripts, which some tokenizers encode by word and others by byte."""
 LOWEST_OF_SEEN = 0.75
 """Share of the smallest ratio seen so far below which a prompt was not read whole."""
+LEAST_KEPT = 0.45
+"""Share of its window that a server keeps of a prompt that it truncates, at least."""
 SMALLEST_WINDOW = 256
 """Tokens: no server truncates a prompt to fewer; a smaller count excludes what its prompt cache held."""
 
@@ -83,36 +85,25 @@ class TokenCounter:
         """Tokens of the text, an overestimate rather than an underestimate."""
         return math.ceil(self.factor * base_tokens(text))
 
-    def was_cut(self, prompt: str, messages: int, counted: int | None, *, window: int, before: str = "") -> bool:
+    def was_cut(self, prompt: str, messages: int, counted: int | None, *, window: int, is_told: bool = False) -> bool:
         """Whether the server truncated the prompt, judged by the tokens it `counted`; else learn from them.
 
-        `prompt` is the text of all `messages` together, `before` that of the request before this one. Ollama counts
-        after truncation: it keeps the whole `window`, or about half of it (`runner/llamarunner`), silently. A count at
-        the window's end means truncation; so does one below the plausible range, unless the prompt before this one
-        began alike and the remainder explains the count: some versions (early ones, and 0.30.0) left out what their
-        prompt cache held. No count means unknown.
+        `prompt` is the text of all `messages` together; the server has said that its window is `window` where
+        `is_told`. Ollama counts after truncation: it keeps the whole window, or about half of it
+        (`runner/llamarunner`), silently. A count at the window's end means truncation. So does one below the plausible
+        range, unless it is too small for half of a known window: some versions (early ones, and 0.30.0) left out what
+        their prompt cache held. No count means unknown.
         """
         if not counted or counted < min(SMALLEST_WINDOW, window // 2):
             return False
         if counted >= window:
             return True
-        base = base_tokens(prompt)
-        ratio = max(0.0, counted - PER_MESSAGE * messages / 2) / max(base, 1.0)
-        if ratio < self._lowest(prompt):
-            return not _is_rest_of(prompt, before, counted, base)
+        ratio = max(0.0, counted - PER_MESSAGE * messages / 2) / max(base_tokens(prompt), 1.0)
+        ascii_share = len(prompt.encode("ascii", "ignore")) / max(1, len(prompt))
+        lowest = LOWEST_RATIO if ascii_share > 0.9 else LOWEST_RATIO_FOREIGN
+        if self._ratios:
+            lowest = LOWEST_OF_SEEN * min(tuple(self._ratios))
+        if ratio < lowest:
+            return not is_told or counted > LEAST_KEPT * window
         self._ratios.append(min(ratio, HIGHEST_RATIO))
         return False
-
-    def _lowest(self, prompt: str) -> float:
-        ratios = tuple(self._ratios)
-        if ratios:
-            return LOWEST_OF_SEEN * min(ratios)
-        ascii_share = len(prompt.encode("ascii", "ignore")) / max(1, len(prompt))
-        return LOWEST_RATIO if ascii_share > 0.9 else LOWEST_RATIO_FOREIGN
-
-
-def _is_rest_of(prompt: str, before: str, counted: int, base: float) -> bool:
-    """Whether `counted` is about the number of tokens after the prefix shared with the previous prompt."""
-    shared = next((at for at, (one, other) in enumerate(zip(prompt, before, strict=False)) if one != other), None)
-    rest = base_tokens(prompt[min(len(prompt), len(before)) if shared is None else shared :])
-    return rest < LOWEST_RATIO * base and 0.5 * rest <= counted <= 1.5 * rest + 4 * PER_MESSAGE

@@ -56,7 +56,6 @@ def other_databases(home: Home) -> Iterator[Finding]:
         (home.history, "Your conversations are", "error"),
         *((path, f"The conversations of {path.stem} are", "error") for path in sorted(home.people.glob("*.sqlite"))),
         (home.agent, "Interrupted runs of the agent are", "warning"),
-        (home.vectorstore / "llm_scores.sqlite", "Cached scores are", "warning"),
     )
     for path, what, severity in kinds:
         verdict = _verdict(path, "quick") if path.is_file() else "ok"

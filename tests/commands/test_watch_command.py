@@ -170,6 +170,6 @@ def test_no_such_folder_is_a_clear_error(commands):
 def session(commands, model_cache):
     settings = Settings(home=commands.home, cache_folder=model_cache, ollama_url=NOBODY)
     home = Home(commands.home)
-    opened = WatchRun(home, settings, ModelPool(home, lambda *_: None), WatchScreen(quiet=True, as_json=False))
+    opened = WatchRun(home, settings, ModelPool(lambda *_: None), WatchScreen(quiet=True, as_json=False))
     yield opened
     opened.close()

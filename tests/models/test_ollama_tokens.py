@@ -118,29 +118,13 @@ def test_no_count_or_that_of_an_uncached_rest_tells_nothing(counted):
     assert counter.factor == factor
 
 
-def test_the_rest_behind_a_cached_beginning_is_no_cut():
+def test_the_rest_behind_a_cached_beginning_is_no_cut_where_the_window_is_known():
     counter = TokenCounter()
     rest = "Another question about something else, with its own passages. " * 30
-    assert not counter.was_cut(PROSE * 2, 1, round(base_tokens(PROSE * 2)), window=8192)
     counted = round(base_tokens(rest))
-    assert not counter.was_cut(PROSE * 2 + rest, 1, counted, window=8192, before=PROSE * 2)
-    assert counter.was_cut(PROSE * 2 + rest, 1, counted, window=8192, before="Another thread's prompt. " * 200)
-    other = "Nothing of this was in the prompt before. " * 200
-    assert counter.was_cut(other, 1, round(base_tokens(other) / 3), window=8192)
-
-
-def test_a_prompt_of_another_thread_changes_nothing(server, make):
-    rest = "Another question about something else, with its own passages. " * 30
-    first, second, other = PROSE * 2, PROSE * 2 + rest, "Nothing of this was in the prompt before. " * 40
-    llm = make(server.url, num_ctx=8192)
-    counted = {text: round(base_tokens(rest if text == second else text)) for text in (first, second, other)}
-    replies = {}
-    for text in (first, second, other):
-        server.script("Yes.", prompt_eval_count=counted[text], eval_count=1)
-        replies[text] = llm.reply([("user", text)], max_tokens=64)
-        assert "".join(replies[text]) == "Yes."
-    for text in (first, other, second):  # the threads judge in another order than they asked
-        assert not llm.was_cut([("user", text)], replies[text].prompt_tokens, 1)
+    assert not counter.was_cut(PROSE * 2 + rest, 1, counted, window=8192, is_told=True)
+    assert counter.was_cut(PROSE * 2 + rest, 1, counted, window=8192)
+    assert counter.was_cut(PROSE * 2 + rest, 1, counted, window=2 * counted, is_told=True)
 
 
 def test_scripts_that_some_tokenizers_know_by_the_word_are_no_cut():

@@ -85,7 +85,7 @@ def test_an_answers_time_begins_with_its_call(server, slow_to_load):
 
 def test_a_reranking_models_time_begins_with_its_call(server, slow_to_load):
     server.script('{"1": 7, "2": 2}')
-    reranker = LLMReranker(slow_to_load, depth=10, seconds=20, cache=None, on_warning=pytest.fail)
+    reranker = LLMReranker(slow_to_load, depth=10, seconds=20, on_warning=pytest.fail)
     assert reranker.score("How long?", ["3.5 days", "The glaze"]).tolist() == [7.0, 2.0]
 
 

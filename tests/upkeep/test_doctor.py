@@ -244,15 +244,14 @@ def test_a_library_without_its_own_description_is_damaged(home):
             _ = library.about.version
 
 
-def test_conversations_that_are_damaged_are_an_error_and_caches_a_warning(home):
-    for path in (home.history, home.agent, home.vectorstore / "llm_scores.sqlite"):
+def test_conversations_that_are_damaged_are_an_error_and_an_agents_run_a_warning(home):
+    for path in (home.history, home.agent):
         path.write_bytes(b"no database" * 1000)
-    assert [one.severity for one in grave(home)] == ["error", "warning", "warning"]
+    assert [one.severity for one in grave(home)] == ["error", "warning"]
     with closing(sqlite3.connect(home.history.with_name("good"))) as db:
         db.execute("CREATE TABLE turns (text)")
     home.history.with_name("good").replace(home.history)
     home.agent.unlink()
-    (home.vectorstore / "llm_scores.sqlite").unlink()
     assert grave(home) == []
 
 
