@@ -8,53 +8,101 @@ chooses the candidates.
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.errors import RagScienceError
-from ragscience.library.dense_build import RERANKED, grow_index, write_index
-from ragscience.library.dense_files import Base, Bits, VectorSource
-from ragscience.library.index_config import DenseSizes
+from ragscience.library.atomic_files import Signature, put_in_place, read_checked_json, write_checked_json
+from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import best_first, marked, nothing, shared
 
-__all__ = ["DenseIndex", "exact_scores"]
+__all__ = ["DenseIndex", "VectorSource", "describe", "exact_scores", "is_whole"]
 
+VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
+"""Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""
+
+_FORMAT = 5
+_BATCH = 8192
 _SPARE = 8
 _NOISE = 1e-5
 """Upper bound of the difference between FAISS's float32 sums and ours."""
-_GROWTH = 2
-"""An index is trained again when the library has this many times the vectors it was trained on, or this fraction."""
-_OF_MEMORY = 0.8
+_RERANKED = 4
+"""Candidates of an approximate index that are rescored exactly for each passage wanted."""
+_PROBED = 16
+"""A search probes one list of so many: recall at 20 is at least 0.98, and a million vectors take some 15 ms."""
+_LEAST_LISTS = 16
+_GROWTH = 1.25
+"""An index is trained again when the library has this many times the vectors it was trained on, or half of them went:
+new passages may be about other topics than the lists were made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """The memory-mapped index on disk and its ids, ascending."""
+
+    index: Any
+    ids: NDArray[np.int64]
+    info: DenseIndexInfo
+
+    @classmethod
+    def load(cls, path: Path, state: State) -> _Base | None:
+        """None if there is no index, it belongs to another library, its vectors were replaced, or it is damaged."""
+        sidecar = _read_sidecar(path, state)
+        if sidecar is None:
+            return None
+        info, ids, signature = sidecar
+        # A search reads all of an exact index; of a larger one it reads little, and `doctor` reads all.
+        if info.form == "flat" and not signature.is_of(path):
+            return None
+        faiss = _faiss()
+        try:
+            index = faiss.read_index(os.fspath(path), faiss.IO_FLAG_MMAP_IFC)
+        except RuntimeError:
+            return None
+        if (index.d, index.ntotal, ids.size) != (state.dimension, info.count, info.count):
+            return None
+        return cls(index, ids, info)
+
+
+@dataclass(slots=True)
+class _Within:
+    """What a filter leaves of an index."""
+
+    allowed: NDArray[np.int64] | None
+    usable: NDArray[np.int64]
+    """Ids of the base, ascending."""
+    bits: NDArray[np.uint8] | None
+    """These as a bitmap of ids from 0, little-endian; None: all of them."""
+    tail: NDArray[np.bool_]
+    """Which rows of the tail."""
 
 
 class DenseIndex:
     """The dense index at one version of the library; immutable, `at` gives another."""
 
-    def __init__(self, state: State, base: Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
+    def __init__(self, state: State, base: _Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
         self.state = state
-        self._base = base
-        self._ids = ids
-        self._sizes = sizes
-        base_ids = base.ids if base else np.empty(0, np.int64)
-        self._kept: NDArray[np.int64] | None = None
-        self._new = np.empty(0, np.int64)
-        self.drift = 0
+        self._base, self._ids, self._sizes = base, ids, sizes
+        self._base_ids = base.ids if base else np.empty(0, np.int64)
+        self._kept = shared(self._base_ids, ids)
+        self._new = ids[~marked(ids, self._base_ids)]
+        self.drift = int(self._new.size + self._base_ids.size - self._kept.size)
         """How many chunks are in the library only or on disk only."""
-        if not np.array_equal(base_ids, ids):
-            kept = shared(base_ids, ids)
-            self._new = ids[~marked(ids, base_ids)]
-            self._kept = None if kept.size == base_ids.size else kept
-            self.drift = int(self._new.size + base_ids.size - kept.size)
         self._last: _Within | None = None
         self._tail: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
 
     @classmethod
     def load(cls, path: Path, state: State, ids: NDArray[np.int64], sizes: DenseSizes) -> DenseIndex:
         """The index of the chunks `ids` (ascending), using as much of it as is on disk."""
-        return cls(state, Base.load(path, state), ids, sizes)
+        return cls(state, _Base.load(path, state), ids, sizes)
 
     def at(self, state: State, ids: NDArray[np.int64]) -> DenseIndex:
         """The index of the chunks `ids` on the same base, if its vectors are still valid."""
@@ -72,19 +120,40 @@ class DenseIndex:
         return self._sizes.form(self._ids.size, self.state.dimension) == "flat"
 
     def save(self, path: Path, source: VectorSource) -> None:
-        """Update the index on disk: a trained one grows as long as its training fits. Raises OSError."""
-        base = self._base
-        if base and not base.is_exact and self._fits(base):
-            grow_index(path, self.state, base, self._ids, source, self._sizes)
+        """Write the index: a trained one grows as long as its training fits. Raises OSError."""
+        form, base, faiss = self._sizes.form(self._ids.size, self.state.dimension), self._base, _faiss()
+        if base and form == base.info.form == "ivf-sq8" and self._is_trained_for(base):
+            try:
+                index = faiss.read_index(os.fspath(path))
+            except RuntimeError as error:
+                raise OSError(f"FAISS could not read it: {error}") from error
+            index.remove_ids(self._base_ids[~marked(self._base_ids, self._kept)])
+            ids, trained, present = self._new, base.info.trained_on, [self._kept]
+        elif form == "flat":
+            index = faiss.IndexIDMap(faiss.IndexFlatIP(self.state.dimension))
+            ids, trained, present = self._ids, 0, list[NDArray[np.int64]]()
         else:
-            write_index(path, self.state, self._ids, source, self._sizes)
+            index = self._trained(source)
+            ids, trained, present = self._ids, self._ids.size, []
+        for numbers, vectors in _batches(ids, source):
+            index.add_with_ids(vectors, numbers)
+            present.append(numbers)
+        kept = np.sort(np.concatenate([np.empty(0, np.int64), *present]))
+        _write_base(path, self.state, index, kept, DenseIndexInfo(form, kept.size, getattr(index, "nlist", 0), trained))
 
-    def _fits(self, base: Base) -> bool:
-        """Whether the training of `base` still suits the library's size and contents."""
-        trained, now = base.info.trained_on, self._ids.size
-        stayed = base.ids.size if self._kept is None else self._kept.size
-        same_form = self._sizes.form(now, self.state.dimension) == base.info.form
-        return same_form and now < _GROWTH * trained and _GROWTH * stayed > trained
+    def _is_trained_for(self, base: _Base) -> bool:
+        return self._ids.size < _GROWTH * base.info.trained_on and 2 * self._kept.size > base.info.trained_on
+
+    def _trained(self, source: VectorSource) -> Any:
+        """An index with empty lists, about 2 √count of them, a power of two; trained on a sample."""
+        faiss, count, dimension = _faiss(), self._ids.size, self.state.dimension
+        lists = 2 ** round(math.log2(2 * math.sqrt(count)))
+        index = faiss.index_factory(dimension, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+        wanted = min(count, lists * self._sizes.sample_per_list)
+        chosen = np.sort(np.random.default_rng(count).choice(self._ids, wanted, replace=False))
+        index.cp.min_points_per_centroid = 1
+        index.train(np.concatenate([vectors for _, vectors in _batches(chosen, source)]))
+        return index
 
     def search(
         self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None, source: VectorSource
@@ -92,98 +161,89 @@ class DenseIndex:
         """(chunk ids, int64; inner products, float64) of the `k` best among `allowed` (ascending), best first.
 
         Of equal scores the lower id comes first. `source` gives the vectors that the scores are computed from; an
-        id that it lacks is not found. Raises RagScienceError where an exact search needs more memory than
-        is available.
+        id that it lacks is not found. Raises RagScienceError where the index on disk lacks too much.
         """
+        if k <= 0 or not self._ids.size:
+            return nothing()
         query = np.ascontiguousarray(vector, np.float32)
         tail_ids, tail = self._tail_in_memory(source)
-        base, within = self._base, self._within(allowed, tail_ids)
-        usable = within.usable
-        # Not `tail @ query`: BLAS would split this little work among threads, which wait for each other.
-        close = tail_ids[within.tail], np.vecdot(tail, query)[within.tail]
-        in_base = 0 if base is None else base.ids.size if usable is None else usable.size
-        wanted = min(k, in_base + close[0].size)
-        if wanted <= 0:
-            return nothing()
-        if base and in_base and base.is_exact:
-            found = self._from_exact(base, query, min(k, in_base), within.bits(base), in_base)
-            close = _joined(close, found)
-        close = _no_worse(close, wanted)
-        if base and in_base and not base.is_exact:
-            close = _joined(close, self._from_lists(base, query, k, within, in_base))
-        return best_first(*exact_scores(query, close[0], source), k)
+        within = self._within(allowed, tail_ids)
+        ids = tail_ids[within.tail]
+        if ids.size > k:
+            # Not `tail @ query`: BLAS would split this little work among threads, which wait for each other.
+            scores = np.vecdot(tail, query)[within.tail]
+            ids = ids[scores >= np.partition(scores, scores.size - k)[scores.size - k] - _NOISE]
+        if within.usable.size:
+            ids = np.concatenate([ids, self._of_base(query, k, within)])
+        return best_first(*exact_scores(query, ids, source), k)
+
+    def _of_base(self, query: NDArray[np.float32], k: int, within: _Within) -> NDArray[np.int64]:
+        """The `k` best of the base at least, with every tie of an exact one.
+
+        With inverted lists, a filter that leaves a tenth probes ten times as many lists, so that as many vectors are
+        compared; more lists follow if those had too few.
+        """
+        if self._base is None:
+            return np.empty(0, np.int64)
+        info, available = self._base.info, within.usable.size
+        is_exact = info.form == "flat"
+        if not is_exact and within.bits is not None and available <= max(self._sizes.filter_exactly, k):
+            return within.usable
+        fetched = k + _SPARE if is_exact else max(_RERANKED * k, k + _SPARE)
+        probed = -(-max(info.nlist // _PROBED, _LEAST_LISTS) * info.count // available)
+        while True:
+            probed = min(probed, info.nlist)
+            ids, scores = self._faiss_search(query, min(fetched, available), within.bits, probed)
+            if is_exact:
+                is_enough = fetched >= available or scores[-1] < scores[k - 1] - _NOISE
+            else:
+                is_enough = ids.size >= min(k, available) or probed >= info.nlist
+            if is_enough:
+                return ids
+            fetched, probed = 2 * fetched, 4 * probed
+
+    def _faiss_search(
+        self, query: NDArray[np.float32], k: int, bits: NDArray[np.uint8] | None, probed: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        faiss, base = _faiss(), self._base
+        given: dict[str, Any] = {} if bits is None else {"sel": faiss.IDSelectorBitmap(bits)}
+        if probed:
+            given["nprobe"] = probed
+        kind = faiss.SearchParametersIVF if probed else faiss.SearchParameters
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # one search is bound by memory, and threads wait for each other
+        try:
+            scores, ids = base.index.search(query[np.newaxis], k, params=kind(**given) if given else None)  # type: ignore[union-attr]
+        finally:
+            faiss.omp_set_num_threads(threads)
+        found = ids[0] >= 0
+        return ids[0][found], scores[0][found]
 
     def _within(self, allowed: NDArray[np.int64] | None, tail_ids: NDArray[np.int64]) -> _Within:
         """The filter of `allowed`, cached for the latest array: most searches use the same one."""
         within = self._last
         if within is None or within.allowed is not allowed:
-            usable = self._kept
-            if allowed is not None and self._base:
-                usable = shared(allowed, self._base.ids if usable is None else usable)
+            usable = self._kept if allowed is None else shared(allowed, self._kept)
+            bits = None
+            if usable.size < self._base_ids.size:
+                marks = np.zeros(int(self._base_ids[-1]) + 1, np.bool_)
+                marks[usable] = True
+                bits = np.packbits(marks, bitorder="little")
             inside = np.ones(tail_ids.size, np.bool_) if allowed is None else marked(tail_ids, allowed)
-            within = self._last = _Within(allowed, usable, inside)
+            within = self._last = _Within(allowed, usable, bits, inside)
         return within
 
     def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The chunks that the base lacks, with their vectors; read once, at the first search."""
         if self._tail is None:
-            mapped = self._base.size_bytes if self._base and self._base.is_exact else 0
-            self._require_memory(mapped + self._new.size * self.state.dimension * 4)
+            if self._new.size * self.state.dimension > self._sizes.most_in_memory:
+                raise RagScienceError(
+                    f"The dense index lacks {self._new.size:,} of {self._ids.size:,} passages, too many for memory.",
+                    "`python ingest.py rebuild --indexes` builds it.",
+                )
             empty = np.empty((0, self.state.dimension), np.float32)
             self._tail = source(self._new) if self._new.size else (self._new, empty)
         return self._tail
-
-    def _require_memory(self, needed: int) -> None:
-        if needed <= self._sizes.exact_values:  # less than a quarter of the limit of an exact index
-            return
-        memory = self._sizes.memory()
-        if memory is not None and needed > _OF_MEMORY * memory:
-            raise RagScienceError(
-                f"An exact search of {self._ids.size:,} passages needs {needed / 1e9:.2g} GB of memory; "
-                f"{memory / 1e9:.2g} GB are free.",
-                "`python ingest.py rebuild --indexes` builds the index that such a library needs.",
-            )
-
-    def _from_lists(
-        self, base: Base, query: NDArray[np.float32], k: int, within: _Within, available: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Candidates from an approximate base, more than `k`; all ids of a small filter, which is exact and cheap."""
-        if within.usable is not None and available <= max(self._sizes.filter_exactly, k):
-            return within.usable, np.zeros(available, np.float32)
-        fetched = min(max(RERANKED[base.info.form] * k, k + _SPARE), available)
-        return base.nearest(query, fetched, within.bits(base), available)
-
-    @staticmethod
-    def _from_exact(
-        base: Base, query: NDArray[np.float32], wanted: int, usable: Bits | None, available: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The best of an exact base, enough to include every tie with the last of them."""
-        fetched = min(wanted + _SPARE, available)
-        while True:
-            ids, scores = base.nearest(query, fetched, usable, available)
-            if fetched >= available or scores[-1] < scores[wanted - 1] - _NOISE:
-                return ids, scores
-            fetched = min(2 * fetched, available)
-
-
-class _Within:
-    """What a filter leaves of an index."""
-
-    def __init__(
-        self, allowed: NDArray[np.int64] | None, usable: NDArray[np.int64] | None, tail: NDArray[np.bool_]
-    ) -> None:
-        self.allowed = allowed
-        self.usable = usable
-        """Ids of the base, ascending; None: all of them."""
-        self.tail = tail
-        """Indices of rows of the tail."""
-        self._bits: Bits | None = None
-
-    def bits(self, base: Base) -> Bits | None:
-        """`usable` as FAISS expects it."""
-        if self._bits is None and self.usable is not None:
-            self._bits = base.bits(self.usable)
-        return self._bits
 
 
 def exact_scores(
@@ -194,17 +254,84 @@ def exact_scores(
     return known, np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
 
 
-_Scored = tuple[NDArray[np.int64], NDArray[np.float32]]
+def describe(path: Path, state: State) -> DenseIndexInfo | None:
+    """The info of the index on disk, without loading it; None where there is none that belongs to the library."""
+    sidecar = _read_sidecar(path, state)
+    return sidecar[0] if sidecar else None
 
 
-def _joined(one: _Scored, other: _Scored) -> _Scored:
-    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+def is_whole(path: Path, state: State) -> bool:
+    """Whether the index on disk holds what was written, if there is one that belongs to the library; reads all."""
+    sidecar = _read_sidecar(path, state)
+    return sidecar is None or sidecar[2].is_of(path)
 
 
-def _no_worse(scored: _Scored, wanted: int) -> _Scored:
-    """Those that may be among the `wanted` best by exact score."""
-    ids, scores = scored
-    if scores.size <= wanted:
-        return scored
-    close = scores >= np.partition(scores, scores.size - wanted)[scores.size - wanted] - _NOISE
-    return ids[close], scores[close]
+def _batches(ids: NDArray[np.int64], source: VectorSource) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    for first in range(0, ids.size, _BATCH):
+        yield source(ids[first : first + _BATCH])
+
+
+def _write(index: Any, path: Path) -> None:
+    """Write an index through a file of Python's; FAISS's own only prints that a disk is full. Raises OSError."""
+    faiss, failed = _faiss(), list[OSError]()
+    with path.open("wb") as file:
+
+        def write(content: bytes) -> None:
+            try:
+                if not failed:
+                    file.write(content)
+            except OSError as error:  # not through FAISS, which would tell of it in its own words
+                failed.append(error)
+
+        faiss.write_index(index, faiss.PyCallbackIOWriter(write))
+    if failed:
+        raise failed[0]
+
+
+def _write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
+    """Write an index of `ids` (ascending), then its sidecar. Raises OSError."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        _write(index, temporary)
+        put_in_place(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    # Ascending ids as [first, count] of each run without a gap: few runs, because papers are rarely removed.
+    runs = np.split(ids, np.flatnonzero(np.diff(ids) != 1) + 1) if ids.size else []
+    sidecar = {
+        "made_from": _made_from(state) | {"version": state.version},
+        "index": asdict(info),
+        "signature": asdict(Signature.of(path)),
+        "ids": [[int(run[0]), run.size] for run in runs],
+    }
+    write_checked_json(path.with_suffix(".json"), sidecar)
+
+
+def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], Signature] | None:
+    try:
+        sidecar = read_checked_json(path.with_suffix(".json"))
+        info, signature = DenseIndexInfo(**sidecar["index"]), Signature(**sidecar["signature"])
+        made_from = dict(sidecar["made_from"])
+        if made_from.pop("version") > state.version or made_from != _made_from(state) or not signature.fits(path):
+            return None
+        runs = [np.arange(first, first + count, dtype=np.int64) for first, count in sidecar["ids"]]
+        return info, np.concatenate([np.empty(0, np.int64), *runs]), signature
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _made_from(state: State) -> dict[str, object]:
+    """What must match for the index to be used; its version may be older, because its ids are compared."""
+    return {
+        "format": _FORMAT,
+        "library": state.library_id,
+        "vectors_epoch": state.vectors_epoch,
+        "dimension": state.dimension,
+    }
+
+
+def _faiss() -> Any:
+    """The faiss module, untyped: its stubs lack what its Python layer adds to the classes."""
+    import faiss
+
+    return faiss

@@ -98,18 +98,17 @@ class Dense(ExactScores):
 
     def rebuild(self) -> None:
         """Make the index on disk again. Raises RagScienceError where a write fails."""
-        from ragscience.library.dense_build import write_index
+        from ragscience.library.dense_index import DenseIndex
 
         self._made = {}
         with self._database.now() as at, disk_errors(self._home.vectorstore):
             if at is not None and at.state.dimension and not at.damage.loses_passages:
-                source = at.vectors
-                write_index(self._home.faiss, at.state, at.listing.chunk_ids, source, self._sizes)
+                index = DenseIndex(at.state, None, at.listing.chunk_ids, self._sizes)
+                index.save(self._home.faiss, at.vectors)
 
     def is_stale(self) -> bool:
         """Whether the index on disk is missing, well behind the library or not what was written; reads all of it."""
-        from ragscience.library.dense_files import is_whole
-        from ragscience.library.dense_index import DenseIndex
+        from ragscience.library.dense_index import DenseIndex, is_whole
 
         with self._database.now() as at:
             if at is None or not at.state.chunks:
@@ -119,7 +118,7 @@ class Dense(ExactScores):
 
     def info(self) -> DenseIndexInfo | None:
         """The record of the index on disk; None if there is no usable one."""
-        from ragscience.library.dense_files import describe
+        from ragscience.library.dense_index import describe
 
         with self._database.now() as at:
             return describe(self._home.faiss, at.state) if at is not None else None

@@ -106,7 +106,7 @@ def indexes(library: Store) -> Iterator[Finding]:
             remedy = "`python ingest.py rebuild --indexes` rebuilds it."
             yield Finding("indexes", "warning", "The dense index is behind the library.", remedy)
         elif (info := library.dense.info()) is not None:
-            how = "exact" if info.recall_at_20 is None else f"{info.form}, recall@20 {info.recall_at_20:.3f}"
+            how = "exact" if info.form == "flat" else info.form
             yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
     missing, size = library.tokens.not_kept(), library.tokens.size_bytes()
     if not missing:

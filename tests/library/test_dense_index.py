@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from ragscience.core.records import EmbedderIdentity
-from ragscience.library import dense_files
+from ragscience.library import dense_index
 from ragscience.library.atomic_files import Signature
-from ragscience.library.dense_build import write_index
 from ragscience.library.dense_index import DenseIndex
 from ragscience.library.index_config import DenseSizes
 from ragscience.library.sealed_rows import State
@@ -20,7 +19,7 @@ SIZES = DenseSizes()
 
 
 def state(generation=1, epoch=0, library="one", dimension=12):
-    return State(library, generation, epoch, embedder=EmbedderIdentity("embedded", "toy", "0", dimension))
+    return State(library, generation, vectors_epoch=epoch, embedder=EmbedderIdentity("embedded", "toy", "0", dimension))
 
 
 def source_of(vectors):
@@ -37,7 +36,7 @@ def ids_of(vectors):
 
 
 def write(path, vectors, at=None):
-    write_index(path, at or state(), ids_of(vectors), source_of(vectors), SIZES)
+    DenseIndex(at or state(), None, ids_of(vectors), SIZES).save(path, source_of(vectors))
 
 
 def brute_force(vectors, query, k, allowed=None):
@@ -172,5 +171,5 @@ def test_a_full_disk_is_an_error_and_nothing_that_faiss_prints(vectors, capfd):
     index = faiss.IndexFlatIP(12)
     index.add(np.stack(list(vectors.values())).astype(np.float32))
     with pytest.raises(OSError, match="No space left"):
-        dense_files._write(index, Path("/dev/full"))
+        dense_index._write(index, Path("/dev/full"))
     assert capfd.readouterr() == ("", "")

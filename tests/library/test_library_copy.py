@@ -48,7 +48,7 @@ def told(library):
         "tokens": {names[key]: rows for key, rows in found["tokens"].items()},
         "left out": ([*found["left out"][0]], found["left out"][1]),
         "graph": [(names[one], *rest) for one, _, *rest in found["graph"][0]],
-        "of graph": (*found["graph"][1:2], found["graph"][3]),
+        "of graph": found["graph"][1],
         "sources": found["sources"],
         "searches": {key: value[1] for key, value in found.items() if _is_search(key)},
         "verified": found["verified"],
