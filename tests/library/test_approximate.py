@@ -168,7 +168,7 @@ def test_the_trained_index_grows_until_it_is_trained_again(indexed, source):
     assert (grown.count, grown.trained_on) == (3500, 3000)
     index = DenseIndex.load(indexed, state(2), source.ids, LISTS)
     assert not index.should_be_saved
-    assert recall(index, source, 20) >= 0.95
+    assert recall(index, source, 20) >= 0.9  # what is new is of topics that no list was made for
     for number, row in enumerate(clustered(2500, seed=4)):
         source.vectors[9000 + number] = row
     DenseIndex.load(indexed, state(3), source.ids, LISTS).save(indexed, source)
