@@ -25,7 +25,6 @@ from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 
-    from ragscience.search.names import PaperNames
 
 __all__ = [
     "MOST_PLANNED",
@@ -61,14 +60,9 @@ _ASKED_TO = re.compile(
 _CLEAR = re.compile(r"\d\s*(?:\*\*?|\+|×|÷|\^|%\s*of\b)\s*[(\d.]|\d\s+[-−/]\s+[(\d]|sqrt\s*\(|log(?:2|10)?\s*\(")
 
 
-def planned_calls(question: str, papers: Sequence[Paper], names: PaperNames | None) -> list[ToolCall]:
-    """The calls that the question words by itself: calculations, then pages and sections of the papers that it names.
-
-    A page or section without a paper is one of the library's only paper, where there is just one.
-    """
+def planned_calls(question: str, about: Sequence[Paper]) -> list[ToolCall]:
+    """The calls that the question words by itself: calculations, then pages and sections of the papers in `about`."""
     calls = [ToolCall("calculate", {"expression": each}) for each in expressions(question)]
-    named = {one.file for one in names.in_text(question)} if names is not None else set()
-    about = [paper for paper in papers if paper.file in named] or (list(papers) if len(papers) == 1 else [])
     for paper in about:
         calls += [ToolCall(tool, {"paper": paper.file, key: value}) for tool, key, value in _places(question)]
     return calls[:MOST_PLANNED]
@@ -167,8 +161,7 @@ class ToolLimits:
 def tool_use(
     toolbox: Toolbox,
     *,
-    papers: Sequence[Paper],
-    names: PaperNames | None = None,
+    about: Callable[[str], Sequence[Paper]],
     llm: ToolLLM | None,
     allowed: Callable[[Hit], bool],
     cancelled: Callable[[], bool] | None = None,
@@ -176,6 +169,7 @@ def tool_use(
 ) -> ToolUse:
     """The loop's use of tools; passages that are not `allowed` are left out, with what was said of them.
 
+    `about` gives the papers whose pages and sections a question may ask for.
     `planned_calls` stand in for a model that cannot call tools, or may not. `on_ask` is called before a model is asked.
     """
 
@@ -189,7 +183,7 @@ def tool_use(
                 on_ask()
             exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
         else:
-            calls = planned_calls(question, papers, names)[:most_calls]
+            calls = planned_calls(question, about(question))[:most_calls]
             exchange.done += [(call, toolbox.call(call.name, call.arguments)) for call in calls]
         return ToolsUsed(
             tuple(_note(call, result, allowed) for call, result in exchange.done),

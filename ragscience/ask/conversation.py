@@ -20,7 +20,7 @@ from ragscience.core.tokenizing import terms
 if TYPE_CHECKING:
     from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["Reading", "State", "Understood", "state_after", "understand"]
+__all__ = ["DialogueState", "TurnReading", "Understood", "state_after", "understand"]
 
 TURNS_BACK = 6
 """Turns that the state is worked out from."""
@@ -77,7 +77,7 @@ _END_OF_PHRASE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Subject:
     """A paper that was spoken of."""
 
     file: str
@@ -86,21 +86,21 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class DialogueState:
     """What a conversation is about after some turns."""
 
-    focus: tuple[Paper, ...] = ()
+    focus: tuple[Subject, ...] = ()
     """The papers that "it" means; one, most of the time."""
-    listed: tuple[Paper, ...] = ()
+    listed: tuple[Subject, ...] = ()
     """The papers of the last answer, in its order."""
-    earlier: tuple[Paper, ...] = ()
+    earlier: tuple[Subject, ...] = ()
     """All that were in focus, the first first."""
     question: str = ""
     """The last question, as it was understood."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TurnReading:
     """A way to understand a turn."""
 
     text: str
@@ -117,7 +117,7 @@ class Understood:
 
     kind: str
     """ "new", "follow-up", "correction" or "small talk"."""
-    readings: tuple[Reading, ...]
+    readings: tuple[TurnReading, ...]
     """The likeliest first; the question as it stands is always one."""
 
 
@@ -127,19 +127,19 @@ def understand(
     """The readings of `question` after `history`; `focus` (files) replaces the papers in focus, () by none."""
     state = state_after(history, names)
     if focus is not None:
-        state = replace(state, focus=tuple(Paper(file, names.short(file)) for file in focus), listed=())
+        state = replace(state, focus=tuple(Subject(file, names.short(file)) for file in focus), listed=())
     return _understood(question, state, names)
 
 
-def state_after(history: Sequence[Turn], names: PaperNames) -> State:
+def state_after(history: Sequence[Turn], names: PaperNames) -> DialogueState:
     """What a conversation is about after its last TURNS_BACK turns."""
-    state = State()
+    state = DialogueState()
     for turn in history[-TURNS_BACK:]:
         state = _after(turn, _understood(turn.question, state, names), state, names)
     return state
 
 
-def _after(turn: Turn, understood: Understood, state: State, names: PaperNames) -> State:
+def _after(turn: Turn, understood: Understood, state: DialogueState, names: PaperNames) -> DialogueState:
     if understood.kind == "small talk":
         return state
     cited = list(dict.fromkeys(one.file for one in names.files_in(turn.answer)))
@@ -151,11 +151,11 @@ def _after(turn: Turn, understood: Understood, state: State, names: PaperNames) 
         files = list(first.files)
     else:
         files = cited[:1] if _is_mostly(cited[:1], turn.answer) else []
-    focus = tuple(Paper(file, names.short(file)) for file in dict.fromkeys(files))
+    focus = tuple(Subject(file, names.short(file)) for file in dict.fromkeys(files))
     asked = next((each.text for each in understood.readings if set(each.files) == set(files)), first.text)
-    return State(
+    return DialogueState(
         focus or (() if len(cited) > 1 else state.focus),
-        tuple(Paper(file, names.short(file)) for file in cited[:MOST_LISTED]),
+        tuple(Subject(file, names.short(file)) for file in cited[:MOST_LISTED]),
         tuple(dict.fromkeys((*state.earlier, *focus))),
         asked,
     )
@@ -166,8 +166,8 @@ def _is_mostly(files: Sequence[str], answer: str) -> bool:
     return bool(files) and 2 * answer.count(f"({files[0]}") > answer.count(".pdf, p.")
 
 
-def _understood(question: str, state: State, names: PaperNames) -> Understood:
-    plain = Reading(question)
+def _understood(question: str, state: DialogueState, names: PaperNames) -> Understood:
+    plain = TurnReading(question)
     words = [word.casefold() for word in _WORD.findall(question)]
     if words and set(words) <= _SMALL_TALK and set(words) & _POLITE:
         return Understood("small talk", (plain,))
@@ -175,49 +175,51 @@ def _understood(question: str, state: State, names: PaperNames) -> Understood:
         return Understood("new", (plain,))
     rest, is_correction, is_about = _without_opening(question)
     if not rest:
-        return Understood("follow-up", (Reading(state.question, _files(state.focus), LEANING), plain))
+        return Understood("follow-up", (TurnReading(state.question, _files(state.focus), LEANING), plain))
     named = _named(rest, names)
     pointed = _pointed_at(rest, state, until=named[0].start if named else len(rest))
     opened = rest != question
     if pointed and len(_WORD.findall(rest)) <= 3 and not set(terms(rest)) - _POINTERS:
-        return Understood("follow-up", (Reading(f"What is {pointed[0].name} about?", _files(pointed), LEANING), plain))
+        return Understood(
+            "follow-up", (TurnReading(f"What is {pointed[0].name} about?", _files(pointed), LEANING), plain)
+        )
     if _is_fragment(rest, is_about=is_about or is_correction):
         kind = "correction" if is_correction else "follow-up"
         is_new = bool(named) and not (opened or is_about)
         if is_new:
             return Understood("new", (plain,))
-        about = tuple(Paper(one.file, one.name) for one in named) or pointed or state.focus
-        readings = [Reading(_put_into(state.question, rest, named, names), _files(about), LEANING)]
+        about = tuple(Subject(one.file, one.name) for one in named) or pointed or state.focus
+        readings = [TurnReading(_put_into(state.question, rest, named, names), _files(about), LEANING)]
         if not named and about:
-            readings.append(Reading(_about(rest, about), _files(about), LEANING - 0.05))
+            readings.append(TurnReading(_about(rest, about), _files(about), LEANING - 0.05))
         return Understood(kind, (*readings, plain))
     if pointed:
         files = () if named else _files(pointed)
-        resolved = Reading(_with_names(rest, pointed), files, LEANING)
+        resolved = TurnReading(_with_names(rest, pointed), files, LEANING)
         return Understood("follow-up", (resolved, *([] if named else _in_context(rest, state)), plain))
     if named:
         return Understood("new", (replace(plain, text=_capital(rest)),) if opened else (plain,))
     if not state.focus:
         return Understood("new", (plain,))
     prior = LEANING if opened or _is_short(rest) else NOT_LEANING
-    kept = Reading(_about(rest, state.focus), _files(state.focus), prior)
+    kept = TurnReading(_about(rest, state.focus), _files(state.focus), prior)
     if prior == LEANING:
         return Understood("follow-up", (kept, *_in_context(rest, state), plain))
     return Understood("new", (plain, kept))
 
 
-def _in_context(rest: str, state: State) -> list[Reading]:
+def _in_context(rest: str, state: DialogueState) -> list[TurnReading]:
     """A short question with the last one before it, which says what it is about: "layers of X: how many units"."""
     if len(set(terms(rest))) > FRAGMENT_TERMS or not state.focus:
         return []
-    return [Reading(f"{state.question.rstrip(' ?.!')}: {rest}", _files(state.focus), LEANING - 0.02)]
+    return [TurnReading(f"{state.question.rstrip(' ?.!')}: {rest}", _files(state.focus), LEANING - 0.02)]
 
 
 def _named(text: str, names: PaperNames) -> list[MentionedPaper]:
     return [one for one in names.in_text(text) if one.strength >= SURE]
 
 
-def _files(papers: Sequence[Paper]) -> tuple[str, ...]:
+def _files(papers: Sequence[Subject]) -> tuple[str, ...]:
     return tuple(paper.file for paper in papers)
 
 
@@ -249,7 +251,7 @@ def _is_short(text: str) -> bool:
     return len(set(terms(" ".join(said)))) <= 2
 
 
-def _pointed_at(text: str, state: State, until: int) -> tuple[Paper, ...]:
+def _pointed_at(text: str, state: DialogueState, until: int) -> tuple[Subject, ...]:
     """The papers that a pronoun, "that paper" or "the second one" before `until` means; none where nothing points."""
     words = [word.casefold() for word in _WORD.findall(_EXPLETIVE.sub(" ", text))]
     before_name = len(_WORD.findall(_EXPLETIVE.sub(" ", text[:until])))
@@ -275,7 +277,7 @@ def _is_alone(before: str, after: str) -> bool:
     return after in _VERBS | _PREPOSITIONS | {""} or before in _BE_AND_DO
 
 
-def _with_names(text: str, papers: Sequence[Paper]) -> str:
+def _with_names(text: str, papers: Sequence[Subject]) -> str:
     """The text with the papers' names for its first pronoun or "that paper", else after it."""
     name = " and ".join(paper.name for paper in papers[:3])
     found = list(_WORD.finditer(text))
@@ -300,7 +302,7 @@ def _with_names(text: str, papers: Sequence[Paper]) -> str:
     return _about(text, papers)
 
 
-def _about(text: str, papers: Sequence[Paper]) -> str:
+def _about(text: str, papers: Sequence[Subject]) -> str:
     """The question of these papers: "which optimizer was used in BERT?"."""
     name = " and ".join(paper.name for paper in papers[:3])
     bare = text.rstrip(" ?.!")
@@ -337,10 +339,10 @@ def _put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: 
 
 
 def _replaced_phrase(last: str, preposition: str, phrase: str) -> str:
-    found = list(re.finditer(rf"\b{re.escape(preposition)}\s+", last, re.IGNORECASE))
+    found = [word for word in _WORD.finditer(last) if word[0].casefold() == preposition.casefold()]
     if not found:
         return f"{last.rstrip(' ?.!')} {phrase}?"
-    end = _END_OF_PHRASE.search(last, found[-1].end())
+    end = _END_OF_PHRASE.search(last, found[-1].end() + 1)
     return last[: found[-1].start()] + phrase + last[end.start() if end else len(last) :]
 
 

@@ -18,8 +18,7 @@ MOST_SIDES = 4
 FEWEST_TERMS = 2
 """Content words that a clause must have besides names; one with fewer leaves out what the clause before it said."""
 _CLAUSE = re.compile(
-    r"[?;]\s+|(?<!\bal)[.!]\s+(?=[A-Z])"
-    r"|,?\s+(?:and|but|or|while|whereas)\s+(?=(?:(?:in|on|at|for|with|by|from|of|to)\s+)?"
+    r"[?;] |(?<!\bal)[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) (?=(?:(?:in|on|at|for|with|by|from|of|to) )?"
     r"(?:what|which|who|how|why|when|where|does|do|did|is|are|was|were)\b)",
     re.IGNORECASE,
 )
@@ -28,14 +27,14 @@ _JOINED = (
     r"|rather than)"
 )
 _CUT = re.compile(
-    rf"\s*,?\s*(?:\b{_JOINED}\s+)?(?:\b(?:the|that|those|one|in|of|by|for|on|with|to)\s+)*\0"
-    rf"(?:\s*,?\s*\b{_JOINED}\b|,(?=\s*\0))?",
+    rf"(?:,? |\b)(?:{_JOINED} )?+(?:(?:the|that|those|one|in|of|by|for|on|with|to) ){{0,4}}+\0"
+    rf"(?:,? {_JOINED}\b|,(?= \0))?+|\0",
     re.IGNORECASE,
 )
 _REST_OF_WORD = re.compile(r"^[\w-]+")
 """ "-50" of "RNNsearch-50"."""
 _TOGETHER = re.compile(
-    r"\b(?:both|each|respectively|between|compare|compared)\b\s*|\s*\b(?:and|or|versus|vs\.?|than)\s*(?=[?.,]|$)",
+    r"\b(?:both|each|respectively|between|compare|compared)\b ?| ?\b(?:and|or|versus|vs\.?|than) ?(?=[?.,]|$)",
     re.IGNORECASE,
 )
 
@@ -66,6 +65,7 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """
     if names is None:
         return ()
+    question = " ".join(question.split())
     by_paper = {
         each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= SURE
     }

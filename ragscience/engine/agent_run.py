@@ -12,6 +12,7 @@ from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile
 from ragscience.core.settings import deciding_values
 from ragscience.engine.requests import QuestionProfiles
 from ragscience.library.paper_patterns import match_papers
+from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext, ToolUse
@@ -106,12 +107,15 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
     def allowed(hit: Hit) -> bool:
         return kept is None or hit.chunk.chunk_id in kept
 
+    def about(question: str) -> Sequence[Paper]:
+        named = {one.file for one in PaperNames.of(run.library).in_text(question)}
+        return [paper for paper in papers if paper.file in named] or (papers if len(papers) == 1 else ())
+
     toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
     cancelled, name = run.answer_context.cancelled, run.llm.name if run.llm else ""
     return tool_use(
         toolbox,
-        papers=papers,
-        names=run.answer_context.names,
+        about=about,
         llm=run.step_llm,
         allowed=allowed,
         cancelled=cancelled,

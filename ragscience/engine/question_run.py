@@ -150,10 +150,10 @@ class QuestionRun:
     @cached_property
     def understood(self) -> Understood:
         """What the question asks after the turns before it."""
-        from ragscience.ask.conversation import Reading, Understood, understand
+        from ragscience.ask.conversation import TurnReading, Understood, understand
 
         if not self.library.about.chunks:
-            return Understood("new", (Reading(self.spelled),))
+            return Understood("new", (TurnReading(self.spelled),))
         return understand(self.spelled, self.request.history, PaperNames.of(self.library), self.request.focus)
 
     # Profiles

@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from ragscience.ask.confidence import answerability
-from ragscience.ask.conversation import LEANING, Reading
+from ragscience.ask.conversation import LEANING, TurnReading
 from ragscience.ask.sides import SubQuery, sides
 from ragscience.core.records import Filters, Found, Hit, Part
 from ragscience.search.names import PaperNames
@@ -35,9 +35,9 @@ def search_readings(
     names = PaperNames.of(run.library) if run.library.about.chunks else None
     readings = run.understood.readings
     if rewritten and names is not None:
-        same = next((each for each in readings if _papers(each, names) == _papers(Reading(rewritten), names)), None)
+        same = next((each for each in readings if _papers(each, names) == _papers(TurnReading(rewritten), names)), None)
         within = same.files if same else ()
-        readings = (Reading(rewritten, within, LEANING), *readings) if same else readings
+        readings = (TurnReading(rewritten, within, LEANING), *readings) if same else readings
     results: list[tuple[float, Found]] = []
     for reading in readings:
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
@@ -47,7 +47,7 @@ def search_readings(
     return max(results, key=lambda result: result[0])[1]
 
 
-def _papers(reading: Reading, names: PaperNames) -> frozenset[str]:
+def _papers(reading: TurnReading, names: PaperNames) -> frozenset[str]:
     named = {one.file for one in names.in_text(reading.text) if one.strength >= 0.5}
     return frozenset(named or reading.files)
 

@@ -77,7 +77,7 @@ _DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1
 _NOT_TELLING = frozenset(
     terms("first second third last other same whole original current new old previous earlier latest next one two only")
 )
-_FILE = re.compile(r"[^\s()\[\]<>\"“”,;:]+\.pdf\b", re.IGNORECASE)
+_FILE = re.compile(r"(?<![^\s()\[\]<>\"“”,;:])[^\s()\[\]<>\"“”,;:]{1,255}?\.pdf\b", re.IGNORECASE)
 _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 _BESIDE_AUTHOR = re.compile(
     r"(?:[’']s)?+,?+ ?+(et al\b\.?+|and (?:others|colleagues|co-?authors)|(?:and|&) ([^\W\d_][\w’'-]{1,30}+))?+"

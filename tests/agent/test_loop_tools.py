@@ -47,7 +47,12 @@ def server():
 
 def use_of(library, llm=None, allowed=lambda hit: True):
     toolbox = Toolbox(library, search=searcher(library), most_chars=2000)
-    return tool_use(toolbox, papers=library.papers(), names=PaperNames.of(library), llm=llm, allowed=allowed)
+    papers = {paper.file: paper for paper in library.papers()}
+
+    def about(question):
+        return [papers[one.file] for one in PaperNames.of(library).in_text(question)]
+
+    return tool_use(toolbox, about=about, llm=llm, allowed=allowed)
 
 
 def test_rules_call_what_the_question_names(library):
