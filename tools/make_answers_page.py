@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 QUESTIONS = ROOT / "benchmarks" / "questions"
 PAGE = ROOT / "docs" / "answers.md"
-LONGEST = 2000
-"""Characters of an answer on the page."""
+LONGEST = 600
+"""Characters of an answer on the page; the rest of a long one is left out."""
 
 
 def questions() -> list[dict[str, Any]]:
