@@ -4,7 +4,7 @@
 #   make test     the tests, but for the slow kinds (TESTS=path for some of them)
 #   make check    before each commit: format, lint, types, and those tests
 #   make check-all  what CI runs: the same with the slow kinds and wilder input
-#   make coverage the same tests once more, measured by branches: at least 95 % (40 % slower, so not in CI)
+#   make coverage the same tests once more, measured by branches: at least 92 % (40 % slower, so not in CI)
 #   make docs     rewrite the generated pages of docs/
 #   make contract what answers and searches are worth, before and now, in one table (needs ../shared/data)
 #   make bench    the benchmarks (SUITE=name for one of them)
@@ -117,7 +117,7 @@ check-all: style $(EXTRAS_READY)
 
 coverage: $(EXTRAS_READY)
 	@echo "==> all tests, with coverage by branches"
-	@HYPOTHESIS_PROFILE=ci $(PY) -m pytest -rs $(SPREAD) --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=95
+	@HYPOTHESIS_PROFILE=ci $(PY) -m pytest -rs $(SPREAD) --cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=92
 
 docs: $(DEV_READY)
 	@$(PY) tools/make_docs.py

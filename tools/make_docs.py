@@ -204,8 +204,8 @@ $ python query.py config unset temperature
 
 `python config.py` (or `python query.py config`) shows every setting with its value and where it comes from. `config
 set` writes to `config.toml` and keeps its comments; you can also edit the file: `top_k = 6`, one setting a line. Lists
-are written as JSON in the environment and on the command line: `RAG_SEPARATORS='["\\n\\n", " "]'`. Relative paths in
-`config.toml` start at the home.
+are written as JSON in the environment and on the command line: `RAG_GRAPH_ENTITY_TYPES='["METHOD", "GENE"]'`.
+Relative paths in `config.toml` start at the home.
 
 **A home from somebody else** runs nothing. Settings that can start a program, send text elsewhere, or read or write
 files (*once allowed* in the last column) are taken from a home's `config.toml` only after you have allowed that very

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -26,9 +27,6 @@ writes this page; a test holds it against what is installed, and refuses a licen
 passes the program on, or lets others use it over a network, owes them the source of the whole under the AGPL. All
 others are permissive, or under the LGPL or MPL, which ask for the source of changes to these packages alone. This page
 is no legal advice.
-
-| package | licence | comes with |
-| --- | --- | --- |
 """
 VENDORED = """
 ## In the page
@@ -85,7 +83,7 @@ ALLOWED = frozenset(
     )
 )  # fmt: skip
 _AGPL_PACKAGES = frozenset(("pymupdf", "pymupdf-layout", "pymupdf4llm"))
-_ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| (requirements[^|]*\.txt) \|$", re.MULTILINE)
+_LINE = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 
 
 def direct_requirements(file: Path) -> list[Requirement]:
@@ -152,7 +150,12 @@ def refused(name: str, expression: str) -> list[str]:
 def rows_of_page() -> dict[str, tuple[str, str]]:
     """By package, its licence and its file as the page has them."""
     text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    return {name: (licence, file) for name, licence, file in _ROW.findall(text)}
+    rows = {}
+    for section in text.split("\n## ")[1:]:
+        file = section.partition("\n")[0]
+        for licence, names in _LINE.findall(section) if file.startswith("requirements") else ():
+            rows |= dict.fromkeys(names.split(", "), (licence, file))
+    return rows
 
 
 def current_rows() -> dict[str, tuple[str, str]]:
@@ -169,10 +172,21 @@ def current_rows() -> dict[str, tuple[str, str]]:
     return rows
 
 
+def page(rows: Mapping[str, tuple[str, str]]) -> str:
+    """The page: a section for each file, in it a line for each licence."""
+    parts = [HEAD]
+    for file in requirement_files():
+        licences: dict[str, list[str]] = {}
+        for name in sorted(name for name, (_, of) in rows.items() if of == file.name):
+            licences.setdefault(rows[name][0], []).append(name)
+        lines = "".join(f"- **{licence}**: {', '.join(names)}\n" for licence, names in sorted(licences.items()))
+        parts += [f"\n## {file.name}\n\n{lines}"] if lines else []
+    return "".join(parts) + VENDORED
+
+
 def main() -> int:
     """Write the page."""
-    rows = "".join(f"| {name} | {licence} | {file} |\n" for name, (licence, file) in sorted(current_rows().items()))
-    PAGE.write_text(HEAD + rows + VENDORED, encoding="utf-8")
+    PAGE.write_text(page(current_rows()), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0
 

@@ -90,7 +90,8 @@ def example_page(made: str, table: str) -> str:
         for span in spans
         if span.attributes
     ]
-    samples = [line for line in metrics_text(asked).splitlines() if "bucket" not in line]
+    lines = [line for line in metrics_text(asked).splitlines() if "bucket" not in line and "# TYPE" not in line]
+    samples = [line for before, line in zip(["", *lines], lines, strict=False) if "#" in line or "#" in before]
     return PAGE.format(
         made=made,
         line=log_line(asked),
@@ -168,8 +169,8 @@ $ python query.py "How long did training take?"
 
 A file for the textfile collector of Prometheus's node exporter, which reads `*.prom` in its folder. Each process adds
 its counts to those in the file, under a lock (`FILE.lock`), and replaces the file in one step: at the first question,
-then every {pause} s at most, and at the end. Times are in seconds; each histogram has its `_bucket` series, too. The
-example gives these samples of the {families} metrics:
+then every {pause} s at most, and at the end. Times are in seconds; each histogram has its `_bucket` series, too. Of
+each of the {families} metrics, what it is and one sample:
 
 ```text
 {metrics}
