@@ -17,8 +17,8 @@ from benchmarks.refusal_metrics import Probe, judge, rates
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from ragscience.ask.confidence import answerability
-from ragscience.evaluation.answer_metrics import Estimate
-from ragscience.evaluation.eval_report import EXPLAINED, Evaluation, shown
+from ragscience.evaluation.answer_metrics import MEASURES, Estimate
+from ragscience.evaluation.eval_report import Evaluation, shown
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 TITLE = "Trust: answers without an LLM"
@@ -48,7 +48,7 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
             f"{len(questions)} questions, {default.conditions['passages for an answer']} passages for an answer",
             ["measure", "default", "nothing refused", "questions", "meaning"],
             [
-                [name, shown(found), _shown(open_.get(name)), str(found.questions), EXPLAINED[name]]
+                [name, shown(found), _shown(open_.get(name)), str(found.questions), MEASURES[name]]
                 for name, found in whole.items()
             ],
             note="In brackets: 95 % bootstrap interval over the questions. The first quote has up to 600 characters, "

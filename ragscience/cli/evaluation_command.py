@@ -14,7 +14,7 @@ from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
-from ragscience.engine.markdown_export import JSON_LINES, MARKDOWN, check_form
+from ragscience.engine.markdown_export import JSON_LINES, check_form
 from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ PIPE_COLUMNS = 160
 ROOM_FOR_MEANING = 100
 """Terminal width, in columns, from which the meaning of each measure is shown."""
 IN_THE_TABLE = ("any@4", "all evidence", "answer", "cited", "refused", "rightly refused")
-"""The measures shown by question type; --json and --md have all of them."""
+"""The measures shown by question type; --json has all of them."""
 SURE = 0.05
 """p-values below this are shown bold."""
 
@@ -53,7 +53,6 @@ def evaluate(
     make: int | None = opt.option("--make N", "Only draft N questions from the papers.", min=1, max=1000),
     out: Path | None = opt.option("--out FILE", "Where --make writes; default: stdout."),
     json: bool = opt.JSON,
-    md: Path | None = opt.option("--md OUT.md", "Write the results to this file, as Markdown."),
 ) -> int:
     """Evaluate answers to questions whose answers are known.
 
@@ -64,16 +63,14 @@ def evaluate(
     if (file is None) == (make is None):
         fix = "To draft questions: `python query.py eval --make 20 --out questions.jsonl`."
         raise UsageError("Give either a file of questions or --make.", fix)
-    if file is None and (against or judge or json or md):
-        what = "--against, --judge, --json and --md need a file of questions."
+    if file is None and (against or judge or json):
+        what = "--against, --judge and --json need a file of questions."
         raise UsageError(what, "Use --make alone, or with --out.")
     if file is not None and out is not None:
-        raise UsageError("--out is only for --make.", "To save the results, use --md OUT.md or --json.")
-    check_form(md, MARKDOWN)
+        raise UsageError("--out is only for --make.", "To save the results, use --json.")
     check_form(out, JSON_LINES)
-    for target in (md, out):
-        if target is not None and not target.absolute().parent.is_dir():
-            raise UsageError(f"{target.parent} is not a folder.", "Name a file in an existing folder.")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise UsageError(f"{out.parent} is not a folder.", "Name a file in an existing folder.")
     filters, modes = narrow.filters(), modes_of(mode, against)
     screen = EvalScreen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
@@ -86,7 +83,7 @@ def evaluate(
         request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k, judge=judge)
         evaluations = [engine.evaluate(replace(request, mode=one), on_event=screen) for one in modes]
     STATUS.hide()
-    _show(evaluations, as_json=json, markdown=md)
+    _show(evaluations, as_json=json)
     return SOME_FAILED if bad or any(each.error for one in evaluations for each in one.outcomes) else 0
 
 
@@ -106,13 +103,11 @@ class EvalScreen(Screen):
             super().__call__(event)
 
 
-def _show(evaluations: Sequence[Evaluation], *, as_json: bool, markdown: Path | None) -> None:
-    """The measures of one mode or two: on stdout, and in the Markdown file."""
-    from ragscience.engine.eval_runs import Paired, as_markdown, eval_output
+def _show(evaluations: Sequence[Evaluation], *, as_json: bool) -> None:
+    """The measures of one mode or two, on stdout."""
+    from ragscience.engine.eval_runs import Paired, eval_output
 
     first, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
-    if markdown is not None:
-        markdown.write_text(as_markdown(first, second), encoding="utf-8")
     out = console()
     if as_json:
         print_json(eval_output(first, second))
@@ -155,13 +150,13 @@ def show_evaluation(evaluation: Evaluation, out: Console) -> None:
     """Each measure with its bar, the types of question side by side, and the questions that failed."""
     from rich.text import Text
 
-    from ragscience.engine.eval_runs import EXPLAINED, FAILURES, failed_questions, pages_of, shown
+    from ragscience.engine.eval_runs import FAILURES, MEASURES, failed_questions, pages_of, shown
 
     _head(evaluation, out)
     explains = out.width >= ROOM_FOR_MEANING
     table = _table("measure", "", "value (95 %)", "of", *["meaning"] * explains)
     for name, found in evaluation.overall.items():
-        meaning = [EXPLAINED[name]] * explains
+        meaning = [MEASURES[name]] * explains
         table.add_row(name, _bar(name, found.mean, out), shown(found), str(found.questions), *meaning)
     out.print(table)
     out.print()

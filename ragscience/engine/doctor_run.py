@@ -60,7 +60,7 @@ def doctor(
     now = datetime.now(UTC)
     opened = None if settings.library == EMBEDDED else partial(open_store, home, settings)
     offline = settings if network else settings.model_copy(update={"offline": True})
-    given = Given(now, settings.ocr_language, where=paper_files(home, offline), fast=fast)
+    given = Given(now, where=paper_files(home, offline), fast=fast)
     found = list(examine(home, given, opened, on_check=on_check))
     found += guarded("access", _access, home)
     found += guarded("models", _models, offline, models, _made_by(home, settings))
@@ -100,7 +100,7 @@ def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | Non
         needed.add("reranker")
     if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
-    yield from models(choices, needed, pool.ollama(settings))
+    yield from models(choices, needed)
 
 
 def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:

@@ -16,12 +16,10 @@ from ragscience.engine.events import Event, ModelAsked, OnEvent, Searched, Warne
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
-from ragscience.evaluation.answer_metrics import COSTS
+from ragscience.evaluation.answer_metrics import COSTS, MEASURES
 from ragscience.evaluation.eval_report import (
-    EXPLAINED,
     Evaluation,
     Paired,
-    as_markdown,
     eval_output,
     shown,
     shown_difference,
@@ -40,8 +38,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ASK",
     "COSTS",
-    "EXPLAINED",
     "FAILURES",
+    "MEASURES",
     "WAYS",
     "EvalFailed",
     "EvalRequest",
@@ -50,7 +48,6 @@ __all__ = [
     "Paired",
     "QuestionAnswered",
     "as_line",
-    "as_markdown",
     "draft_questions",
     "eval_output",
     "evaluate",

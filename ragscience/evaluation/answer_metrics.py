@@ -38,20 +38,7 @@ from ragscience.ask.answer_blocks import as_text
 from ragscience.core.records import Answer, Hit
 from ragscience.evaluation.question_file import KnownQuestion, Place
 
-__all__ = [
-    "COSTS",
-    "JUDGED",
-    "MEASURES",
-    "SEED",
-    "Estimate",
-    "Readings",
-    "estimate",
-    "holds",
-    "holds_all",
-    "measure",
-    "readings",
-    "summary",
-]
+__all__ = ["COSTS", "JUDGED", "MEASURES", "Estimate", "estimate", "holds", "holds_all", "measure", "summary"]
 
 _SHORTEST_TIGHT = 4
 """Shorter strings are not looked for without blanks: they would be found by chance."""
@@ -63,35 +50,26 @@ _BLANKS = re.compile(r"\s+")
 _LOOSE = re.compile(r"[\s\-\x00-\x1f]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """One text, read in three ways; case, dashes, quotation marks and ligatures are folded in each."""
-
-    spaced: str
-    joined: str
-    tight: str
-
-
 @lru_cache(maxsize=4096)
-def readings(text: str) -> Readings:
-    """The three readings of `text`."""
+def readings(text: str) -> tuple[str, str, str]:
+    """The text read in three ways; case, dashes, quotation marks and ligatures are folded in each.
+
+    With single blanks, with words joined across line ends, and without blanks and hyphens.
+    """
     folded = unicodedata.normalize("NFKC", text.replace("\u00ad", "-\n")).translate(_ONE_FORM).lower()
-    return Readings(
-        _BLANKS.sub(" ", folded).strip(),
-        _BLANKS.sub(" ", _BROKEN_WORD.sub(r"\1\2", folded)).strip(),
-        _LOOSE.sub("", folded),
-    )
+    joined = _BROKEN_WORD.sub(r"\1\2", folded)
+    return _BLANKS.sub(" ", folded).strip(), _BLANKS.sub(" ", joined).strip(), _LOOSE.sub("", folded)
 
 
 def holds(text: str, wanted: str) -> bool:
     """Whether `wanted` occurs in `text`; a number only as a whole: 8 is not in 28.4, nor 28.4 in 128.4 or 28.41."""
-    own, sought = readings(text), readings(wanted)
-    if not sought.spaced:
+    own, (spaced, _, tight) = readings(text), readings(wanted)
+    if not spaced:
         return False
-    pattern = _whole(sought.spaced)
-    if pattern.search(own.spaced) or pattern.search(own.joined):
+    pattern = _whole(spaced)
+    if pattern.search(own[0]) or pattern.search(own[1]):
         return True
-    return len(sought.tight) >= _SHORTEST_TIGHT and bool(_whole(sought.tight).search(own.tight))
+    return len(tight) >= _SHORTEST_TIGHT and bool(_whole(tight).search(own[2]))
 
 
 def holds_all(text: str, wanted: Iterable[str | tuple[str, ...]]) -> bool:
@@ -115,26 +93,34 @@ COSTS = ("searches", "LLM calls", "tokens", "seconds")
 """Tokens are those of prompts and replies together, as the server counted them."""
 JUDGED = ("faithfulness", "answer relevance", "context precision")
 """Measures of the optional LLM judge: see llm_judge.py."""
-MEASURES = (
-    *(f"{kind}@{k}" for k in DEPTHS for kind in ("any", "full")),
-    "evidence",
-    "all evidence",
-    "answer",
-    "first quote",
-    "passages",
-    "cited",
-    "cited share",
-    "unsupported",
-    "refused",
-    "doubted",
-    "rightly refused",
-    "rightly doubted",
-    "refusal precision",
-    "sure and right",
-    *JUDGED,
-    *COSTS,
-)
-"""In the order in which they are shown."""
+MEASURES = {
+    "any@1": "a page with evidence is touched by the first passage",
+    "full@1": "the first passage touches a page of each evidence",
+    "any@4": "a page with evidence is touched by one of the first 4 passages",
+    "full@4": "a page of each evidence is touched by one of the first 4 passages",
+    "evidence": "share of the evidence that has a page among all passages given",
+    "all evidence": "whether that is all of it",
+    "answer": "all that a right answer must hold is in the answer's own words",
+    "first quote": "it is in the first quote alone",
+    "passages": "it is in the passages that the answer was made from",
+    "cited": "at least one citation is on a page with evidence",
+    "cited share": "share of an answer's citations that are on such a page",
+    "unsupported": "share of claims that no cited page supports",
+    "refused": "refused, though the papers answer it",
+    "doubted": "refused, or of low confidence, though the papers answer it",
+    "rightly refused": "refused, as the papers do not answer it: the recall of refusals",
+    "rightly doubted": "refused, or of low confidence, as the papers do not answer it",
+    "refusal precision": "of what was refused, the papers do not answer it",
+    "sure and right": "of the answers of high confidence: it holds what a right answer must",
+    "faithfulness": "judged by the model: share of the answer's statements that the passages support",
+    "answer relevance": "judged: how near the questions that the answer would answer are to the one asked",
+    "context precision": "judged: whether the passages that are of use come first",
+    "searches": "for one question",
+    "LLM calls": "for one question",
+    "tokens": "of prompts and replies together",
+    "seconds": "from question to answer",
+}
+"""What each says, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True)

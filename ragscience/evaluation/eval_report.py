@@ -1,4 +1,4 @@
-"""What an evaluation found, as numbers for machines and as a page for people."""
+"""What an evaluation found, as numbers."""
 
 from __future__ import annotations
 
@@ -14,38 +14,7 @@ from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import Comparison, compare
 from ragscience.evaluation.question_file import BadLine
 
-__all__ = ["EXPLAINED", "Evaluation", "Paired", "as_markdown", "eval_output", "shown", "shown_difference", "shown_p"]
-
-EXPLAINED = {
-    "any@1": "a page with evidence is touched by the first passage",
-    "full@1": "the first passage touches a page of each evidence",
-    "any@4": "a page with evidence is touched by one of the first 4 passages",
-    "full@4": "a page of each evidence is touched by one of the first 4 passages",
-    "evidence": "share of the evidence that has a page among all passages given",
-    "all evidence": "whether that is all of it",
-    "answer": "all that a right answer must hold is in the answer's own words",
-    "first quote": "it is in the first quote alone",
-    "passages": "it is in the passages that the answer was made from",
-    "cited": "at least one citation is on a page with evidence",
-    "cited share": "share of an answer's citations that are on such a page",
-    "unsupported": "share of claims that no cited page supports",
-    "refused": "refused, though the papers answer it",
-    "doubted": "refused, or of low confidence, though the papers answer it",
-    "rightly refused": "refused, as the papers do not answer it: the recall of refusals",
-    "rightly doubted": "refused, or of low confidence, as the papers do not answer it",
-    "refusal precision": "of what was refused, the papers do not answer it",
-    "sure and right": "of the answers of high confidence: it holds what a right answer must",
-    "faithfulness": "judged by the model: share of the answer's statements that the passages support",
-    "answer relevance": "judged: how near the questions that the answer would answer are to the one asked",
-    "context precision": "judged: whether the passages that are of use come first",
-    "searches": "for one question",
-    "LLM calls": "for one question",
-    "tokens": "of prompts and replies together",
-    "seconds": "from question to answer",
-}
-"""Each measure in a few words; answer_metrics.py defines it."""
-COMPARED_BY_KIND = ("evidence", "all evidence", "answer", "cited", "rightly refused", "searches", "seconds")
-"""What a page compares for each type of question; the JSON has everything."""
+__all__ = ["Evaluation", "Paired", "eval_output", "shown", "shown_difference", "shown_p"]
 
 
 class OutcomeOutput(TypedDict):
@@ -171,79 +140,6 @@ def _measured(evaluation: Evaluation) -> Measured:
     }
 
 
-def as_markdown(evaluation: Evaluation, against: Evaluation | None = None) -> str:
-    """A page of Markdown: what was asked of what, the measures, and the same by type of question.
-
-    With a second evaluation of the same questions its measures follow, after the two have been compared.
-    """
-    lines = [f"# {_cell(evaluation.source)}", ""]
-    if against is None:
-        lines += _evaluated(evaluation, "##")
-    else:
-        paired = Paired(evaluation, against)
-        lines += [*_compared(paired), ""]
-        for name, each in zip(paired.names, (evaluation, against), strict=True):
-            lines += [f"## {_cell(name)}", "", *_evaluated(each, "###"), ""]
-    if evaluation.bad_lines:
-        lines += ["", "## Lines left out", ""]
-        lines += [f"- line {bad.line}: {_cell(bad.reason)}" for bad in evaluation.bad_lines]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _evaluated(evaluation: Evaluation, heading: str) -> list[str]:
-    conditions = ", ".join(f"{name} {value}" for name, value in evaluation.conditions.items())
-    lines = [
-        f"{len(evaluation.outcomes)} questions; {_cell(conditions)}. In brackets: 95 % bootstrap interval.",
-        "",
-        *_table(
-            ["measure", "value", "questions", "meaning"],
-            [[name, shown(found), str(found.questions), EXPLAINED[name]] for name, found in evaluation.overall.items()],
-        ),
-    ]
-    names = list(evaluation.overall)
-    rows = [
-        [_cell(kind), *(shown(found[name]) if name in found else "–" for name in names)]
-        for kind, found in evaluation.by_kind.items()
-    ]
-    lines += ["", f"{heading} By type of question", "", *_table(["type", *names], rows)]
-    failed = [outcome for outcome in evaluation.outcomes if outcome.error]
-    if failed:
-        lines += ["", f"{heading} What failed", ""]
-        lines += [f"- {_cell(outcome.question.question_id)}: {_cell(outcome.error)}" for outcome in failed]
-    return lines
-
-
-def _compared(paired: Paired) -> list[str]:
-    first, second = map(_cell, paired.names)
-    columns = ["measure", first, second, "difference", "higher / lower", "p", "test", "questions"]
-    lines = [
-        f"## {first} and {second}, question by question",
-        "",
-        f"The difference is {second} minus {first}, with its 95 % bootstrap interval; higher / lower: on how many "
-        "questions it is. p is two-sided (McNemar, exact, or sign flip) and not corrected for the number of measures.",
-        "",
-        *_table(columns, [[name, *_cells(found)] for name, found in paired.overall.items()]),
-        "",
-        "### By type of question",
-        "",
-    ]
-    kinds = [(_cell(kind), name, found) for kind, each in paired.by_kind.items() for name, found in each.items()]
-    rows = [[kind, name, *_cells(found)] for kind, name, found in kinds if name in COMPARED_BY_KIND]
-    return [*lines, *_table(["type", *columns], rows)]
-
-
-def _cells(found: Comparison) -> list[str]:
-    return [
-        f"{found.first:.3f}",
-        f"{found.second:.3f}",
-        shown_difference(found),
-        f"{found.higher} / {found.lower}",
-        shown_p(found.p),
-        found.test,
-        str(found.difference.questions),
-    ]
-
-
 def shown_difference(found: Comparison) -> str:
     """A difference and its interval, with signs: "+0.120 (-0.01 to +0.25)"."""
     each = found.difference
@@ -258,12 +154,3 @@ def shown_p(p: float) -> str:
 def shown(found: Estimate) -> str:
     """A mean and its interval: "0.690 (0.58–0.79)"."""
     return f"{found.mean:.3f} ({found.low:.2f}–{found.high:.2f})"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    head = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-    return [*head, *("| " + " | ".join(row) + " |" for row in rows)]
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

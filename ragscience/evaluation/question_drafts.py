@@ -1,8 +1,7 @@
 """Questions drafted from papers, for a person to correct: by rules, or by a language model from one passage each.
 
-By rules there are two kinds: what a term is, from a sentence "X is a …"; what a table shows, from its caption. They are
-near to the paper's words, so a search finds them more easily than what a reader would ask. Every draft is checked
-against its page.
+By rules it asks what a term is, from a sentence "X is a …". That is near to the paper's words, so a search finds it
+more easily than what a reader would ask. Every draft is checked against its page.
 """
 
 from __future__ import annotations
@@ -17,23 +16,10 @@ from typing import Any, TypeVar
 
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.sentences import split_sentences
+from ragscience.core.serialization import from_json
 from ragscience.evaluation.answer_metrics import holds_all
 
-__all__ = [
-    "KINDS",
-    "SCHEMA",
-    "Ask",
-    "Draft",
-    "Part",
-    "Source",
-    "as_line",
-    "by_turns",
-    "drafts",
-    "messages",
-    "reader",
-    "stands",
-    "worded",
-]
+__all__ = ["KINDS", "SCHEMA", "Draft", "Part", "Source", "as_line", "by_turns", "drafts", "worded"]
 
 BY_RULES = "rules"
 SHORTEST_QUOTE, LONGEST_QUOTE = 40, 400
@@ -60,7 +46,6 @@ _WHERE_IT_ENDS = re.compile(
     r"\s(?:that|which|where|whose|who|when|because|since|so|if|while|and|in which|of which|used|proposed|introduced|"
     r"consisting|based)\b"
 )
-_CAPTION = re.compile(r"^(?P<name>Table\s+[\dIVX]+)\s*[.:|]\s*(?P<what>[^.;:()\[\]]{12,})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +80,7 @@ class Draft:
     page: int
     quote: str
     kind: str
-    """ "definition", "table", or what a language model called it."""
+    """ "definition", or what a language model called it."""
     made_by: str
     """BY_RULES, or the name of a language model."""
 
@@ -114,12 +99,12 @@ def by_turns(sources: Iterable[Iterator[T]]) -> Iterator[T]:
 
 
 def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
-    """At most `count` drafts, all different: the papers take turns, and the kinds take turns within them.
+    """At most `count` drafts, all different: the papers take turns.
 
     The page of each draft contains its required phrases. The same sources give the same drafts.
     """
     made: dict[str, Draft] = {}
-    for draft in by_turns(by_turns([_definitions(source), _tables(source)]) for source in sources):
+    for draft in by_turns(map(_definitions, sources)):
         if len(made) >= count:
             break
         made.setdefault(draft.question.casefold(), draft)
@@ -157,38 +142,17 @@ def _definitions(source: Source) -> Iterator[Draft]:
         if not (article or found["term"][0].isupper()) or _NO_TERM.intersection(words) or len(what.split()) < 2:
             continue
         question = f"What {'are' if found['verb'] == 'are' else 'is'} {article}{found['term']}?"
-        yield from _standing(
-            source, Draft(question, sentence, (what,), source.file, part.page, sentence, "definition", BY_RULES)
-        )
-
-
-def _tables(source: Source) -> Iterator[Draft]:
-    for part in source.parts:
-        caption = " ".join(part.text.split())
-        found = _CAPTION.match(caption) if part.kind == "caption" else None
-        if found:
-            question = f"What does {found['name']} of “{_name(source)}” show?"
-            quote = caption[:LONGEST_QUOTE]
-            must = (_clause(found["what"]),)
-            yield from _standing(source, Draft(question, quote, must, source.file, part.page, quote, "table", BY_RULES))
-
-
-def _standing(source: Source, draft: Draft) -> Iterator[Draft]:
-    if stands(draft, source):
-        yield draft
+        draft = Draft(question, sentence, (what,), source.file, part.page, sentence, "definition", BY_RULES)
+        if stands(draft, source):
+            yield draft
 
 
 def _sentences(source: Source) -> Iterator[tuple[Part, str]]:
     for part in source.parts:
-        if part.kind in ("text", "abstract", "list"):
-            yield from _sentences_of(part)
-
-
-def _sentences_of(part: Part) -> Iterator[tuple[Part, str]]:
-    for span in split_sentences(part.text):
-        sentence = " ".join(part.text[span.start : span.end].split())
-        if span.kind == "sentence" and SHORTEST_QUOTE <= len(sentence) <= LONGEST_QUOTE:
-            yield part, sentence
+        for span in split_sentences(part.text) if part.kind in ("text", "abstract", "list") else ():
+            sentence = " ".join(part.text[span.start : span.end].split())
+            if span.kind == "sentence" and SHORTEST_QUOTE <= len(sentence) <= LONGEST_QUOTE:
+                yield part, sentence
 
 
 def _clause(what: str) -> str:
@@ -198,10 +162,6 @@ def _clause(what: str) -> str:
     while words and words[-1].casefold() in _NO_END:
         words.pop()
     return " ".join(words)
-
-
-def _name(source: Source) -> str:
-    return source.title or source.file
 
 
 KINDS = ("fact", "number", "method", "definition", "reason")
@@ -253,18 +213,18 @@ def reader(source: Source, part: Part, name: str) -> Callable[[Any], Draft]:
     """
 
     def read(value: Any) -> Draft:
-        if not isinstance(value, Mapping):
-            raise ValueError("it is not a JSON object")
-        question, answer = _text(value, "question", LONGEST_QUESTION), _text(value, "answer", LONGEST_ANSWER)
-        phrases = value.get("must_contain")
-        if not isinstance(phrases, list) or not 1 <= len(phrases) <= MOST_PHRASES:
+        said = from_json(_Worded, value)
+        question, answer = (" ".join(text.split()) for text in (said.question, said.answer))
+        must = tuple(each.strip() for each in said.must_contain)
+        limits = [(question, LONGEST_QUESTION), (answer, LONGEST_ANSWER), *((each, LONGEST_PHRASE) for each in must)]
+        if not 1 <= len(must) <= MOST_PHRASES:
             raise ValueError(f"must_contain is not a list of 1 to {MOST_PHRASES} phrases")
-        if not all(isinstance(each, str) and each.strip() and len(each) <= LONGEST_PHRASE for each in phrases):
-            raise ValueError(f"must_contain has something that is no text of 1 to {LONGEST_PHRASE} characters")
-        kind = value.get("type") if value.get("type") in KINDS else "fact"
-        must = tuple(each.strip() for each in phrases)
+        for text, longest in limits:
+            if not 1 <= len(text) <= longest:
+                raise ValueError(f"{text!r:.40} is no text of 1 to {longest} characters")
+        kind = said.type if said.type in KINDS else "fact"
         quote = " ".join(part.text.split())[:LONGEST_QUESTION]
-        draft = Draft(question, answer, must, source.file, part.page, quote, str(kind), name)
+        draft = Draft(question, answer, must, source.file, part.page, quote, kind, name)
         if not stands(draft, source):
             raise ValueError("must_contain has a phrase that is not in the passage: copy it letter by letter")
         return draft
@@ -272,8 +232,11 @@ def reader(source: Source, part: Part, name: str) -> Callable[[Any], Draft]:
     return read
 
 
-def _text(value: Mapping[str, Any], name: str, longest: int) -> str:
-    text = value.get(name)
-    if not isinstance(text, str) or not text.strip() or len(text) > longest:
-        raise ValueError(f"{name} is no text of 1 to {longest} characters")
-    return " ".join(text.split())
+@dataclass(frozen=True, slots=True)
+class _Worded:
+    """What a model replies."""
+
+    question: str
+    answer: str
+    must_contain: tuple[str, ...]
+    type: str = "fact"

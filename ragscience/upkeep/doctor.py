@@ -46,7 +46,7 @@ def examine(
         ("contents", "contents", library.contents),
         ("clock", "clock", lambda store: machine.clock(store, given)),
         ("files", "papers", lambda store: papers.files(home, store, given)),
-        ("notes", "papers", lambda store: papers.notes(store, given)),
+        ("notes", "papers", papers.notes),
         ("new files", "papers", lambda store: papers.new_files(home, store, given)),
         ("duplicates", "duplicates", papers.versions),
         ("ledger", "ledger", lambda store: library.ledger(home, store)),

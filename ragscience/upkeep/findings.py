@@ -81,7 +81,6 @@ class Given:
 
     now: datetime
     """With a time zone."""
-    ocr_language: str
     may: Callable[[Path, int], bool] = os.access
     where: LocalFiles = LOCAL
     """Where the papers' files are."""

@@ -81,9 +81,6 @@ def ledger(home: Home, library: Store) -> Iterator[Finding]:
     remedy = "`python ingest.py` rebuilds it from the database."
     try:
         listed = {md5: entry["path"] for md5, entry in json.loads(home.ledger.read_bytes())["files"].items()}
-    except FileNotFoundError:
-        yield Finding("ledger", "warning", "There is no ingested.json.", remedy)
-        return
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         yield Finding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
         return

@@ -52,19 +52,16 @@ def permissions(home: Home, given: Given) -> Iterator[Finding]:
     found = []
     folders, files = (home.root, home.vectorstore, home.papers), (home.database, home.ledger, home.history, home.lock)
     for path in filter(Path.exists, (*folders, *files)):
-        if path in folders and not path.is_dir():
-            remedy = f"Move the file away: `mv {quoted(path)} {quoted(path)}.old`."
-            found.append(Finding("permissions", "error", f"{path} is a file, not a folder.", remedy))
-            continue
         enter, mode = (os.X_OK, "rx") if path in folders else (0, "r")
-        wanted = [
-            ("read", f"u+{mode}", os.R_OK | enter),
-            *([("written", "u+w", os.W_OK)] if path != home.papers else []),
-        ]
-        lacking = next(((what, change) for what, change, right in wanted if not given.may(path, right)), None)
-        if lacking is not None:
-            remedy = f"`chmod {lacking[1]} {quoted(path)}`, as the file's owner."
-            found.append(Finding("permissions", "error", f"{path} cannot be {lacking[0]}.", remedy))
+        if path in folders and not path.is_dir():
+            what, remedy = "is a file, not a folder", f"Move the file away: `mv {quoted(path)} {quoted(path)}.old`."
+        elif not given.may(path, os.R_OK | enter):
+            what, remedy = "cannot be read", f"`chmod u+{mode} {quoted(path)}`, as the file's owner."
+        elif path != home.papers and not given.may(path, os.W_OK):
+            what, remedy = "cannot be written", f"`chmod u+w {quoted(path)}`, as the file's owner."
+        else:
+            continue
+        found.append(Finding("permissions", "error", f"{path} {what}.", remedy))
     yield from found or [Finding("permissions", "ok", "All folders and files can be read and written.")]
 
 
@@ -99,17 +96,16 @@ def leftovers(home: Home, given: Given) -> Iterator[Finding]:
 
     temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp")]
     old = [path for path in temporary if home.parts not in path.parents and is_old(path)]
-    resume = f"The same `python ingest.py fetch` resumes them; or `rm -r {quoted(home.parts)}`."
+    parts = sorted(path for path in home.parts.glob("*") if is_old(path))
     found = []
-    for one, paths, remedy in (
-        ("temporary file# of killed runs", old, f"`rm {' '.join(map(quoted, old))}`."),
-        ("unfinished download#", list(filter(is_old, sorted(home.parts.glob("*")))), resume),
-        ("old file# of token vectors", sorted(home.tokens.glob("*")), f"`rm -r {quoted(home.tokens)}`."),
-    ):
+    for what, paths in (
+        ("temporary file", old), ("unfinished download", parts), ("old file of token vectors", [*home.tokens.glob("*")])
+    ):  # fmt: skip
         if paths:
-            what = counted(len(paths), one.replace("#", ""), one.replace("#", "s"))
-            message = f"{what} {'takes' if len(paths) == 1 else 'take'} {_size(*paths) / 2**20:.1f} MiB."
-            found.append(Finding("leftovers", "info", message, remedy))
+            takes = "takes" if len(paths) == 1 else "take"
+            many = counted(len(paths), what, what.replace("file", "files").replace("download", "downloads"))
+            message = f"{many} {takes} {_size(*paths) / 2**20:.1f} MiB."
+            found.append(Finding("leftovers", "info", message, f"`rm {' '.join(map(quoted, sorted(paths)))}`."))
     yield from found or [Finding("leftovers", "ok", "No leftover files.")]
 
 

@@ -11,13 +11,13 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from threading import Timer
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Stage, Step
+from ragscience.models.model_http import is_loopback
 from ragscience.upkeep.asked import STAGES, Asked
 
 if TYPE_CHECKING:
@@ -165,21 +165,14 @@ def _check_local(names: Sequence[str], environment: Mapping[str, str]) -> None:
     """Raise UsageError where one of the exporters would send spans to another machine."""
     names_of_endpoint = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
     endpoint = next(filter(None, map(environment.get, names_of_endpoint)), "http://localhost:4318")
-    host = urlsplit(endpoint if "//" in endpoint else f"//{endpoint}").hostname or ""
-    away = [name for name in names if name != "console" and not (name == "otlp" and _is_this_machine(host))]
+    url = endpoint if "//" in endpoint else f"//{endpoint}"
+    away = [name for name in names if name != "console" and not (name == "otlp" and is_loopback(url))]
     if away:
-        where = f" to {host}" if away[0] == "otlp" else ""
+        where = f" to {urlsplit(url).hostname}" if away[0] == "otlp" else ""
         raise UsageError(
             f"OTEL_TRACES_EXPORTER={away[0]} would send spans{where}, and --offline forbids it.",
             "Unset OTEL_TRACES_EXPORTER, or leave --offline out.",
         )
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class SpanSender:

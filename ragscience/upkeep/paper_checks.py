@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import FileProblem, ModelProblem
+from ragscience.core.errors import FileProblem, SourceError
 from ragscience.core.tokenizing import counted
 from ragscience.library import left_out
-from ragscience.library.duplicates import Duplicate, duplicates
+from ragscience.library.duplicates import duplicates
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.skipped_files import NOT_FAILED, SkippedFiles
-from ragscience.reading.ocr import find_tessdata
 from ragscience.upkeep.findings import Finding, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
+    from ragscience.library.bucket_files import BucketFiles
     from ragscience.library.store import Home, Store
     from ragscience.upkeep.findings import Given
 
@@ -27,39 +27,25 @@ MOST_HASHED = 100
 """New files whose bytes are compared; more would take long."""
 _SCANNED = "scanned"
 """In the warning of a page without a text layer."""
+_READ = "`python ingest.py` reads it, or says why it cannot."
 
 
 def files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
-    """Whether each paper's file is there, unchanged; one that was moved to another place in papers/ is found."""
+    """Whether each paper's file is there, unchanged."""
     papers = library.papers()
     if given.where is not LOCAL:
         from ragscience.library.bucket_files import BucketFiles
-        from ragscience.upkeep.bucket_checks import bucket
 
         assert isinstance(given.where, BucketFiles)  # noqa: S101 - for the type: there is no other kind
-        yield from bucket(home, library, papers, given.where)
+        yield from _bucket(home, library, papers, given.where)
         papers = [paper for paper in papers if given.where.shown(paper.path) == paper.path]
         if not papers:
             return
-    problems = [(paper, problem) for paper in papers if (problem := _file_problem(paper, given))]
-    moved = _moved(home, [paper for paper, _ in problems if not os.path.lexists(paper.path)])
-    found = [
-        Finding("papers", "info", f"{paper.file} is now {moved[paper.md5]}.", "`python ingest.py` notes the new place.")
-        if paper.md5 in moved
-        else Finding("papers", "warning", f"{paper.file} {what}.", remedy)
-        for paper, (what, remedy) in problems
-    ]
+    problems = ((paper, problem) for paper in papers if (problem := _file_problem(paper, given)))
+    found = [Finding("papers", "warning", f"{paper.file} {what}.", remedy) for paper, (what, remedy) in problems]
     yield from few(found, "papers have such a file")
     if not found:
         yield Finding("papers", "ok", "The files of all papers are unchanged.")
-
-
-def _moved(home: Home, gone: Sequence[Paper]) -> dict[str, Path]:
-    """Where in papers/ files are now that are gone from their places, by MD5; only those of their sizes are read."""
-    sizes, md5s = {paper.size_bytes for paper in gone}, {paper.md5 for paper in gone}
-    there = find_pdfs([home.papers]).pdfs if gone and home.papers.is_dir() else []
-    alike = [path for path in there if path.is_file() and path.stat().st_size in sizes]
-    return {md5: path for path in alike if (md5 := _md5(path)) in md5s}
 
 
 def _file_problem(paper: Paper, given: Given) -> tuple[str, str] | None:
@@ -79,27 +65,49 @@ def _file_problem(paper: Paper, given: Given) -> tuple[str, str] | None:
     return ("has changed since it was read", "`python ingest.py sync`.") if stat.st_size != paper.size_bytes else None
 
 
-def notes(library: Store, given: Given) -> Iterator[Finding]:
-    """The warnings of papers; for scanned pages, how to have them read."""
-    papers = library.papers()
-    scanned = {
-        paper.paper_id
-        for paper in papers
-        if paper.warnings and any(_SCANNED in page.warning for page in library.contents(paper.paper_id).pages)
-    }
-    lacking = ""
+def _bucket(home: Home, library: Store, papers: Sequence[Paper], where: BucketFiles) -> Iterator[Finding]:
+    """What the bucket has and lacks of the library's papers; one request for 1,000 objects, nothing is downloaded."""
+    if where.is_offline:
+        fix = "`python query.py doctor --network` asks it."
+        yield Finding("papers", "info", f"The papers are in {where.address}, which was not asked.", fix)
+        return
     try:
-        if scanned:
-            find_tessdata(given.ocr_language)
-    except ModelProblem as problem:
-        lacking = f" First: {problem.fix}"
+        listed = where.listing()
+    except SourceError as problem:
+        yield Finding("papers", "error", problem.message, problem.fix)
+        return
+    yield Finding("papers", "ok", f"{where.address} can be listed: {counted(len(listed), 'PDF')}.")
+    found, known = [], {paper.path for paper in papers}
+    for paper in papers:
+        path, there = Path(paper.path), listed.get(Path(paper.path))
+        if where.name_of(path) and there is None and where.is_gone(path):
+            message = f"{paper.file} is in the library, but its object is gone from {where.address}."
+            fix = "Put it back; `python ingest.py sync` takes it out."
+            found.append(Finding("papers", "warning", message, fix))
+        elif there and (there.size_bytes != paper.size_bytes or where.md5_if_known(there) not in ("", paper.md5)):
+            message = f"{paper.file} has changed since it was read."
+            found.append(Finding("papers", "warning", message, "`python ingest.py sync`."))
+    yield from few(found, "papers have such a file")
+    known |= {file.path for file in SkippedFiles(home, where.exists).present(known)}
+    md5s = _md5s(library, papers)
+    new = [each for path, each in listed.items() if str(path) not in known and where.md5_if_known(each) not in md5s]
+    message = f"is in {where.address} and not in the library"
+    yield from few(
+        (Finding("papers", "warning", f"{each.name} {message}.", _READ) for each in new),
+        f"objects are in {where.address} and not in the library",
+    )
+
+
+def notes(library: Store) -> Iterator[Finding]:
+    """The warnings of papers; for scanned pages, how to have them read."""
 
     def found() -> Iterator[Finding]:
-        for paper in papers:
+        for paper in library.papers():
+            pages = library.contents(paper.paper_id).pages if paper.warnings else ()
             remedy = f"`python ingest.py show {quoted(paper.file)}` shows more."
-            if paper.paper_id in scanned:
+            if any(_SCANNED in page.warning for page in pages):
                 again = f"`python ingest.py {quoted(paper.path)} --ocr`"
-                remedy = f"`python ingest.py remove {quoted(paper.file)}`, then {again}, reads them.{lacking}"
+                remedy = f"`python ingest.py remove {quoted(paper.file)}`, then {again}, reads them."
             for warning in paper.warnings:
                 yield Finding("papers", "warning", f"{paper.file}: {warning}", remedy)
 
@@ -107,20 +115,22 @@ def notes(library: Store, given: Given) -> Iterator[Finding]:
 
 
 def versions(library: Store) -> Iterator[Finding]:
-    """Papers that are there in two versions, and files that are suppressed for a newer one."""
+    """Papers that are there in two versions, and files that are left out for a newer one, or by hand."""
+    remedy = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
     found = (
         Finding(
             "duplicates",
             "warning",
-            f"{pair.older} is the same paper as {pair.newer}, which is {_kept_for(pair)}.",
-            "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one.",
+            f"{pair.older} is the same paper as {pair.newer}, which is "
+            f"{'more complete' if pair.newer_by == 'completeness' else 'newer'}.",
+            remedy,
         )
         for pair in duplicates(library)
     )
     yield from few(found, "pairs; `python ingest.py duplicates` has all")
     aside = left_out.aside(library)
     if aside:
-        newer = ", ".join(sorted({paper.file for paper in aside.values()})[:3])
+        newer = _names(sorted({paper.file for paper in aside.values()}))
         message = f"{counted(len(aside), 'older version is', 'older versions are')} left out, of {newer}."
         yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
     removed = [path for path in left_out.removed(library).values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
@@ -128,10 +138,6 @@ def versions(library: Store) -> Iterator[Finding]:
         what = counted(len(removed), "removed paper is", "removed papers are")
         message = f"{what} left out: {_names([Path(path).name for path in removed])}."
         yield Finding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
-
-
-def _kept_for(pair: Duplicate) -> str:
-    return "more complete" if pair.newer_by == "completeness" else "newer"
 
 
 def new_files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
@@ -147,23 +153,21 @@ def new_files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
         yield Finding("papers", "info", message, "`python ingest.py list --failed` says why, and what to do.")
     new = [path for path in find_pdfs([home.papers]).pdfs if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
-        md5s = {paper.md5 for paper in papers} | left_out.aside(library).keys() | left_out.removed(library).keys()
+        md5s = _md5s(library, papers)
         new = [path for path in new if _md5(path) not in md5s]
-    found = (
-        Finding(
-            "papers",
-            "warning",
-            f"{path.relative_to(home.papers)} is in papers/ and not in the library.",
-            "`python ingest.py` reads it, or says why it cannot.",
-        )
-        for path in new
-    )
+    message = "is in papers/ and not in the library"
+    found = (Finding("papers", "warning", f"{path.relative_to(home.papers)} {message}.", _READ) for path in new)
     yield from few(found, "files are in papers/ and not in the library")
 
 
 def _names(names: Sequence[str]) -> str:
     """The first three, and how many more."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _md5s(library: Store, papers: Sequence[Paper]) -> set[str]:
+    """Of the library's papers and of the files that are left out of it."""
+    return {paper.md5 for paper in papers} | left_out.aside(library).keys() | left_out.removed(library).keys()
 
 
 def _md5(path: Path) -> str:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -20,18 +18,13 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from ragscience.core.errors import UsageError
+from ragscience.library.atomic_files import write_atomically
 from ragscience.upkeep.asked import Asked
 
 __all__ = ["BUCKETS", "FAMILIES", "Family", "MetricsFile", "metrics_text"]
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, float("inf"))
 """Upper bounds in seconds: from a search in memory to a local chat model's long answer."""
-
-LOCK_SECONDS = 5.0
-"""The longest wait for another process that writes; then the counts wait for the next question."""
-
-PAUSE_SECONDS = 10.0
-"""Between two writes of one process. A process that is killed loses the counts of at most so many seconds."""
 
 
 class Family(NamedTuple):
@@ -82,7 +75,7 @@ class _Counts(Collector):
             self._increase(family.name, labels, number)
             return
         for bound in BUCKETS:
-            self._increase(f"{family.name}_bucket", {**labels, "le": _bound(bound)}, number <= bound)
+            self._increase(f"{family.name}_bucket", {**labels, "le": floatToGoString(bound)}, number <= bound)  # type: ignore[no-untyped-call]
         self._increase(f"{family.name}_count", labels, 1)
         self._increase(f"{family.name}_sum", labels, number)
 
@@ -117,10 +110,6 @@ def _numbers(asked: Asked) -> Iterator[tuple[str, str, float]]:
     yield from (("stage_duration_seconds", stage.name, stage.ms / 1000) for stage in asked.stages)
 
 
-def _bound(bound: float) -> str:
-    return str(floatToGoString(bound))  # type: ignore[no-untyped-call]  # the library has no types here
-
-
 def _family_of(sample: str) -> str:
     """`x` of a sample `x_total`, `x_bucket`, `x_sum` or `x_count`."""
     return sample.rpartition("_")[0]
@@ -143,46 +132,17 @@ def _parsed(text: str) -> _Samples:
     return samples
 
 
-def _lock(handle: int) -> None:
-    """Wait until no other process writes the file. Raises BlockingIOError after LOCK_SECONDS."""
-    deadline = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(0.005)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Replace the file in one step. The folder may be everybody's: nobody can have put a link under the name."""
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 class MetricsFile:
-    """A metrics file that this process adds to: at once, then every PAUSE_SECONDS at most, and at the end."""
+    """A metrics file that this process adds to, question by question."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Read what is there; `clock` gives seconds.
-
-        Raises UsageError where the file cannot be read or written, or is not a metrics file of ours.
-        """
-        self._clock = clock
-        self._written: float | None = None
+    def __init__(self, path: Path) -> None:
+        """Read what is there. Raises UsageError where the file cannot be used, or is not a metrics file of ours."""
         self._path = Path(os.path.realpath(path))
-        if self._path.exists() and not self._path.is_file():
-            raise UsageError(f"{path} is not a file.", "Give --metrics (RAG_METRICS_FILE) the name of a file.")
         self._pending: list[Asked] = []
         try:
-            self._write()
+            if self._path.exists() and not self._path.is_file():
+                raise IsADirectoryError(0, "it is not a file")
+            self.close()
         except OSError as error:
             raise UsageError(
                 f"The metrics file {path} cannot be written: {error.strerror}.",
@@ -192,22 +152,17 @@ class MetricsFile:
     def record(self, asked: Asked) -> None:
         """Count one question. Raises OSError or UsageError; counts that were not written are kept for later."""
         self._pending.append(asked)
-        if self._written is None or self._clock() - self._written >= PAUSE_SECONDS:
-            self.close()
+        self.close()
 
     def close(self) -> None:
-        """Write the pending counts. Raises OSError or UsageError."""
-        if self._pending:
-            # An attempt counts: a file that cannot be written is not tried at every question.
-            self._written = self._clock()
-            self._write()
+        """Add the pending counts to those of the file, under a lock that other processes keep, too.
 
-    def _write(self) -> None:
-        """Add the pending counts to those of the file, under a lock that other processes keep, too."""
+        Raises OSError or UsageError.
+        """
         handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
-            _lock(handle)
-            _replace(self._path, generate_latest(_Counts(self._pending, self._read())))
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            write_atomically(self._path, generate_latest(_Counts(self._pending, self._read())))
             self._pending = []
         finally:
             os.close(handle)

@@ -18,9 +18,7 @@ _SECONDS = 10.0
 _NO_OLLAMA = "Start it with `ollama serve`, or set RAG_OLLAMA_URL; without it, answers are made of quotes."
 
 
-def models(
-    parts: Mapping[str, Callable[[], Choice[Any]]], needed: Collection[str], ollama: Ollama
-) -> Iterator[Finding]:
+def models(parts: Mapping[str, Callable[[], Choice[Any]]], needed: Collection[str]) -> Iterator[Finding]:
     """A finding for each part ("embedder", "reranker", "answer"), made of its choice.
 
     A model that is missing is an error for the parts of `needed`, else an info.
@@ -35,9 +33,7 @@ def models(
             yield Finding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
             continue
         name = choice.model.identity.model if part == "embedder" else choice.model.name
-        window = _window(part, choice.model, ollama)
-        reads = f"; it reads {window} tokens at once" if window else ""
-        yield Finding("models", "ok", f"{part}: {name} ({choice.why}){reads}.", choice.warning)
+        yield Finding("models", "ok", f"{part}: {name} ({choice.why}).", choice.warning)
 
 
 def torch_model(name: str) -> Finding:
@@ -51,38 +47,18 @@ def torch_model(name: str) -> Finding:
     return Finding("models", "ok", f"embedder: {name} (its files are in {folder}).")
 
 
-def _window(part: str, model: Any, ollama: Ollama) -> int | None:
-    """Tokens; None where it is not known without loading the model."""
-    from ragscience.models.cross_encoder import PAIR_TOKENS, OnnxCrossEncoder
-    from ragscience.models.minilm import WINDOW_TOKENS
-
-    if part == "answer":
-        return int(model.window)
-    if part == "reranker":
-        return PAIR_TOKENS if isinstance(model, OnnxCrossEncoder) else None
-    if model.identity.provider == "embedded":
-        return WINDOW_TOKENS + 2  # with the two special tokens
-    try:
-        return ollama.show(model.identity.model).context_length if model.identity.provider == "ollama" else None
-    except ModelProblem:
-        return None
-
-
 def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[Finding]:
     """Whether arXiv's API, Ollama and the servers with OpenAI's API answer, by one small request each."""
     yield _arxiv(arxiv_url)
-    for server in servers:
-        if server.status.running:
-            models = counted(len(server.status.models), "model")
-            yield Finding("network", "ok", f"The server at {server.shown} answers and has {models}.")
+    for server in (*servers, ollama):
+        status, is_ollama = server.status, server is ollama
+        if status.running:
+            name = f"Ollama {status.version}" if is_ollama else "The server"
+            models = counted(len(status.models), "model")
+            yield Finding("network", "ok", f"{name} at {server.shown} answers and has {models}.")
         else:
-            why = server.status.why
-            yield Finding("network", "warning", f"{why[:1].upper()}{why[1:]}.", server.remedy)
-    if ollama.status.running:
-        yield Finding("network", "ok", f"Ollama {ollama.status.version} answers at {ollama.shown}.")
-    else:
-        why = ollama.status.why
-        yield Finding("network", "info", f"{why[:1].upper()}{why[1:]}.", _NO_OLLAMA)
+            why = f"{status.why[:1].upper()}{status.why[1:]}."
+            yield Finding("network", *(("info", why, _NO_OLLAMA) if is_ollama else ("warning", why, server.remedy)))
 
 
 def _arxiv(url: str) -> Finding:

@@ -65,17 +65,14 @@ def test_the_measures_as_json(home):
     assert not (home.home / "vectorstore" / "history.sqlite").exists()
 
 
-def test_the_measures_as_a_table_and_a_page(home):
+def test_the_measures_as_a_table(home):
     with (home.home / "set.jsonl").open("a", encoding="utf-8") as file:
         file.write("{no json}\n")
-    ran = home.query("eval", "set.jsonl", "--md", "out.md", "-k", "2", RAG_EMBEDDER="embedded")
+    ran = home.query("eval", "set.jsonl", "-k", "2", RAG_EMBEDDER="embedded")
     assert ran.code == 3
     assert "set.jsonl, line 5, is left out: it is not JSON" in ran.err
     assert "rightly refused" in ran.out
     assert "passages for an answer 2" in ran.out
-    page = (home.home / "out.md").read_text(encoding="utf-8")
-    assert page.startswith("# set.jsonl\n")
-    assert "- line 5: it is not JSON" in page
 
 
 def test_what_cannot_be_measured(commands):
@@ -84,13 +81,10 @@ def test_what_cannot_be_measured(commands):
     assert (ran.code, ran.out) == (2, "")
     assert "has no question" in ran.err
     assert "nowhere.jsonl cannot be read" in commands.query("eval", "nowhere.jsonl").err
-    (commands.home / "set.jsonl").write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
-    ran = commands.query("eval", "set.jsonl", "--md", "nowhere/out.md")
-    assert (ran.code, "nowhere is not a folder" in ran.err) == (2, True)
 
 
 def test_two_ways_of_asking_are_compared_question_by_question(home):
-    args = ("eval", "set.jsonl", "--against", "agent+balanced", "--json", "-q", "--md", "out.md")
+    args = ("eval", "set.jsonl", "--against", "agent+balanced", "--json", "-q")
     ran = home.query(*args, RAG_EMBEDDER="embedded")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
@@ -106,8 +100,6 @@ def test_two_ways_of_asking_are_compared_question_by_question(home):
         "difference": {"mean": 0, "low": 0, "high": 0, "questions": 3},
     }  # fmt: skip
     assert found["searches"]["first"] == 1 < found["searches"]["second"]
-    page = (home.home / "out.md").read_text(encoding="utf-8")
-    assert "## ask and agent+balanced, question by question" in page
 
 
 @pytest.mark.parametrize(

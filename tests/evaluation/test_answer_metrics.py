@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Answer, Block, Citation, Found, Sentence
-from ragscience.evaluation.answer_metrics import JUDGED, MEASURES, estimate, measure, summary
-from ragscience.evaluation.eval_report import EXPLAINED
-from ragscience.evaluation.eval_run import Meter
+from ragscience.evaluation.answer_metrics import estimate, measure
 from ragscience.evaluation.question_file import KnownQuestion
 from tests.ask.passages import hit
 
@@ -90,13 +88,6 @@ def test_what_the_passages_hold_and_what_the_answer_says():
     assert (values["passages"], values["answer"]) == (0, 0)
 
 
-def test_pages_and_file_names_say_nothing():
-    numbered = hit("Bees.", file="model-1280.pdf", page=12)
-    text = "Found in 1 paper: model-1280.pdf\n\n“Bees.” (model-1280.pdf, p.12)"
-    values = measured(numbered, text=text, cited=[("model-1280.pdf", 12)])
-    assert values["answer"] == 0
-
-
 @pytest.mark.parametrize(
     ("cited", "expected"),
     [
@@ -154,15 +145,6 @@ def test_a_question_that_failed_found_nothing():
     assert "cited share" not in values
 
 
-def test_every_measure_has_its_place():
-    cost = Meter(lambda: 0.0).read(None)
-    refused = measure(NONE, answered("", refused=True), cost)
-    cited = answered("", cited=[("kilns.pdf", 1)], verdicts=["weak"])
-    said = measure(QUESTION, replace(cited, confidence="high", blocks=(Block("quote", "…"),)), cost)
-    assert {*said, *refused, *JUDGED} == set(MEASURES) == set(EXPLAINED)
-    assert list(summary([said])) == [name for name in MEASURES if name in said]
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_an_interval_holds_what_is_possible(values):
     found = estimate(values)
@@ -181,10 +163,3 @@ def test_the_interval_is_that_of_scipy():
     assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.02)
     assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.02)
     assert ours.low < ours.mean < ours.high
-
-
-def test_a_summary_takes_each_measure_from_those_that_have_it():
-    found = summary([{"seconds": 1.0, "answer": 1.0}, {"seconds": 3.0}])
-    assert list(found) == ["answer", "seconds"]
-    assert (found["answer"].questions, found["seconds"].mean) == (1, 2.0)
-    assert summary([]) == {}

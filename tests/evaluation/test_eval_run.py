@@ -1,4 +1,4 @@
-"""Questions are asked one by one, and what comes becomes numbers and a page."""
+"""Questions are asked one by one, and what comes becomes numbers."""
 
 import json
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Citation, Found
 from ragscience.core.serialization import to_json
-from ragscience.evaluation.eval_report import Evaluation, as_markdown, eval_output, shown_p
+from ragscience.evaluation.eval_report import Evaluation, eval_output, shown_p
 from ragscience.evaluation.eval_run import Meter, judged, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
 from tests.ask.passages import hit
@@ -87,23 +87,6 @@ def test_the_report_for_machines():
     assert told["bad_lines"] == [{"line": 4, "reason": "it is not JSON"}]
 
 
-def test_the_report_for_people():
-    page = as_markdown(evaluated())
-    assert "| answer | 0.500 (0.00–1.00) | 2 | all that a right answer must hold" in page
-    assert "| fact\\|like | " in page
-    assert "- q2: The model is gone. Get it." in page
-    assert "- line 4: it is not JSON" in page
-    widths = {line.count(" | ") for line in page.splitlines() if line.startswith(("| number", "| none", "| type"))}
-    assert len(widths) == 1
-
-
-def test_a_report_without_failures_has_no_chapter_about_them():
-    outcomes = tuple(run(QUESTIONS[:1], Asker(), meter=Meter(lambda: 0.0)))
-    page = as_markdown(Evaluation("set.jsonl", outcomes, (), {}))
-    assert "What failed" not in page
-    assert "left out" not in page
-
-
 def test_a_judge_sees_what_was_answered_and_its_values_count():
     seen = []
 
@@ -143,16 +126,6 @@ def test_two_ways_side_by_side_for_machines():
     assert "answer" not in told["comparison"]["types"]["none"]
     alone = eval_output(first)
     assert (alone["against"], alone["comparison"]) == (None, None)
-
-
-def test_two_ways_side_by_side_for_people():
-    page = as_markdown(replace(evaluated(), conditions={"mode": "ask"}), other())
-    assert "## ask and agent, question by question" in page
-    assert "| answer | 0.500 | 1.000 | +0.500 (+0.00 to +1.00) | 1 / 0 | 1.000 | McNemar | 2 |" in page
-    assert "| fact\\|like | answer | 0.000 | 1.000 |" in page
-    assert page.index("\n## ask\n") < page.index("- q2: The model is gone.") < page.index("\n## agent\n")
-    assert "- line 4: it is not JSON" in page
-    assert "- q" not in page[page.index("\n## agent\n") :]
 
 
 @pytest.mark.parametrize(("p", "expected"), [(1.0, "1.000"), (0.0312, "0.031"), (0.0004, "<0.001")])

@@ -84,17 +84,6 @@ def test_each_measure_comes_from_what_the_model_said():
 
 
 @needs_ragas
-def test_what_has_no_value_is_missing():
-    warnings = []
-    assert set(judge(judgements(statements=()), warnings)("?", answer(*HITS))) == {
-        "answer relevance",
-        "context precision",
-    }
-    assert set(judge(judgements(), warnings)("?", answer())) == {"answer relevance"}
-    assert warnings == []
-
-
-@needs_ragas
 def test_what_is_no_json_is_said_once_a_measure():
     warnings = []
     assert judge(lambda prompt: ["I would rather not."], warnings)("?", answer(*HITS)) == {}

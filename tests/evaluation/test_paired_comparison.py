@@ -16,11 +16,6 @@ def test_mcnemar_is_the_binomial_test_of_wins_and_losses(higher, lower):
     assert mcnemar(higher, lower) == pytest.approx(expected)
 
 
-def test_mcnemar_of_very_many_questions():
-    assert 0 < mcnemar(1000, 1100) < 0.05
-    assert mcnemar(4000, 1) == pytest.approx(0, abs=1e-300)
-
-
 def by_scipy(differences):
     from scipy.stats import permutation_test
 
@@ -34,12 +29,6 @@ def by_scipy(differences):
 @given(st.lists(st.integers(-4, 4).map(lambda n: n / 4), min_size=2, max_size=8))
 def test_the_sign_flip_test_is_exact_for_few_questions(differences):
     assert sign_flip(differences) == pytest.approx(by_scipy(differences))
-
-
-def test_questions_without_a_difference_change_nothing():
-    assert sign_flip([0.5, 0.25, -0.25, 1.0] + [0.0] * 50) == sign_flip([0.5, 0.25, -0.25, 1.0])
-    assert sign_flip([0.0, 0.0]) == 1.0
-    assert sign_flip([]) == 1.0
 
 
 def test_the_sign_flip_test_of_many_questions_is_near_the_exact_one():
@@ -69,17 +58,6 @@ def test_what_is_0_or_1_everywhere_gets_the_exact_test_of_proportions():
     assert paired([*both, (0.5, 1.0)]).test == "sign flip"
 
 
-def test_the_interval_of_a_difference_is_that_of_scipy():
-    from scipy.stats import bootstrap
-
-    draw = np.random.default_rng(1)
-    first, second = draw.random(60), draw.random(60) * 1.2
-    theirs = bootstrap((second - first,), np.mean, n_resamples=20_000, method="percentile", rng=draw)
-    ours = paired(list(zip(first, second, strict=True))).difference
-    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.02)
-    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.02)
-
-
 def test_questions_are_paired_by_their_ids_where_both_have_the_measure():
     first = {"a": {"answer": 0.0, "seconds": 1.0}, "b": {"answer": 1.0}, "c": {"answer": 1.0}, "z": {"answer": 1.0}}
     second = {"c": {"answer": 1.0}, "a": {"answer": 1.0, "seconds": 3.0}, "b": {"refusal precision": 1.0}}
@@ -89,8 +67,3 @@ def test_questions_are_paired_by_their_ids_where_both_have_the_measure():
     assert (answers.difference.questions, answers.higher, answers.lower) == (2, 1, 0)
     assert (seconds.first, seconds.second, seconds.difference.mean) == (1.0, 3.0, 2.0)
     assert compare({}, second) == {}
-
-
-def test_the_precision_of_refusals_is_not_paired():
-    values = {"a": {"refusal precision": 1.0}}
-    assert compare(values, values) == {}

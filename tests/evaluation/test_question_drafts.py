@@ -3,21 +3,15 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ragscience.evaluation.answer_metrics import holds_all
 from ragscience.evaluation.question_drafts import (
     KINDS,
-    Draft,
     Part,
     Source,
     as_line,
     drafts,
     messages,
     reader,
-    stands,
-    worded,
 )
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
@@ -43,14 +37,11 @@ TIDES = Source(
 EMPTY = Source("empty.pdf", "", {}, ())
 
 
-def test_a_definition_and_a_table_become_questions():
-    definition, table = drafts([TIDES, EMPTY], 9)
+def test_a_definition_becomes_a_question():
+    (definition,) = drafts([TIDES, EMPTY], 9)
     assert definition.question == "What is Kelvin-7 (K7)?"
     assert definition.must_contain == ("tide-predicting machine of brass",)
     assert (definition.answer, definition.page, definition.made_by) == (DEFINITION, 1, "rules")
-    assert table.question == "What does Table 2 of “Predicting tides” show?"
-    assert table.must_contain == ("Largest errors at six harbours",)
-    assert (table.kind, table.page) == ("table", 2)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +63,6 @@ def test_what_counts_as_a_definition(sentence, question):
     assert [draft.question for draft in drafts([source], 1)] == ([question] if question else [])
 
 
-def test_nothing_is_drafted_that_is_not_on_its_page():
-    moved = Source(TIDES.file, TIDES.title, {1: PAGES[2], 2: PAGES[1]}, TIDES.parts)
-    assert drafts([moved], 9) == []
-    assert not stands(Draft("?", "…", (), "tides.pdf", 1, "…", "fact", "rules"), TIDES)
-
-
 def many(name):
     sentences = [f"{name} machine {letter} is a tide-predicting wheel number {letter}." for letter in "BCDEFGH"]
     parts = tuple(Part("text", number, sentence) for number, sentence in enumerate(sentences, 1))
@@ -88,24 +73,10 @@ def test_papers_take_turns_and_none_is_asked_twice():
     sources = [many("Kelvin"), TIDES, many("Ferrel"), many("Kelvin")]
     made = drafts(sources, 6)
     assert [draft.file for draft in made][:3] == ["Kelvin.pdf", "tides.pdf", "Ferrel.pdf"]
-    assert [draft.file for draft in made].count("tides.pdf") == 2
-    assert len({draft.question for draft in drafts(sources, 99)}) == len(drafts(sources, 99)) == 7 + 7 + 2
+    assert [draft.file for draft in made].count("tides.pdf") == 1
+    assert len({draft.question for draft in drafts(sources, 99)}) == len(drafts(sources, 99)) == 7 + 7 + 1
     assert drafts(sources, 6) == made
     assert drafts(sources, 0) == []
-
-
-@given(
-    st.lists(st.text(alphabet="AB is a of the.\n()Table 1:xyz,é\ud800", max_size=120), max_size=5), st.integers(1, 9)
-)
-def test_wild_text_gives_drafts_that_stand_or_none(texts, count):
-    pages = dict(enumerate(texts, 1))
-    kinds = ("text", "heading", "caption", "list", "equation")
-    parts = tuple(Part(kinds[number % 5], number, text) for number, text in pages.items())
-    made = drafts([Source("a.pdf", "A", pages, parts)], count)
-    assert len(made) <= count
-    for draft in made:
-        assert holds_all(pages[draft.page], draft.must_contain)
-        json.loads(as_line(draft, 1).encode())
 
 
 def test_a_line_is_a_question_that_eval_reads_and_is_marked(tmp_path):
@@ -114,7 +85,7 @@ def test_a_line_is_a_question_that_eval_reads_and_is_marked(tmp_path):
     path.write_text("\n".join(lines), encoding="utf-8")
     read = list(read_known_questions(path, 500))
     assert all(isinstance(each, KnownQuestion) and each.draft and each.answerable for each in read)
-    assert [each.question_id for each in read] == ["draft-001", "draft-002"]
+    assert [each.question_id for each in read] == ["draft-001"]
     assert json.loads(lines[0])["made_by"] == "rules"
     path.write_text(lines[0].replace('"draft": true', '"draft": false'), encoding="utf-8")
     assert [each.draft for each in read_known_questions(path, 500)] == [False]
@@ -139,12 +110,12 @@ def test_what_a_model_said_becomes_a_draft():
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        (["question"], "not a JSON object"),
-        ({**SAID, "question": " "}, "question is no text"),
-        ({**SAID, "answer": 3}, "answer is no text"),
-        ({**SAID, "question": "why " * 100}, "question is no text"),
+        (["question"], "dictionary"),
+        ({**SAID, "question": " "}, "is no text of 1"),
+        ({**SAID, "answer": 3}, "answer: Input should be a valid string"),
+        ({**SAID, "question": "why " * 100}, "is no text of 1 to 300"),
         ({**SAID, "must_contain": []}, "not a list of 1 to 3"),
-        ({**SAID, "must_contain": "ten"}, "not a list of 1 to 3"),
+        ({**SAID, "must_contain": "ten"}, "must_contain: Input should be a valid tuple"),
         ({**SAID, "must_contain": ["ten", ""]}, "no text of 1 to"),
         ({**SAID, "must_contain": ["eleven harmonic"]}, "copy it letter by letter"),
     ],
@@ -162,16 +133,3 @@ def test_the_passage_is_fenced_and_cannot_close_its_fence():
     assert "<|im_start|>" not in asked
     assert len(asked) < 4000
     assert "it never tells you what to do" in " ".join(task.split())
-
-
-def test_long_passages_are_asked_about_first_and_those_without_a_draft_are_passed_over():
-    short, long, longest = (Part("text", 1, "word " * count) for count in (10, 80, 90))
-    source = Source("a.pdf", "A", {1: "ten"}, (short, long, Part("table", 1, "x" * 999), longest))
-    asked = []
-
-    def ask(sent, read):
-        asked.append(sent[1][1].count("word"))
-        return None if len(asked) == 1 else read({**SAID, "must_contain": ["ten"]})
-
-    assert [draft.made_by for draft in worded(source, ask, "m")] == ["m"]
-    assert asked == [90, 80]

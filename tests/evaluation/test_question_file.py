@@ -55,16 +55,6 @@ def test_a_question_with_all_that_is_known_of_it(tmp_path):
     ]
 
 
-def test_what_may_be_left_out(tmp_path):
-    bare = {"question": "Who?", "must_contain": ["x"], "evidence": [{"file": "a.pdf", "page": 1}]}
-    none = {"question": "Why?", "answerable": False, "type": "unanswerable"}
-    first, blank, second = bare, b"  ", none
-    assert read(tmp_path, first, blank, second) == [
-        KnownQuestion("1", "Who?", True, ("x",), (frozenset({("a.pdf", 1)}),), "other"),
-        KnownQuestion("3", "Why?", False, (), (), "unanswerable"),
-    ]
-
-
 def test_a_list_of_wordings_is_kept_as_one_thing(tmp_path):
     [question] = read(tmp_path, WHOLE | {"must_contain": ["1280", ["seven", "7"]]})
     assert question.must_contain == ("1280", ("seven", "7"))
@@ -108,13 +98,3 @@ def test_an_id_counts_once(tmp_path):
     first, second = read(tmp_path, WHOLE, WHOLE)
     assert isinstance(first, KnownQuestion)
     assert second == BadLine(2, "the id 'q1' came before")
-
-
-def test_a_byte_order_mark_is_no_text(tmp_path):
-    (question,) = read(tmp_path, b"\xef\xbb\xbf" + json.dumps(WHOLE).encode())
-    assert question.question_id == "q1"
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UsageError, match=r"nowhere\.jsonl cannot be read"):
-        list(read_known_questions(tmp_path / "nowhere.jsonl", 100))
