@@ -12,7 +12,7 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.core.settings import changed_settings
 from ragscience.engine.asking import ask as ask_library
-from ragscience.engine.events import Event, ModelAsked, OnEvent, Searched, Warned
+from ragscience.engine.events import Event, ModelAsked, OnEvent, Searched, TokensCounted, Warned
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
@@ -169,6 +169,7 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
     def heard(event: Event) -> None:
         meter.searches += isinstance(event, Searched)
         meter.llm_calls += isinstance(event, ModelAsked)
+        meter.tokens += event.tokens if isinstance(event, TokensCounted) else 0
         publish(event)
 
     def asked(known: KnownQuestion) -> AskRequest:

@@ -20,6 +20,7 @@ __all__ = [
     "StepDone",
     "Thinking",
     "Token",
+    "TokensCounted",
     "Warned",
     "WorkersStarted",
 ]
@@ -82,6 +83,14 @@ class ModelAsked(Event):
     model: str
     passages: int
     """In its prompt; 0 where it reads something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokensCounted(Event):
+    """A reply of a language model has ended."""
+
+    tokens: int
+    """Of prompt and reply together, as the server counted them."""
 
 
 @dataclass(frozen=True, slots=True)

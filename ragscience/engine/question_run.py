@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.records import Filters, Found, Profile, Step
 from ragscience.core.settings import changed_settings
-from ragscience.engine.events import Event, ModelAsked, OnEvent, Reranking, Searched, StepDone, Thinking, Token, Warned
+from ragscience.engine.events import (
+    Event,
+    ModelAsked,
+    OnEvent,
+    Reranking,
+    Searched,
+    StepDone,
+    Thinking,
+    Token,
+    TokensCounted,
+    Warned,
+)
 from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question, described
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.named_papers import named_texts
@@ -106,7 +117,12 @@ class QuestionRun:
         """The model as an answer calls it: each call is an event."""
         from ragscience.engine.announced_llm import AnnouncedLLM
 
-        return AnnouncedLLM(llm, self.on_ask, lambda model: self._publish(Thinking(model)))
+        return AnnouncedLLM(
+            llm,
+            self.on_ask,
+            lambda model: self._publish(Thinking(model)),
+            lambda tokens: self._publish(TokensCounted(tokens)),
+        )
 
     def cancellable(self, llm: ServedLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""

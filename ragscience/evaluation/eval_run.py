@@ -20,19 +20,20 @@ class Meter:
     clock: Callable[[], float]
     searches: int = 0
     llm_calls: int = 0
+    tokens: int = 0
     started: float = 0.0
 
     def start(self) -> None:
         """Begin again at nothing."""
-        self.searches = self.llm_calls = 0
+        self.searches = self.llm_calls = self.tokens = 0
         self.started = self.clock()
 
     def read(self, answer: Answer | None) -> Mapping[str, float]:
         """The cost by the names of COSTS; where the answer's own trace has more, that counts."""
-        searches, calls, tokens = self.searches, self.llm_calls, 0
+        searches, calls, tokens = self.searches, self.llm_calls, self.tokens
         if answer is not None:
             counted = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
-            tokens = max(counted, sum(step.tokens for step in answer.trace))
+            tokens = max(tokens, counted, sum(step.tokens for step in answer.trace))
             searches = max(searches, sum(step.searches for step in answer.trace))
             calls = max(calls, sum(step.llm_calls for step in answer.trace), int(answer.mode == "llm"))
         seconds = self.clock() - self.started

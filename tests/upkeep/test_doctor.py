@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragscience.core.errors import LibraryDamaged, ModelProblem, RagScienceError
+from ragscience.core.errors import LibraryDamaged, ModelProblem
 from ragscience.library import left_out
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.findings import Finding, Given, few, guarded, worst
+from ragscience.upkeep.findings import Given, few, worst
 from ragscience.upkeep.machine_checks import disk_room
 from ragscience.upkeep.service_checks import models, network, torch_model
 from tests.conftest import NOBODY
@@ -74,7 +74,7 @@ def sql(home, *statements):
 
 
 def look(home, **changed):
-    return list(examine(home, Given(**{"now": NOW, "ocr_language": "eng", **changed})))
+    return list(examine(home, Given(**{"now": NOW, **changed})))
 
 
 def grave(home, **changed):
@@ -150,13 +150,6 @@ def test_what_cannot_be_read_or_written_is_named_with_its_command(home):
     assert found[f"{home.ledger} cannot be written."].startswith(f"`chmod u+w {shlex.quote(str(home.ledger))}`")
 
 
-def test_a_file_where_a_folder_belongs_is_an_error(tmp_path):
-    home = Home(tmp_path)
-    home.vectorstore.write_text("a file")
-    found = grave(home)
-    assert ("permissions", "error") in [(one.area, one.severity) for one in found]
-
-
 def test_the_clock_is_held_against_what_the_library_knows(home):
     early = NOW - timedelta(days=400)
     one = only(home, now=early)
@@ -229,21 +222,6 @@ def test_a_database_that_is_lost_beside_a_full_ledger_is_damage(home, lost):
         Library.open(home)
 
 
-def test_a_damaged_row_of_the_list_of_papers_is_an_error(home):
-    sql(home, "UPDATE papers SET row = zeroblob(length(row)) WHERE paper_id = 1")
-    errors = [one for one in grave(home) if one.severity == "error"]
-    assert errors
-    assert all("rebuild" in one.remedy for one in errors)
-
-
-def test_a_library_without_its_own_description_is_damaged(home):
-    sql(home, "DELETE FROM state")
-    assert "error" in {one.severity for one in grave(home)}
-    for command in (Library.open, Library.open_for_writing):
-        with pytest.raises(LibraryDamaged), command(home) as library:
-            _ = library.about.version
-
-
 def test_conversations_that_are_damaged_are_an_error_and_an_agents_run_a_warning(home):
     for path in (home.history, home.agent):
         path.write_bytes(b"no database" * 1000)
@@ -258,16 +236,12 @@ def test_conversations_that_are_damaged_are_an_error_and_an_agents_run_a_warning
 def test_the_ledger_is_held_against_the_database(home):
     told = home.ledger.read_text()
     home.ledger.unlink()
-    assert only(home).message == "There is no ingested.json."
+    assert "cannot be read" in only(home).message
     for broken in ("{", "[]", '{"files": [1]}', '{"files": {"a": 1}}'):
         home.ledger.write_text(broken)
         assert "cannot be read" in only(home).message
     home.ledger.write_text(told.replace("bees.pdf", "wasps.pdf"))
     assert only(home).message == "ingested.json differs from the library in 1 paper."
-
-
-def cut(path, size):
-    path.write_bytes(path.read_bytes()[:size])
 
 
 def test_what_was_left_behind_is_told_when_it_is_old(home):
@@ -318,13 +292,7 @@ def test_of_many_alike_ten_are_told_and_the_rest_is_counted(home):
     assert list(few([], "x")) == []
 
 
-@pytest.mark.parametrize("has_tesseract", [True, False])
-def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home, tmp_path, monkeypatch, has_tesseract):
-    data = tmp_path / "tessdata"
-    data.mkdir()
-    monkeypatch.setenv("TESSDATA_PREFIX", str(data))
-    if has_tesseract:
-        (data / "eng.traineddata").touch()
+def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home):
     with Library.open_for_writing(home) as library:
         put(library, home.papers / "scan.pdf", warning="without text: blank, scanned or damaged")
         put(library, home.papers / "torn.pdf", warning="could not be read")
@@ -332,7 +300,6 @@ def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home, tmp_path,
     scan, torn = grave(home)
     assert scan.message == "scan.pdf: 1 of 2 pages without text"
     assert "--ocr" in scan.remedy
-    assert ("tesseract-ocr" in scan.remedy) != has_tesseract
     assert "show torn.pdf" in torn.remedy
 
 
@@ -342,19 +309,6 @@ def test_papers_that_were_set_aside_are_mentioned(home):
     one = only(home)
     assert (one.area, one.severity) == ("duplicates", "info")
     assert one.message == "1 older version is left out, of bees.pdf."
-
-
-def test_what_keeps_it_from_looking_is_a_finding():
-    def refusing(error):
-        yield Finding("x", "ok", "So far")
-        raise error
-
-    for error in (RagScienceError("No.", "Do this."), PermissionError(13, "Permission denied"), KeyError("meta")):
-        fine, broken = guarded("x", lambda error=error: refusing(error))
-        assert (fine.severity, broken.severity) == ("ok", "error")
-        assert broken.remedy
-    with pytest.raises(ZeroDivisionError):
-        list(guarded("x", lambda: refusing(ZeroDivisionError())))
 
 
 # Models and the network
@@ -385,16 +339,14 @@ def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
     }
 
 
-def test_models_with_ollama_and_their_windows(tmp_path):
+def test_models_with_ollama(tmp_path):
     served = {"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(768)}
     with OllamaServer(models=served) as server:
         ollama = ollama_at(server.url)
-        embedder, reranker, answer = models(parts_with(ollama, tmp_path), {"embedder"}, ollama)
+        embedder, reranker, answer = models(parts_with(ollama, tmp_path), {"embedder"})
         up, *_ = (one for one in network(server.url + "/api/query", ollama, []) if "Ollama" in one.message)
     assert (embedder.severity, answer.severity, reranker.severity) == ("ok", "ok", "info")
     assert "nomic-embed-text" in embedder.message
-    assert embedder.message.endswith("it reads 2048 tokens at once.")
-    assert answer.message.endswith("it reads 4096 tokens at once.")
     assert reranker.remedy == "Fetch it."
     assert up.severity == "ok"
     assert list(tmp_path.iterdir()) == []
@@ -402,12 +354,11 @@ def test_models_with_ollama_and_their_windows(tmp_path):
 
 def test_models_without_ollama_and_ones_that_were_asked_for(tmp_path):
     ollama = ollama_at(NOBODY)
-    embedder, _, answer = models(parts_with(ollama, tmp_path), {"embedder"}, ollama)
+    embedder, _, answer = models(parts_with(ollama, tmp_path), {"embedder"})
     assert embedder.message.startswith("embedder: all-MiniLM-L6-v2")
-    assert "256 tokens" in embedder.message
     assert answer.severity == "info"
     asked = parts_with(ollama, tmp_path, embedder="ollama", answerer="ollama")
-    embedder, _, answer = models(asked, {"embedder", "answer"}, ollama)
+    embedder, _, answer = models(asked, {"embedder", "answer"})
     assert (embedder.severity, answer.severity) == ("error", "error")
     assert "ollama serve" in answer.remedy
     assert list(tmp_path.iterdir()) == []
@@ -451,9 +402,3 @@ def test_arxiv_is_asked_once_and_judged_by_its_answer(host, code, severity):
     assert host.asked == ["/api/query"]
     assert (ollama.severity, ollama.area) == ("info", "network")
     assert "ollama serve" in ollama.remedy
-
-
-def test_a_host_that_cannot_be_reached_is_a_warning():
-    arxiv, _ = network(f"{NOBODY}/api/query", ollama_at(NOBODY), [])
-    assert arxiv.severity == "warning"
-    assert "cannot be reached: [Errno 111] Connection refused" in arxiv.message

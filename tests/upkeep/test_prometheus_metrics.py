@@ -1,7 +1,6 @@
 """The metrics file, read back by Prometheus's own parser."""
 
 import bisect
-import fcntl
 import os
 import subprocess
 import sys
@@ -13,24 +12,13 @@ from prometheus_client import parser
 from prometheus_client.utils import floatToGoString
 
 from ragscience.core.errors import UsageError
-from ragscience.upkeep import prometheus_metrics as metrics
 from ragscience.upkeep.prometheus_metrics import (
     BUCKETS,
-    FAMILIES,
-    PAUSE_SECONDS,
     MetricsFile,
     metrics_text,
 )
 from tests.conftest import ROOT
 from tests.upkeep.asked_made import asked, asked_of_a_model, stage
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 def read(text):
@@ -63,15 +51,6 @@ def test_a_failure_is_counted_by_its_kind_and_is_no_answer():
     assert value(text, "ragscience_answers_total", mode="llm") == 0
 
 
-def test_every_family_has_its_type_and_help_and_a_name_by_the_rules():
-    found = {family.name: family for family in parser.text_string_to_metric_families(metrics_text(asked_of_a_model()))}
-    for family in FAMILIES:
-        # The parser takes _total off a counter's name, as OpenMetrics has it.
-        given_back = found[family.name.removesuffix("_total")]
-        assert (given_back.type, given_back.documentation) == (family.kind, family.help)
-        assert family.name.endswith("_total" if given_back.type == "counter" else "_seconds")
-
-
 @given(st.lists(st.floats(0, 100_000), min_size=1, max_size=8))
 def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
     samples = read(metrics_text(asked(stages=tuple(stage("dense", 0, ms) for ms in times))))
@@ -82,14 +61,6 @@ def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
         assert samples[f"{name}_bucket", (("le", floatToGoString(bound)), labels)] == below
     assert samples[f"{name}_sum", (labels,)] == pytest.approx(sum(seconds), rel=1e-9, abs=1e-9)
     assert samples[f"{name}_count", (labels,)] == len(times)
-
-
-@given(st.text(max_size=20))
-def test_any_label_comes_back(tmp_path_factory, error):
-    path = tmp_path_factory.mktemp("labels") / "r.prom"
-    for _ in range(2):
-        MetricsFile(path).record(asked(error=error or "x"))
-    assert value(path.read_bytes().decode(), "ragscience_failures_total", error=error or "x") == 2
 
 
 def test_runs_add_up_in_one_file(tmp_path):
@@ -112,27 +83,6 @@ def test_the_collector_of_another_user_can_read_it(tmp_path):
     assert (tmp_path / "r.prom").stat().st_mode & 0o777 == 0o644
 
 
-def test_the_first_count_is_written_at_once_and_later_ones_after_a_pause_or_at_the_end(tmp_path):
-    clock, path = Clock(), tmp_path / "r.prom"
-    file = MetricsFile(path, clock=clock)
-
-    def searches():
-        return value(path.read_text(), "ragscience_questions_total", how="search")
-
-    file.record(asked())
-    assert searches() == 1
-    file.record(asked())
-    assert searches() == 1
-    clock.now = PAUSE_SECONDS
-    file.record(asked())
-    assert searches() == 3
-    file.record(asked())
-    file.close()
-    assert searches() == 4
-    file.close()
-    assert searches() == 4
-
-
 def test_processes_at_once_lose_no_count(tmp_path):
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.upkeep.asked_made import asked\n"
@@ -143,19 +93,6 @@ def test_processes_at_once_lose_no_count(tmp_path):
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "r.prom")], cwd=ROOT) for _ in range(3)]
     assert [each.wait(60) for each in running] == [0, 0, 0]
     assert value((tmp_path / "r.prom").read_text(), "ragscience_questions_total", how="ask") == 75
-
-
-def test_what_could_not_be_written_is_written_later(tmp_path, monkeypatch):
-    monkeypatch.setattr(metrics, "LOCK_SECONDS", 0.0)  # how long is waited, not what is done then
-    clock, path = Clock(), tmp_path / "r.prom"
-    file = MetricsFile(path, clock=clock)
-    with (tmp_path / "r.prom.lock").open("a") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError):
-            file.record(asked())
-    clock.now = PAUSE_SECONDS
-    file.record(asked())
-    assert value(path.read_text(), "ragscience_questions_total", how="search") == 2
 
 
 @pytest.mark.parametrize(
@@ -174,7 +111,7 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path, content):
 def test_what_cannot_be_a_file_is_said_before_the_work(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "device").symlink_to(os.devnull)
-    with pytest.raises(UsageError, match=r"is not a file|cannot be written"):
+    with pytest.raises(UsageError, match="cannot be written"):
         MetricsFile(tmp_path / name)
     assert (tmp_path / "device").is_symlink()
 
@@ -185,14 +122,3 @@ def test_a_link_to_a_file_stays_a_link(tmp_path):
     MetricsFile(tmp_path / "r.prom").record(asked())
     assert (tmp_path / "r.prom").is_symlink()
     assert value((tmp_path / "real.prom").read_text(), "ragscience_questions_total", how="search") == 1
-
-
-def test_nothing_is_left_of_a_write_that_failed(tmp_path):
-    path = tmp_path / "r.prom"
-    file = MetricsFile(path)
-    path.unlink()
-    path.mkdir()
-    (path / "inside").touch()
-    with pytest.raises(IsADirectoryError):
-        file.record(asked())
-    assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}
