@@ -8,7 +8,7 @@ from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stag
 from ragscience.upkeep.asked import Asked
 from ragscience.upkeep.log_line import log_line
 from ragscience.upkeep.otel_spans import Span, span_tree
-from ragscience.upkeep.prometheus_metrics import FAMILIES, PAUSE_SECONDS, metrics_text
+from ragscience.upkeep.prometheus_metrics import FAMILIES, metrics_text
 from ragscience.upkeep.telemetry import of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
@@ -100,7 +100,6 @@ def example_page(made: str, table: str) -> str:
         attributes="\n".join(attributes),
         metrics="\n".join(samples),
         families=len(FAMILIES),
-        pause=f"{PAUSE_SECONDS:g}",
     )
 
 
@@ -168,9 +167,9 @@ $ python query.py "How long did training take?"
 ## The metrics
 
 A file for the textfile collector of Prometheus's node exporter, which reads `*.prom` in its folder. Each process adds
-its counts to those in the file, under a lock (`FILE.lock`), and replaces the file in one step: at the first question,
-then every {pause} s at most, and at the end. Times are in seconds; each histogram has its `_bucket` series, too. Of
-each of the {families} metrics, what it is and one sample:
+its counts to those in the file, under a lock (`FILE.lock`), and replaces the file in one step, after each question.
+Times are in seconds; each histogram has its `_bucket` series, too. Of each of the {families} metrics, what it is and one
+sample:
 
 ```text
 {metrics}

@@ -99,11 +99,13 @@ def leftovers(home: Home, given: Given) -> Iterator[Finding]:
     parts = sorted(path for path in home.parts.glob("*") if is_old(path))
     found = []
     for what, paths in (
-        ("temporary file", old), ("unfinished download", parts), ("old file of token vectors", [*home.tokens.glob("*")])
-    ):  # fmt: skip
+        ("temporary file# of killed runs", old),
+        ("unfinished download#", parts),
+        ("old file# of token vectors", [*home.tokens.glob("*")]),
+    ):
         if paths:
             takes = "takes" if len(paths) == 1 else "take"
-            many = counted(len(paths), what, what.replace("file", "files").replace("download", "downloads"))
+            many = counted(len(paths), what.replace("#", ""), what.replace("#", "s"))
             message = f"{many} {takes} {_size(*paths) / 2**20:.1f} MiB."
             found.append(Finding("leftovers", "info", message, f"`rm {' '.join(map(quoted, sorted(paths)))}`."))
     yield from found or [Finding("leftovers", "ok", "No leftover files.")]
