@@ -168,8 +168,8 @@ $ python query.py "How long did training take?"
 
 A file for the textfile collector of Prometheus's node exporter, which reads `*.prom` in its folder. Each process adds
 its counts to those in the file, under a lock (`FILE.lock`), and replaces the file in one step, after each question.
-Times are in seconds; each histogram has its `_bucket` series, too. Of each of the {families} metrics, what it is and one
-sample:
+Times are in seconds; each histogram has its `_bucket` series, too. Of each of the {families} metrics, what it is
+and one sample:
 
 ```text
 {metrics}
