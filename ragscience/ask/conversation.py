@@ -30,7 +30,7 @@ MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
 FRAGMENT_TERMS = 4
 """Content words up to which a turn without a verb is a fragment."""
-LEANING, NOT_LEANING = 0.35, -0.1
+LEANING, NOT_LEANING = 0.35, 0.05
 """What is added to the answerability of a reading about the papers in focus: where the turn leans on them, and where it
 may as well be a new question."""
 
@@ -43,6 +43,7 @@ _POINTED_AT = frozenset(
     """.split()  # noqa: SIM905
 )
 """What "the …" leaves open: of which paper."""
+_THINGS = frozenset("paper article study work model method approach system algorithm technique".split())  # noqa: SIM905
 _OPENINGS = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905
 _CORRECTING = frozenset("no nope sorry actually rather not".split())  # noqa: SIM905
 _SMALL_TALK = frozenset(
@@ -54,6 +55,7 @@ _SMALL_TALK = frozenset(
 )
 _POLITE = _SMALL_TALK - frozenset("you yes yep no nope sure so very a lot it i see that's that is all for now".split())  # noqa: SIM905
 _ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
+_HOW = frozenset("many much long often far big large fast old high".split())  # noqa: SIM905
 _VERBS = frozenset(
     """
     is are was were be do does did has have had can could will would should may might summarize summarise explain
@@ -247,7 +249,7 @@ def _is_fragment(text: str, *, is_about: bool) -> bool:
 
 
 def _is_short(text: str) -> bool:
-    said = [word for word in _WORD.findall(text) if word.casefold() not in _ASKING | _VERBS]
+    said = [word for word in _WORD.findall(text) if word.casefold() not in _ASKING | _VERBS | _HOW]
     return len(set(terms(" ".join(said)))) <= 2
 
 
@@ -284,18 +286,16 @@ def _with_names(text: str, papers: Sequence[Subject]) -> str:
     for at, word in enumerate(found):
         low = word[0].casefold()
         after = found[at + 1] if at + 1 < len(found) else None
-        if low in ("its", "their", "his", "her"):
+        if low == "its":
             return f"{text[: word.start()]}{name}'s{text[word.end() :]}"
         before = found[at - 1][0].casefold() if at else ""
         following = after[0].casefold() if after else ""
-        if low in _PRONOUNS or (low in _POINTING and following not in _POINTED_AT and _is_alone(before, following)):
+        if low == "it" or (low in _POINTING and following not in _POINTED_AT and _is_alone(before, following)):
             return f"{text[: word.start()]}{name}{text[word.end() :]}"
-        if (
-            low in _POINTING | {"the"}
-            and after is not None
-            and after[0].casefold() in ("paper", "article", "study", "work")
-        ):
-            return f"{text[: word.start()]}the {name} paper{text[after.end() :]}"
+        if low in _POINTING and following == "one":
+            return f"{text[: word.start()]}{name}{text[word.end() + len(' one') :]}"
+        if low in _POINTING | {"the"} and after is not None and following in _THINGS:
+            return f"{text[: word.start()]}the {name} {after[0]}{text[after.end() :]}"
         if low in _ORDINALS and after is not None and after[0].casefold() in ("one", "paper"):
             begin = found[at - 1].start() if at and found[at - 1][0].casefold() == "the" else word.start()
             return f"{text[:begin]}{name}{text[after.end() :]}"
@@ -318,9 +318,7 @@ def _put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: 
         return f"{_capital(bare)}? {last}"
     before = _named(last, names)
     if named and before:
-        for each in reversed(before):
-            last = last[: each.start] + (bare if each is before[0] else "") + last[each.end :]
-        return " ".join(last.split())
+        return last[: before[0].start] + bare + last[before[0].end :]
     if words and words[0].casefold() in _PREPOSITIONS:
         return _replaced_phrase(last, words[0], bare)
     is_name = any(letter.isupper() or letter.isdigit() for letter in bare)

@@ -77,6 +77,8 @@ _DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1
 _NOT_TELLING = frozenset(
     terms("first second third last other same whole original current new old previous earlier latest next one two only")
 )
+_VERSION = re.compile(r"[-‐–]?\d")
+""" "GPT-3" is no paper that others call "GPT"."""
 _FILE = re.compile(r"(?<![^\s()\[\]<>\"“”,;:])[^\s()\[\]<>\"“”,;:]{1,255}?\.pdf\b", re.IGNORECASE)
 _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 _BESIDE_AUTHOR = re.compile(
@@ -236,7 +238,7 @@ class PaperNames:
                     break
                 written = text[words[at].start() : words[at + length - 1].end()]
                 found = self._owners(key, written)
-                if not found and is_shaped(written):
+                if not found and is_shaped(written) and not _VERSION.match(text, words[at + length - 1].end()):
                     others += self._called_by_others(key, text, words[at].start(), words[at + length - 1].end())
                 if found:
                     owners[at, length] = found
