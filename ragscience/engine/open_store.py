@@ -44,8 +44,7 @@ def paper_files(home: Home, settings: Settings) -> LocalFiles:
     """What reads the files of this home's papers; nothing is asked of a server yet."""
     if not settings.papers:
         return LOCAL
-    from ragscience.library.bucket import Bucket
-    from ragscience.library.bucket_files import BucketFiles
+    from ragscience.library.bucket import Bucket, BucketFiles
 
     cache = settings.cache_folder.expanduser() / "bucket_papers"
     return BucketFiles(home, Bucket(settings.papers), cache, offline=settings.offline)
@@ -58,7 +57,7 @@ def require_some_left(home: Home, settings: Settings, papers: Sequence[Paper], g
     """
     if not gone:
         return
-    from ragscience.library.bucket_files import last_address
+    from ragscience.library.bucket import last_address
 
     address = settings.papers or last_address(home)
     within = [paper for paper in papers if paper.path.startswith(f"{home.papers}/")] if address else []

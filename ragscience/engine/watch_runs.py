@@ -65,7 +65,7 @@ class WatchRun:
         path = Path(os.path.abspath(folder or self.home.papers))  # noqa: PTH100  # a link keeps its own name
         there: Watched = Folder(path)
         if self.settings.papers and path == Path(os.path.abspath(self.home.papers)):  # noqa: PTH100
-            from ragscience.library.bucket_files import BucketFiles
+            from ragscience.library.bucket import BucketFiles
 
             assert isinstance(self._files, BucketFiles)  # noqa: S101 - for the type: the settings name a bucket
             there = BucketFolder(self._files, path)

@@ -1,34 +1,80 @@
-"""A bucket of S3 or of a server with its API: listed, looked at, downloaded and linked to, never written."""
+"""Papers in a bucket of S3, or of a server with its API: listed, downloaded and linked to, never written.
+
+The bucket stands in place of the folder papers/: `s3://lab/pdf/a.pdf` is papers/a.pdf of the home. So a library that
+moves from a folder to a bucket, or to another bucket, reads nothing again, and what was cited stays what it is. Files
+elsewhere are on this machine as ever.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 from ragscience.core.errors import FileProblem, RagScienceError, SourceError
+from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
+from ragscience.library.ingestion import Failure, FileState, FoundFiles, LocalFiles, file_state
 
-__all__ = ["Bucket", "StoredObject"]
+if TYPE_CHECKING:
+    from ragscience.library.home import Home
+
+__all__ = ["Bucket", "BucketFiles", "StoredObject", "last_address"]
 
 _PAGE = 1000
 """Objects in a page of a listing: the most that S3 gives."""
 _DOWNLOADS = 3
 """How often an object is downloaded that does not come whole."""
 _MD5 = re.compile(r"[0-9a-f]{32}")
+CACHE_BYTES = 2 << 30
+"""Of PDFs on this machine's disk, about; what was not used for longest goes first."""
+_USED_SECONDS = 60.0
+"""What was used so short a time ago stays: another process may be about to open it."""
+_PART, _PART_SECONDS = ".part-", 86_400.0
+"""Folders of downloads; one that is a day old is of a killed process."""
+_SAVED_EVERY = 50
+"""MD5s that a killed run loses at most."""
+_S3 = "s3:/"
 _GUIDE = "docs/object-storage.md"
 _LATER = "Try again later: what was read is kept."
 _KEYS = f"Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE ({_GUIDE})."
 _RIGHTS = "The key needs s3:ListBucket on the bucket and s3:GetObject on its objects; check it, and its date of expiry."
-_REFUSED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "AccountProblem"})
-_WRONG_KEY = frozenset({"401", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken"})
-_WRONG_REGION = frozenset({"301", "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint"})
-_NOT_REACHED = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"})
+_PUT_BACK = "Put it back, or run `python ingest.py sync` to remove it from the library."
+_REFUSED = "403 AccessDenied AllAccessDisabled AccountProblem"
+_OF_OBJECTS = (
+    ("404 NoSuchKey", "{name} is no longer in {address}.", _PUT_BACK, "missing"),
+    ("412 PreconditionFailed", "{name} was changed while it was read.", "Run `python ingest.py` again.", "changed"),
+    (_REFUSED, "{name} in {address} may not be read ({code}).", _RIGHTS, "refused"),
+    (
+        "500 InternalError InvalidObjectState",  # the last one is of an archive (Glacier)
+        "{name} in {address} cannot be read: the server answers {code}.", _LATER, "network",
+    ),
+)  # fmt: skip
+"""What is wrong with a single object: the codes that say so, message, fix and reason."""
+_OF_BUCKETS = (
+    ("NoSuchBucket", "There is no bucket {bucket}.", "Check RAG_PAPERS and AWS_ENDPOINT_URL.", "missing"),
+    (_REFUSED, "{address} may not be listed ({code}).", _RIGHTS, "refused"),
+    (
+        "401 InvalidAccessKeyId SignatureDoesNotMatch ExpiredToken InvalidToken",
+        "{address} does not accept the credentials ({code}).", _KEYS, "no-credentials",
+    ),
+    (
+        "301 PermanentRedirect AuthorizationHeaderMalformed IllegalLocationConstraint",
+        "{address} is in another region ({code}).", "Set AWS_DEFAULT_REGION to the bucket's region.", "network",
+    ),
+    ("RequestTimeTooSkewed", "{address} refuses: the clocks differ.", "Set this machine's clock.", "network"),
+)  # fmt: skip
+"""As `_OF_OBJECTS`, for what is wrong with all of the bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +152,17 @@ class Bucket:
             for page in pages:
                 rows = page.get("Contents", ())
                 # A key that ends in a slash is what some programs put in place of a folder.
-                found += [self._object(row["Key"], row["Size"], row) for row in rows if not row["Key"].endswith("/")]
+                found += [self._object(row) for row in rows if not row["Key"].endswith("/")]
                 on_page(len(found))
         return found
 
     def head(self, name: str) -> StoredObject | None:
         """The object of that name; None where it cannot be had, and a listing of the name lacks it, too."""
+        key = self._prefix + name
         try:
             with self._client(name) as client:
-                reply = client.head_object(Bucket=self.bucket, Key=self._prefix + name)
-                return self._object(self._prefix + name, reply["ContentLength"], reply)
+                reply = client.head_object(Bucket=self.bucket, Key=key)
+                return self._object({**reply, "Key": key, "Size": reply["ContentLength"]})
         except FileProblem as problem:
             if problem.reason not in ("missing", "refused"):
                 raise
@@ -163,14 +210,10 @@ class Bucket:
         with self._client(name) as client:
             return str(client.generate_presigned_url("get_object", **given))
 
-    def _object(self, key: str, size: int, row: dict[str, Any]) -> StoredObject:
+    def _object(self, row: dict[str, Any]) -> StoredObject:
         try:
-            return StoredObject(
-                key.removeprefix(self._prefix),
-                size,
-                row["ETag"].strip('"'),
-                int(row["LastModified"].timestamp()) * 10**9,
-            )
+            modified_ns = int(row["LastModified"].timestamp()) * 10**9
+            return StoredObject(row["Key"].removeprefix(self._prefix), row["Size"], row["ETag"].strip('"'), modified_ns)
         except (KeyError, AttributeError) as error:
             raise ValueError("no size, ETag or time") from error
 
@@ -195,42 +238,258 @@ def _problem(error: Exception, address: str, name: str) -> RagScienceError:
     response: Any = getattr(error, "response", None) or {}
     code, kind = str(response.get("Error", {}).get("Code", "")), type(error).__name__
     code = code if code.isascii() and (code.isalnum() or not code) else "an unknown error"
-    what = f"{name} in {address}" if name else address
-    if code == "NoSuchBucket":
-        bucket = address.removeprefix("s3://").partition("/")[0]
-        return SourceError(f"There is no bucket {bucket}.", "Check RAG_PAPERS and AWS_ENDPOINT_URL.", reason="missing")
-    if code in ("404", "NoSuchKey") and name:
-        fix = "Put it back, or run `python ingest.py sync` to remove it from the library."
-        return FileProblem(f"{name} is no longer in {address}.", fix, reason="missing")
-    if code in ("412", "PreconditionFailed"):
-        return FileProblem(f"{name} was changed while it was read.", "Run `python ingest.py` again.", reason="changed")
-    if code in _REFUSED:
-        if name:
-            return FileProblem(f"{what} may not be read ({code}).", _RIGHTS, reason="refused")
-        return SourceError(f"{address} may not be listed ({code}).", _RIGHTS, reason="refused")
-    if name and code in ("500", "InternalError", "InvalidObjectState"):  # the last one is of an archive (Glacier)
-        return FileProblem(f"{what} cannot be read: the server answers {code}.", _LATER, reason="network")
+    said = {"name": name, "address": address, "code": code, "bucket": address.split("/")[2]}
+    for table, problem in ((_OF_OBJECTS if name else (), FileProblem), (_OF_BUCKETS, SourceError)):
+        for codes, message, fix, reason in table:
+            if code in codes.split():
+                return problem(message.format(**said), fix, reason=reason)
     host = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url", "")))
     at = f" at {host.scheme}://{host.netloc.rpartition('@')[2]}" if host.netloc else ""
     reason, fix = "network", f"Check AWS_ENDPOINT_URL and AWS_DEFAULT_REGION ({_GUIDE}). {_LATER}"
-    if code in _WRONG_KEY:
-        why, fix, reason = f"does not accept the credentials ({code})", _KEYS, "no-credentials"
-    elif code in _WRONG_REGION:
-        why, fix = f"is in another region ({code})", "Set AWS_DEFAULT_REGION to the bucket's region."
-    elif code == "RequestTimeTooSkewed":
-        why, fix = "does not accept the request: the clocks differ", "Set this machine's clock."
-    elif code == "500":  # botocore's word for what is not XML, or ends too early
-        why = "cannot be read: the server fails, or the answer is not S3's"
-    elif code:
+    if code and code != "500":  # botocore's word for what is not XML, or ends too early
         why, fix = f"cannot be read: the server answers {code}", _LATER
     elif "Credential" in kind or "Token" in kind or kind == "ProfileNotFound":
         why, fix, reason = f"cannot be read without credentials ({kind})", _KEYS, "no-credentials"
-    elif kind in _NOT_REACHED:
-        how = "its certificate is not trusted" if kind == "SSLError" else "no server answers"
-        why = f"cannot be reached: {how}{at}"
-    elif "Timeout" in kind or kind == "ConnectionClosedError":
-        how = "does not answer in time" if "Timeout" in kind else "broke the connection"
-        why = f"cannot be read: the server{at} {how}"
+    elif kind in ("EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"):
+        why = f"cannot be reached: no server answers{at}"
+    elif "Timeout" in kind:
+        why = f"cannot be read: the server{at} does not answer in time"
+    elif kind == "ConnectionClosedError":
+        why = f"cannot be read: the server{at} broke the connection"
     else:
         why = f"cannot be read: the settings of AWS are not valid, or the answer is not S3's ({kind})"
     return SourceError(f"{address} {why}.", fix, reason=reason)
+
+
+class BucketFiles(LocalFiles):
+    """The files of papers where papers/ is a bucket. An object is only downloaded where its bytes are needed.
+
+    What is known of the objects is kept in vectorstore/objects.json; where that is lost, objects whose ETag is not
+    their MD5 are downloaded once more.
+    """
+
+    def __init__(self, home: Home, bucket: Bucket, cache: Path, *, offline: bool = False) -> None:
+        self.address = bucket.address
+        self.is_offline = offline
+        self._bucket = bucket
+        self._papers = Path(os.path.abspath(home.papers))  # noqa: PTH100  # as find_pdfs does
+        self._cache = cache
+        self._index = home.objects
+        known_address, objects = _read_index(home)
+        self._known = objects if known_address == bucket.address else {}
+        """The objects as they were last listed, with the MD5s that are known."""
+        self._unsaved = 0
+        self._seen: dict[str, StoredObject] = {}
+        """What was listed or looked at by this one."""
+
+    def name_of(self, path: Path) -> str:
+        """The object's name; empty for a file that is not in the bucket."""
+        text, address = str(path), self.address.replace("//", "/", 1)
+        if text.startswith(_S3):  # as a person pastes it; Path has taken one of the slashes
+            return text.removeprefix(f"{address}/") if text.startswith(f"{address}/") else ""
+        full = Path(os.path.abspath(path))  # noqa: PTH100
+        return full.relative_to(self._papers).as_posix() if self._papers in full.parents else ""
+
+    def shown(self, path: str) -> str:
+        """The address of the object, for a person."""
+        name = self.name_of(Path(path))
+        return f"{self.address}/{name}" if name else path
+
+    def find(self, paths: Sequence[Path], on_found: Callable[[int], None] = lambda _: None) -> FoundFiles:
+        """As `find_pdfs`: PDFs in the bucket by their names, elsewhere by the folders. Raises SourceError."""
+        local: list[Path] = []
+        pdfs: dict[Path, None] = {}
+        failures: list[Failure] = []
+        everything = {self.address.replace("//", "/", 1), str(self._papers)}
+        for path in paths:
+            name, message = self.name_of(path), ""
+            if name or str(path) in everything or os.path.abspath(path) in everything:  # noqa: PTH100
+                found = self._listed(name, on_found)
+                pdfs |= dict.fromkeys(self._papers / each for each in found)
+                message = f"There is no paper {self.address}/{name}." if name and not found else ""
+            elif str(path).startswith(_S3):
+                message = f"s3://{str(path).removeprefix(_S3)} is not in {self.address}."
+            else:
+                local.append(path)
+            if message:
+                fix = "Check the name, and RAG_PAPERS."
+                failures.append(Failure(path, FileProblem(message, fix, reason="missing")))
+        rest = super().find(local, lambda count: on_found(count + len(pdfs)))
+        return FoundFiles((*pdfs, *rest.pdfs), rest.others, (*failures, *rest.failures))
+
+    def listing(self) -> dict[Path, StoredObject]:
+        """All PDFs of the bucket by their paths in the library. Raises SourceError: never a part of them."""
+        return {self._papers / name: self._seen[name] for name in self._listed("", lambda _: None)}
+
+    def md5_if_known(self, found: StoredObject) -> str:
+        """The MD5 of an object of a listing, where its bytes were read before; else empty."""
+        known = self._known.get(found.name)
+        return known.md5 if known is not None and found.is_as(known) else ""
+
+    @property
+    def knows_papers(self) -> bool:
+        """Whether there were PDFs when the bucket was listed last."""
+        return bool(self._known)
+
+    def _listed(self, under: str, on_found: Callable[[int], None]) -> list[str]:
+        """The names of the PDFs that `under` names, an object or what is below a folder; of all where it is empty."""
+        self._require_network()
+        found = {each.name: each for each in self._bucket.objects(under, on_found) if _is_paper(each.name)}
+        if under:
+            below = f"{under.rstrip('/')}/"
+            found = {name: each for name, each in found.items() if name == under or name.startswith(below)}
+            self._seen |= found
+        else:
+            self._seen = found
+            if found:  # an empty list may be a mistake, and what was known of the objects is worth keeping
+                self._known = {name: replace(each, md5=self.md5_if_known(each)) for name, each in found.items()}
+                self._unsaved += 1
+        return sorted(found)
+
+    def state(self, path: Path, known: Collection[str] = ()) -> FileState:
+        """The object as it is now. It is downloaded where its MD5 is not known and its ETag is none of `known`."""
+        name = self.name_of(path)
+        if not name:
+            return super().state(path)
+        found = self._seen.get(name) or self._looked_at(name)
+        md5 = self.md5_if_known(found) or (found.etag if found.etag in known else "") or self._downloaded(found)
+        if self._known.get(name) != (noted := replace(found, md5=md5)):
+            self._known[name] = noted
+            self._unsaved += 1
+            if self._unsaved % _SAVED_EVERY == 0:
+                self.save()
+        return FileState(path, md5, found.size_bytes, found.modified_ns)
+
+    def _looked_at(self, name: str) -> StoredObject:
+        """The object as it is now. Raises FileProblem where there is none."""
+        self._require_network()
+        found = self._bucket.head(name)
+        if found is None:
+            raise FileProblem(f"{name} is no longer in {self.address}.", _PUT_BACK, reason="missing")
+        self._seen[name] = found
+        return found
+
+    def is_as(self, state: FileState) -> bool:
+        """Of an object always: its bytes were read from the cache, where they cannot change."""
+        return bool(self.name_of(state.path)) or super().is_as(state)
+
+    def is_gone(self, path: Path) -> bool:
+        """Whether the server says, asked for this object alone, that there is none: a listing may lack objects."""
+        name = self.name_of(path)
+        if not name:
+            return super().is_gone(path)
+        if name not in self._seen:
+            self._require_network()
+        return name not in self._seen and self._bucket.head(name) is None
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file; of an object, whether it was there when they were last listed."""
+        name = self.name_of(Path(path))
+        return name in self._known if name else super().exists(path)
+
+    @contextmanager
+    def opened(self, path: Path, md5: str, *, only_here: bool = False) -> Iterator[Path]:
+        """The cached file, downloaded first where it is not there. Raises FileProblem or SourceError."""
+        name = self.name_of(path)
+        if not name:
+            yield path
+            return
+        file = self._cached(md5)
+        if file is None and not only_here:
+            if self._downloaded(self._looked_at(name)) != md5:
+                message = f"{name} has changed in {self.address} since it was read."
+                raise FileProblem(message, "`python ingest.py` reads it as it is.", reason="changed")
+            file = self._cached(md5)
+        if file is None:
+            raise FileProblem(f"{name} is not in the cache of papers.", "Run it again.", reason="cache-size")
+        yield file
+
+    def link(self, path: Path, seconds: int) -> str:
+        """A link under which anybody may read the object for so long; empty for a file of this machine."""
+        name = self.name_of(path)
+        return self._bucket.link(name, seconds) if name else ""
+
+    def save(self) -> None:
+        """Keep what was learnt of the objects."""
+        if self._unsaved:
+            with disk_errors(self._index):
+                self._index.parent.mkdir(parents=True, exist_ok=True)
+                rows = [astuple(each) for each in self._known.values()]
+                write_checked_json(self._index, {"address": self.address, "objects": rows})
+            self._unsaved = 0
+
+    def _require_network(self) -> None:
+        if self.is_offline:
+            fix = "Leave --offline out, or unset RAG_OFFLINE."
+            raise SourceError(f"The papers are in {self.address}, and --offline forbids asking it.", fix)
+
+    # The cache: a folder for each file, which has the MD5 of its bytes as name and appears when the file is complete
+
+    def _cached(self, md5: str) -> Path | None:
+        """The file with these bytes, under the name of an object that has them; one that is damaged is removed."""
+        folder = self._cache / md5
+        file = next(folder.glob("*"), None)
+        with suppress(FileProblem, OSError):
+            if file is not None and file_state(file).md5 == md5:
+                os.utime(folder)
+                return file
+        shutil.rmtree(folder, ignore_errors=True)
+        return None
+
+    def _downloaded(self, found: StoredObject) -> str:
+        """Download the object into the cache; its MD5. Raises RagScienceError where the disk is full."""
+        self._require_network()
+        with disk_errors(self._cache):
+            self._cache.mkdir(parents=True, exist_ok=True)
+            self._make_room(found.size_bytes)
+            part = Path(tempfile.mkdtemp(prefix=_PART, dir=self._cache))
+            try:
+                name = found.name.rpartition("/")[2]  # what a reader's window shows
+                with (part / (name if len(os.fsencode(name)) <= 200 else "paper.pdf")).open("xb") as file:
+                    md5 = self._bucket.download(found, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                with suppress(OSError):  # the same bytes were stored meanwhile
+                    part.rename(self._cache / md5)
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+        return md5
+
+    def _make_room(self, size: int) -> None:
+        """Remove what killed downloads left, and what was not used for longest until `size` bytes more fit."""
+        found: list[tuple[float, int, Path]] = []
+        now, total = time.time(), size
+        for folder in self._cache.iterdir():
+            with suppress(OSError):  # another process has removed it
+                used = folder.stat().st_mtime
+                if not folder.name.startswith(_PART):
+                    taken = sum(path.stat().st_size for path in folder.iterdir())
+                    total += taken
+                    found.append((used, taken, folder))
+                elif used < now - _PART_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
+        for used, taken, folder in sorted(found):
+            if total <= CACHE_BYTES or used > now - _USED_SECONDS:
+                return
+            shutil.rmtree(folder, ignore_errors=True)
+            total -= taken
+
+
+def last_address(home: Home) -> str:
+    """Where the papers of this home were last read from; empty: from its folder papers/ alone."""
+    return _read_index(home)[0]
+
+
+def _read_index(home: Home) -> tuple[str, dict[str, StoredObject]]:
+    try:
+        content = read_checked_json(home.objects)
+        return content["address"], {row[0]: StoredObject(*row) for row in content["objects"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", {}
+
+
+def _is_paper(name: str) -> bool:
+    """Whether an object is a PDF that a folder could hold, and not hidden (`.trash/a.pdf`, `../a.pdf`)."""
+    return name.lower().endswith(".pdf") and all(
+        part and part[0] != "." and "\0" not in part for part in name.split("/")
+    )

@@ -17,7 +17,7 @@ from typing import Protocol
 from zlib import crc32
 
 from ragscience.core.errors import SourceError
-from ragscience.library.bucket_files import BucketFiles
+from ragscience.library.bucket import BucketFiles
 from ragscience.library.ingestion import find_pdfs
 
 __all__ = ["BucketFolder", "Folder", "FolderState", "Mark", "Watched", "Work", "looks_whole"]

@@ -17,7 +17,7 @@ from ragscience.upkeep.findings import Finding, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
-    from ragscience.library.bucket_files import BucketFiles
+    from ragscience.library.bucket import BucketFiles
     from ragscience.library.store import Home, Store
     from ragscience.upkeep.findings import Given
 
@@ -34,7 +34,7 @@ def files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
     """Whether each paper's file is there, unchanged."""
     papers = library.papers()
     if given.where is not LOCAL:
-        from ragscience.library.bucket_files import BucketFiles
+        from ragscience.library.bucket import BucketFiles
 
         assert isinstance(given.where, BucketFiles)  # noqa: S101 - for the type: there is no other kind
         yield from _bucket(home, library, papers, given.where)

@@ -40,7 +40,7 @@ class BucketRound(ServedRound):
         ("/lab", "close", 4),
         ("/lab", "500 InternalError", 1000),
     )
-    modules = ("botocore.session", "botocore.config", "botocore.httpsession", "ragscience.library.bucket_files")
+    modules = ("botocore.session", "botocore.config", "botocore.httpsession", "ragscience.library.bucket")
     steps: ClassVar = {"ingest": 40, "remove": 8, "rebuild": 6, "read": 6, "forget": 12, "two-writers": 6, "cached": 8}
 
     def environment(self) -> dict[str, str]:

@@ -219,7 +219,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     """
     import typer.main
 
-    from ragscience.library import bucket_files
+    from ragscience.library import bucket as bucket_files
     from ragscience.models import bert_session, minilm
     from ragscience.reading import worker_pool
 

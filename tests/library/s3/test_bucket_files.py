@@ -10,9 +10,8 @@ from hashlib import md5
 import pytest
 
 from ragscience.core.errors import FileProblem, RagScienceError
-from ragscience.library import bucket_files
-from ragscience.library.bucket import Bucket, StoredObject
-from ragscience.library.bucket_files import BucketFiles, last_address
+from ragscience.library import bucket as bucket_files
+from ragscience.library.bucket import Bucket, BucketFiles, StoredObject, last_address
 from ragscience.library.store import Home
 from tests.conftest import ROOT, copied
 from tests.library.s3.conftest import ADDRESS
@@ -21,9 +20,6 @@ HONEY = StoredObject("honey.pdf", 10, "0" * 32, 10**9)
 NAMES = [
     "a.pdf",
     "b/a.pdf",
-    "//a.pdf",
-    "/a.pdf",
-    "b//a.pdf",
     "%/a.pdf",
     "%%.pdf",
     "b c+%20é.pdf",
@@ -61,7 +57,7 @@ def test_without_a_bucket_nothing_of_it_is_loaded(three_papers, tmp_path):
 
 
 def test_each_name_has_a_path_of_its_own_within_papers(files, tmp_path):
-    paths = [files.path_of(name) for name in NAMES]
+    paths = [tmp_path / "home" / "papers" / name for name in NAMES]
     assert len(set(paths)) == len(NAMES)
     assert all(path.is_relative_to(tmp_path / "home" / "papers") for path in paths)
     assert [files.name_of(path) for path in paths] == NAMES
@@ -69,7 +65,19 @@ def test_each_name_has_a_path_of_its_own_within_papers(files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["../a.pdf", "b/../../a.pdf", "./a.pdf", ".a.pdf", ".trash/a.pdf", "b/..pdf/a.pdf", "a.txt"]
+    "name",
+    [
+        "//a.pdf",
+        "/a.pdf",
+        "b//a.pdf",
+        "../a.pdf",
+        "b/../../a.pdf",
+        "./a.pdf",
+        ".a.pdf",
+        ".trash/a.pdf",
+        "b/..pdf/a.pdf",
+        "a.txt",
+    ],
 )
 def test_names_that_lead_out_and_hidden_ones_are_no_papers(files, name, monkeypatch):
     listed = [replace(HONEY, name=each) for each in (name, "good.pdf")]
@@ -137,12 +145,12 @@ def test_a_damaged_index_is_an_empty_one(tmp_path, damage):
 def test_what_is_in_the_cache_is_verified_and_the_oldest_goes_first(tmp_path, monkeypatch):
     home, bucket, cache = Home(tmp_path / "home"), Kept(HONEY), tmp_path / "cache"
     files = BucketFiles(home, bucket, cache)
-    path, digest = files.path_of("b/honey.pdf"), md5(b"%PDF").hexdigest()
+    path, digest = home.papers / "b" / "honey.pdf", md5(b"%PDF").hexdigest()
     with pytest.raises(FileProblem), files.opened(path, digest, only_here=True):
         pass
     for name in ("honey.pdf", "again.pdf"):
-        with files.opened(files.path_of(name), digest) as file:
-            assert (file.name, file.read_bytes()) == (name, b"%PDF")
+        with files.opened(home.papers / name, digest) as file:
+            assert (file.name, file.read_bytes()) == ("honey.pdf", b"%PDF")
     assert bucket.downloads == 1
     (cache / digest / "honey.pdf").write_bytes(b"%PDX")
     with files.opened(path, digest) as file:
@@ -150,7 +158,8 @@ def test_what_is_in_the_cache_is_verified_and_the_oldest_goes_first(tmp_path, mo
     assert bucket.downloads == 2
     with pytest.raises(FileProblem, match="has changed"), files.opened(path, "0" * 32):
         pass
-    (cache / ".part-999999999-x").mkdir()
+    (cache / ".part-x").mkdir()
+    os.utime(cache / ".part-x", (1, 1))
     monkeypatch.setattr(bucket_files, "CACHE_BYTES", 12)
     os.utime(cache / digest, (1, 1))
     bucket.content = b"%PDF-more"
