@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
-from urllib.parse import quote
 
-from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryDamaged, LibraryUnavailable, RagScienceError
+from ragscience.core.errors import LibraryDamaged, LibraryUnavailable, RagScienceError
 from ragscience.library.atomic_files import disk_errors, read_checked_json
 from ragscience.library.home import Home
 from ragscience.library.lock import WriterLock
 from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, write_state
+from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 
 __all__ = ["SCHEMA_VERSION", "OldLibrary", "Transactions", "connect_for_reading", "database_errors", "listed_files"]
 
@@ -94,26 +94,16 @@ def connect_for_reading(home: Home) -> sqlite3.Connection | None:
     RagScienceError for a file that is not a library.
     """
     path = home.database
-    with database_errors(path):
-        connection = _connect(path, "mode=ro") if path.exists() else None
-        try:
-            if connection is not None:
-                try:
-                    connection.execute("PRAGMA user_version").fetchone()
-                except sqlite3.OperationalError:
-                    log = path.with_name(f"{path.name}-wal")
-                    if log.exists() and log.stat().st_size:
-                        raise
-                    # A write-ahead log needs files next to the database even for reading; read without a log.
-                    connection.close()
-                    connection = _connect(path, "mode=ro&immutable=1")
+    if path.exists():
+        with database_errors(path):
+            connection = connect_to_read(path, _BUSY_SECONDS)
+            try:
                 if _has_tables(connection, path):
                     return connection
+            except BaseException:
                 connection.close()
-        except BaseException:
-            if connection is not None:
-                connection.close()
-            raise
+                raise
+            connection.close()
     listed = listed_files(home)
     if listed:
         how = f"is {'empty' if path.exists() else 'missing'}, and {home.ledger.name} names {len(listed)} papers"
@@ -126,7 +116,7 @@ def _connect_for_writing(path: Path) -> sqlite3.Connection:
     with disk_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
     with database_errors(path):
-        connection = _connect(path, "mode=rwc")
+        connection = connect(path, "mode=rwc", _BUSY_SECONDS)
         try:
             if not _has_tables(connection, path):
                 _create(connection)
@@ -137,38 +127,24 @@ def _connect_for_writing(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _connect(path: Path, options: str) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
-    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    # Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
-    connection.text_factory = lambda text: str(text, "utf-8", "replace")
-    return connection
-
-
 def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
     """False for a database without tables, as a killed first run may leave."""
-    # In one transaction: another process may be making them between two of these.
-    version, application, tables = connection.execute(
-        "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
-        " FROM pragma_user_version, pragma_application_id"
-    ).fetchone()
-    if application == _APPLICATION_ID:
-        if version < SCHEMA_VERSION:
-            raise OldLibrary(
-                f"{path} was written by an older version of RAG Science.",
-                "`python ingest.py rebuild` reads your papers again; the old library is kept next to the new one.",
-            )
-        if version > SCHEMA_VERSION:
-            raise LibraryUnavailable(
-                f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION}).",
-                "Update RAG Science, or use another folder with --home.",
-            )
-        return True
-    if version or tables:
+    version = is_ours(connection, _APPLICATION_ID)
+    if version is None:
         raise RagScienceError(
             f"{path} is a database of something else.", "Move it away, or use another folder with --home."
         )
-    return False
+    if version > SCHEMA_VERSION:
+        raise LibraryUnavailable(
+            f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION}).",
+            "Update RAG Science, or use another folder with --home.",
+        )
+    if 0 < version < SCHEMA_VERSION:
+        raise OldLibrary(
+            f"{path} was written by an older version of RAG Science.",
+            "`python ingest.py rebuild` reads your papers again; the old library is kept next to the new one.",
+        )
+    return version > 0
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -348,29 +324,6 @@ def database_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise _explained(path, error) from error
+        raise explained(str(path), error, lambda message: LibraryDamaged(message, READ_ALL_AGAIN)) from error
     except UnicodeDecodeError as error:  # SQLite's own message quotes bytes of a damaged schema
         raise LibraryDamaged(f"{path} is damaged: its schema is not text.", READ_ALL_AGAIN) from error
-
-
-def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    # Of a key that is there twice, only damage can be the cause; of a table or column that is not there, too.
-    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column"))
-    if missing or code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
-        return LibraryDamaged(f"{path} is damaged: {error}.", READ_ALL_AGAIN)
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
-        return DiskProblem(f"{path} cannot be written: {error}.", "Give this user write permission.")
-    if code == sqlite3.SQLITE_CANTOPEN:
-        return DiskProblem(
-            f"{path} cannot be opened: {error}.", "Give this user the right to read it and to write beside it."
-        )
-    if code == sqlite3.SQLITE_FULL:
-        return DiskProblem(
-            f"The disk is full: {path} could not be written.", "Free disk space and run the command again."
-        )
-    if code == sqlite3.SQLITE_IOERR:
-        return DiskProblem(f"{path} could not be read or written: {error}.", "Is the disk full, or failing?")
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryBusy(f"{path} is in use by another program.", "Close that program and run the command again.")
-    return RagScienceError(f"{path} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

@@ -10,17 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ragscience.core.answer_records import VERSION_1_NAMES
-from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
+from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable
 from ragscience.core.serialization import renamed, to_json
+from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 
 __all__ = ["SCHEMA_VERSION", "checksum_of", "connect_for_reading", "connect_for_writing", "history_errors"]
 
 SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
 _BUSY_SECONDS = 5.0
+_MOVE = "Move the file away; a new history is then started."
 
 _CONVERSATIONS = """
 CREATE TABLE conversations (
@@ -60,17 +61,8 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
     with history_errors(path):
         if not path.exists():
             return None
-        connection = _connect(path, "mode=ro")
+        connection = connect_to_read(path, _BUSY_SECONDS)
         try:
-            try:
-                connection.execute("PRAGMA user_version").fetchone()
-            except sqlite3.OperationalError:
-                log = path.with_name(f"{path.name}-wal")
-                if log.exists() and log.stat().st_size:
-                    raise
-                # A write-ahead log needs files next to the database even for reading; read without a log.
-                connection.close()
-                connection = _connect(path, "mode=ro&immutable=1")
             version = _version(connection, path)
         except BaseException:
             connection.close()
@@ -93,7 +85,7 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
     with history_errors(path):
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        connection = _connect(path, "mode=rw")
+        connection = connect(path, "mode=rw", _BUSY_SECONDS)
         try:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -106,29 +98,18 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _connect(path: Path, options: str) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
-    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-
-
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the tables; 0 where there are none, as in an empty file that a killed first run may leave."""
-    # In one transaction: another process may be making them between two of these.
-    version, application, tables = connection.execute(
-        "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
-        " FROM pragma_user_version, pragma_application_id"
-    ).fetchone()
-    if not (version or application or tables):
-        return 0
-    if application != _APPLICATION_ID:
-        raise HistoryDamaged(f"{path} is a database of something else.", "Move it away; a new history is then started.")
-    if version not in (1, SCHEMA_VERSION):
+    """The version of the tables; 0 where there are none."""
+    version = is_ours(connection, _APPLICATION_ID)
+    if version is None:
+        raise HistoryDamaged(f"{path} is a database of something else.", _MOVE)
+    if version not in (0, 1, SCHEMA_VERSION):
         raise LibraryUnavailable(
             f"{path} was written by another version (schema {version}; this one knows {SCHEMA_VERSION}); it is left "
             "as it is.",
             "Use that version, or move the file away; a new history is then started.",
         )
-    return int(version)
+    return version
 
 
 def checksum_of(created_at: object, record: object) -> int:
@@ -196,24 +177,9 @@ def history_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise _explained(path, error) from error
+        raise explained(f"The history {path}", error, lambda message: HistoryDamaged(message, _MOVE)) from error
     except OSError as error:
         raise DiskProblem(
             f"The history {path} cannot be used: {error.strerror or error}.",
             "Check the permissions and the disk, or ask with --no-history.",
         ) from error
-
-
-def _explained(path: Path, error: sqlite3.DatabaseError) -> RagScienceError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryBusy(f"The history {path} is in use by another program.", "Close that program and try again.")
-    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
-        return DiskProblem(f"The history {path} could not be written: {error}.", "Is the disk full, or failing?")
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}:
-        return DiskProblem(
-            f"The history {path} cannot be opened: {error}.", "Give this user the right to read it and to write there."
-        )
-    return HistoryDamaged(
-        f"The history {path} is damaged: {error}.", "Move the file away; a new history is then started."
-    )

@@ -135,7 +135,7 @@ def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
     room = path.stat().st_size + 200_000
     seen, refused = run(REFUSED, path, "full", room)
     assert seen == "['kept']"
-    assert "could not be written" in refused
+    assert "could not be read or written" in refused
     assert whole(path)
     with History.open_for_writing(path) as history:
         history.add([turn("after", answer_id="after")])
@@ -143,7 +143,7 @@ def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
 
 
 def test_no_room_for_the_first_byte_is_one_line(path):
-    assert "could not be written" in run(REFUSED, path, "full", 0)[-1]
+    assert "could not be read or written" in run(REFUSED, path, "full", 0)[-1]
     with History.open(path) as history:
         assert history.last() is None
     with History.open_for_writing(path) as history:
@@ -163,8 +163,8 @@ def test_a_folder_that_cannot_be_written_is_read_and_refused_in_one_line(path):
     finally:
         path.parent.chmod(0o755)
     assert seen == "['kept']"
-    assert "cannot be opened" in refused
-    assert "right" in refused
+    assert "cannot be written" in refused
+    assert "permission" in refused
 
 
 def test_a_folder_where_nothing_can_be_made_is_one_line(tmp_path):
@@ -245,9 +245,9 @@ def test_a_damaged_file_is_one_line_or_still_read(path):
     [
         (sqlite3.SQLITE_BUSY, LibraryBusy, "in use"),
         (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryBusy, "in use"),
-        (sqlite3.SQLITE_FULL, DiskProblem, "disk full"),
+        (sqlite3.SQLITE_FULL, DiskProblem, "disk is full"),
         (sqlite3.SQLITE_IOERR_WRITE, DiskProblem, "disk full"),
-        (sqlite3.SQLITE_READONLY_DBMOVED, DiskProblem, "right to read"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, DiskProblem, "write permission"),
         (sqlite3.SQLITE_CORRUPT, HistoryDamaged, "damaged"),
     ],
 )
