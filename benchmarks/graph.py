@@ -126,7 +126,7 @@ def _put_rows(library: Library) -> None:
 
 
 def _found(chunk: int, said: list[list[int]]) -> Extracted:
-    from ragscience.graph.graph_records import CO_OCCURS, RELATION_TYPES, Extracted, Mention, Triple
+    from ragscience.graph.graph_records import CO_OCCURS, RELATION_TYPES, EntityMention, Extracted, Triple
 
     kinds = (*RELATION_TYPES, CO_OCCURS)
 
@@ -135,7 +135,7 @@ def _found(chunk: int, said: list[list[int]]) -> Extracted:
 
     return Extracted(
         chunk,
-        tuple(Mention(*of(number), 1, 0.8) for number in sorted({end for row in said for end in row[:2]})),
+        tuple(EntityMention(*of(number), 1, 0.8) for number in sorted({end for row in said for end in row[:2]})),
         tuple(
             Triple(subject, its_type, kinds[kind], other, others_type, 0.7)
             for (subject, its_type), kind, (other, others_type) in ((of(a), k, of(b)) for a, b, k in said)

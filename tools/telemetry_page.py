@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
-from ragscience.upkeep.asked import Asked
+from ragscience.upkeep.asked import AskedQuestion
 from ragscience.upkeep.log_line import log_line
-from ragscience.upkeep.otel_spans import Span, span_tree
+from ragscience.upkeep.otel_spans import SpanRecord, span_tree
 from ragscience.upkeep.prometheus_metrics import FAMILIES, metrics_text
 from ragscience.upkeep.telemetry import of_answer
 
@@ -35,7 +35,7 @@ TIMES = (
 CHUNK = StoredChunk(1, 1, "attention.pdf", "attention.pdf", 0, "…", 0, 1, 7, 7, "", "text", ((0, 7),))
 
 
-def example() -> Asked:
+def example() -> AskedQuestion:
     """A question that a chat model answers."""
     stages = [Stage(name, BEGAN + began / 1000, ms) for name, began, ms in TIMES]
     of_search = [stage for stage in stages if stage.name not in ("search", "presence", "llm", "check", "total")]
@@ -65,7 +65,7 @@ def _named(stages: Sequence[Stage]) -> dict[str, float]:
     return {f"{stage.name}_ms": stage.ms for stage in stages}
 
 
-def tree_text(spans: Sequence[Span]) -> str:
+def tree_text(spans: Sequence[SpanRecord]) -> str:
     """Spans as lines, children indented under their parents: name, first and last millisecond."""
     lines: list[str] = []
 

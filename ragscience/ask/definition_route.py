@@ -17,7 +17,7 @@ from ragscience.ask.summary_cues import METHOD
 from ragscience.ask.summary_quotes import SummaryQuotes, is_sentence, tells_what
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
-from ragscience.core.sentences import Span, split_sentences
+from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import counted, joined_lines, terms
 
 __all__ = ["answer"]
@@ -100,7 +100,7 @@ class _Said:
 
     strength: float
     chunk: StoredChunk
-    span: Span
+    span: SentenceSpan
 
 
 def answer(question: str, context: RouteContext) -> Routed | None:
@@ -253,7 +253,7 @@ def _is_called(heading: str, thing: str) -> bool:
 
 def _definitions(places: Iterable[Place]) -> list[_Said]:
     """The sentences that define what stands at these places, the plainest first; each sentence once."""
-    spans: dict[int, list[Span]] = {}
+    spans: dict[int, list[SentenceSpan]] = {}
     best: dict[tuple[int, int], _Said] = {}
     for place in places:
         chunk = place.chunk
@@ -272,7 +272,9 @@ def _definitions(places: Iterable[Place]) -> list[_Said]:
     return ranked[:_MOST]
 
 
-def _with_what_it_means(before: str, strength: float, span: Span, spans: Sequence[Span]) -> Span:
+def _with_what_it_means(
+    before: str, strength: float, span: SentenceSpan, spans: Sequence[SentenceSpan]
+) -> SentenceSpan:
     """The sentence, with the one before it where it only names what that one tells: "We call this X"."""
     n = spans.index(span)
     called = _CALLED.search(before) if strength == 2 and n else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragscience.core.records import Hit, StoredChunk
-from ragscience.core.sentences import Span, split_sentences
+from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import joined_lines
 
 __all__ = ["Unit", "follows", "joined", "table_head_end", "units_of"]
@@ -111,26 +111,26 @@ def table_head_end(text: str) -> int:
     return max(0, text.find("\n", line) if line >= 0 else text.find("|"))
 
 
-def _heads(text: str, spans: Sequence[Span], i: int) -> bool:
+def _heads(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
     """Whether span `i` is a numbered heading over the sentence behind it."""
     if i < 0 or i + 1 == len(spans) or spans[i].kind != "row" or spans[i + 1].kind != "sentence":
         return False
     return bool(_HEADING.match(joined_lines(text[spans[i].start : spans[i].end])))
 
 
-def _caption_of_table(chunk: StoredChunk, spans: Sequence[Span]) -> int:
+def _caption_of_table(chunk: StoredChunk, spans: Sequence[SentenceSpan]) -> int:
     """How many spans at the beginning of a table's passage are its caption, which its rows bring along."""
     rows = (i for i in range(len(spans)) if _is_table_head(chunk.text, spans, i))
     return next(rows, 0) if chunk.kind == "table" else 0
 
 
-def _is_table_head(text: str, spans: Sequence[Span], i: int) -> bool:
+def _is_table_head(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
     """Whether row `i` is the head of a Markdown table, which its rows bring along."""
     span = spans[i]
     return text[span.start] == "|" and "|-" in text[span.start : span.end] and i + 1 < len(spans)
 
 
-def _block(text: str, spans: Sequence[Span], i: int) -> tuple[int, int]:
+def _block(text: str, spans: Sequence[SentenceSpan], i: int) -> tuple[int, int]:
     """First span, and the one behind the last, of the block that row `i` begins; a row of Markdown is one alone."""
     if text[spans[i].start] == "|":
         return i, i + 1
@@ -149,7 +149,7 @@ def _block(text: str, spans: Sequence[Span], i: int) -> tuple[int, int]:
     return i, end
 
 
-def _is_led_to(text: str, spans: Sequence[Span], i: int, run: int) -> bool:
+def _is_led_to(text: str, spans: Sequence[SentenceSpan], i: int, run: int) -> bool:
     """Whether rows `i` to `run` are an equation, or go on with what the sentence before them begins."""
     if run - i > _EQUATION_ROWS:
         return False
@@ -158,7 +158,7 @@ def _is_led_to(text: str, spans: Sequence[Span], i: int, run: int) -> bool:
     return is_equation or bool(_LEADS_ON.search(text[: spans[i - 1].end]))
 
 
-def _lead(text: str, spans: Sequence[Span], i: int) -> str:
+def _lead(text: str, spans: Sequence[SentenceSpan], i: int) -> str:
     """How the caption of the table that row `i` is in begins, and its header: the last caption above, or one below.
 
     Where they don't follow each other on the page, "…" goes between them.

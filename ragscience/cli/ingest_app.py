@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragscience.core.settings import Settings
-    from ragscience.engine.doctor_run import Finding
+    from ragscience.engine.doctor_run import DoctorFinding
     from ragscience.engine.events import Event
     from ragscience.engine.rebuild_runs import Part
 
@@ -291,25 +291,25 @@ def doctor(
     return 1 if report.worst == "error" else 0
 
 
-def _settings(home: Path | None) -> tuple[Settings, list[Finding]]:
+def _settings(home: Path | None) -> tuple[Settings, list[DoctorFinding]]:
     """The settings, and what is wrong with them; the defaults where they cannot be used."""
     from ragscience.core.settings import default_settings, find_home, load_settings
-    from ragscience.engine.doctor_run import Finding
+    from ragscience.engine.doctor_run import DoctorFinding
 
-    found: list[Finding] = []
+    found: list[DoctorFinding] = []
 
     def warn(text: str) -> None:
-        found.append(Finding("settings", "warning", text, ""))
+        found.append(DoctorFinding("settings", "warning", text, ""))
 
     try:
         settings = load_settings(default_home=default_home(), on_warning=warn, home=home)
-        return settings, found or [Finding("settings", "ok", "Settings OK.")]
+        return settings, found or [DoctorFinding("settings", "ok", "Settings OK.")]
     except UsageError as problem:
-        found.append(Finding("settings", "error", problem.message, problem.fix))
+        found.append(DoctorFinding("settings", "error", problem.message, problem.fix))
     return default_settings(find_home(home, default_home())), found
 
 
-def _findings_view(found: Sequence[Finding], out: Console) -> None:
+def _findings_view(found: Sequence[DoctorFinding], out: Console) -> None:
     """On a terminal each finding with its remedy below; in a pipe severity, area, finding and remedy between tabs."""
     from rich.text import Text
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["SENTENCE_LIMIT", "Span", "split_sentences"]
+__all__ = ["SENTENCE_LIMIT", "SentenceSpan", "split_sentences"]
 
 SENTENCE_LIMIT = 600
 """Characters: what runs on for longer without a full stop is cut at a blank; a single word never is."""
@@ -36,7 +36,7 @@ _MAY_END = frozenset({"al", "etc", "inc", "ltd", "corp", "co"})
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SentenceSpan:
     """`text[start:end]`, without blanks at either end."""
 
     start: int
@@ -45,9 +45,9 @@ class Span:
     """ "sentence", "caption" (how a table's or figure's begins), or "row" (of a table; an equation, a heading)."""
 
 
-def split_sentences(text: str) -> list[Span]:
+def split_sentences(text: str) -> list[SentenceSpan]:
     """The spans of `text`, in order; they don't overlap, and every character that is not a blank is in one."""
-    spans: list[Span] = []
+    spans: list[SentenceSpan] = []
     at = 0
     for table in _MARKDOWN_TABLE.finditer(text):
         spans.extend(_without_tables(text, at, table.start()))
@@ -57,7 +57,7 @@ def split_sentences(text: str) -> list[Span]:
     return spans
 
 
-def _markdown_rows(text: str, start: int, end: int) -> Iterator[Span]:
+def _markdown_rows(text: str, start: int, end: int) -> Iterator[SentenceSpan]:
     """A row for each line; the line of dashes belongs to the header above it."""
     begin = start
     for line in _LINE.finditer(text, start, end):
@@ -67,7 +67,7 @@ def _markdown_rows(text: str, start: int, end: int) -> Iterator[Span]:
             begin = line.end()
 
 
-def _without_tables(text: str, start: int, end: int) -> Iterator[Span]:
+def _without_tables(text: str, start: int, end: int) -> Iterator[SentenceSpan]:
     for first, last, prose in _runs(text, start, end):
         yield from _sentences(text, first, last) if prose else _rows(text, first, last)
 
@@ -144,7 +144,7 @@ def _stands_alone(text: str, lines: Sequence[tuple[int, int]], first: int, end: 
     return bool(_HEADING.match(own)) or (bool(after) and not after[0].islower() and own[0].isupper())
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
+def _sentences(text: str, start: int, end: int) -> Iterator[SentenceSpan]:
     kind = "caption" if _CAPTION.match(text, start, end) else "sentence"
     begin = start
     for stop in _STOP.finditer(text, start, end):
@@ -174,7 +174,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
     return token.casefold() not in _MAY_END or rest[0].isupper()
 
 
-def _rows(text: str, start: int, end: int) -> Iterator[Span]:
+def _rows(text: str, start: int, end: int) -> Iterator[SentenceSpan]:
     """Lines gathered to rows: a row begins where words follow figures, and is not longer than `_ROW_LIMIT`."""
     begin, row_end, had_figures = -1, start, False
     for line in _LINE.finditer(text, start, end):
@@ -200,7 +200,7 @@ def _is_figures(cell: str) -> bool:
     return digits > letters or not (digits or letters)
 
 
-def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[Span]:
+def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[SentenceSpan]:
     """`text[start:end]` without outer blanks, cut at blanks into pieces of at most SENTENCE_LIMIT."""
     while start < end and text[start].isspace():
         start += 1
@@ -210,9 +210,9 @@ def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[Span]:
         cut = next((i for i in range(start + SENTENCE_LIMIT, start, -1) if text[i].isspace()), None)
         if cut is None:
             cut = next((i for i in range(start + SENTENCE_LIMIT, end) if text[i].isspace()), end)
-        yield Span(start, len(text[:cut].rstrip()) if cut < end else end, kind)
+        yield SentenceSpan(start, len(text[:cut].rstrip()) if cut < end else end, kind)
         start = cut
         while start < end and text[start].isspace():
             start += 1
     if start < end:
-        yield Span(start, end, kind)
+        yield SentenceSpan(start, end, kind)

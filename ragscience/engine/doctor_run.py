@@ -13,16 +13,16 @@ from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
 from ragscience.engine.open_store import EMBEDDED, open_store, paper_files
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.findings import DoctorOutput, Finding, Given, Severity, guarded, worst
+from ragscience.upkeep.findings import DoctorFinding, DoctorOutput, Given, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
     from ragscience.core.settings import Settings
     from ragscience.engine.model_pool import ModelPool
     from ragscience.library.store import Home
-    from ragscience.models.model_choice import Choice
+    from ragscience.models.model_choice import ModelChoice
 
-__all__ = ["DoctorOutput", "DoctorReport", "Finding", "doctor"]
+__all__ = ["DoctorFinding", "DoctorOutput", "DoctorReport", "doctor"]
 
 _TORCH = "sentence-transformers"
 
@@ -31,7 +31,7 @@ _TORCH = "sentence-transformers"
 class DoctorReport:
     """All findings, in the order of the checks."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
 
     @property
     def worst(self) -> Severity:
@@ -69,7 +69,7 @@ def doctor(
     return DoctorReport(tuple(found))
 
 
-def _access(home: Home) -> Iterator[Finding]:
+def _access(home: Home) -> Iterator[DoctorFinding]:
     """That the tokens of a served library can be read: their error is the finding."""
     AccessTokens(home.serve_tokens).all()
     yield from ()
@@ -83,11 +83,11 @@ def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
         return None  # a separate finding
 
 
-def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[Finding]:
+def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[DoctorFinding]:
     from ragscience.upkeep.service_checks import models, torch_model
 
     late = made_by is None or made_by.provider == "embedded"
-    choices: dict[str, Callable[[], Choice[Any]]] = {
+    choices: dict[str, Callable[[], ModelChoice[Any]]] = {
         "embedder": lambda: pool.embedder_choice(settings, made_by, _ignore),
         "reranker": lambda: pool.reranker_choice(settings, _ignore, late=late),
         "answer": lambda: pool.llm_choice(settings),
@@ -110,11 +110,11 @@ def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
     return settings.embedder == "auto" or (settings.embedder, settings.embedding_model) == (_TORCH, made_by.model)
 
 
-def _network(settings: Settings, pool: ModelPool) -> Iterator[Finding]:
+def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
     from ragscience.upkeep.service_checks import network
 
     if settings.offline:
-        yield Finding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
+        yield DoctorFinding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
     else:
         servers = [each for name in ("llm_url", "embed_url") if (each := pool.server(settings, name)) is not None]
         yield from network(settings.arxiv_url, pool.ollama(settings), servers)

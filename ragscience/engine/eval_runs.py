@@ -26,7 +26,16 @@ from ragscience.evaluation.eval_report import (
     shown_p,
 )
 from ragscience.evaluation.eval_run import FAILURES, Meter, Outcome, failed_questions, judged, pages_of, run
-from ragscience.evaluation.question_drafts import SCHEMA, Draft, Part, Source, as_line, by_turns, drafts, worded
+from ragscience.evaluation.question_drafts import (
+    SCHEMA,
+    Draft,
+    DraftPart,
+    DraftSource,
+    as_line,
+    by_turns,
+    drafts,
+    worded,
+)
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
 
@@ -254,19 +263,19 @@ def draft_questions(
     return made
 
 
-def _source(library: Store, paper: Paper) -> Source:
+def _source(library: Store, paper: Paper) -> DraftSource:
     starts = {page.number: page.start for page in library.contents(paper.paper_id).pages}
     texts = {number: library.contents(paper.paper_id).text(number) for number in starts}
     parts = tuple(
-        Part(each.kind, each.page, texts[each.page][each.start - starts[each.page] : each.end - starts[each.page]])
+        DraftPart(each.kind, each.page, texts[each.page][each.start - starts[each.page] : each.end - starts[each.page]])
         for each in library.contents(paper.paper_id).elements
         if each.page in starts
     )
-    return Source(paper.file, title_of(paper), texts, parts)
+    return DraftSource(paper.file, title_of(paper), texts, parts)
 
 
 def _worded(
-    llm: ServedLLM, sources: Iterable[Source], count: int, seconds: float, on_event: Callable[[Event], None]
+    llm: ServedLLM, sources: Iterable[DraftSource], count: int, seconds: float, on_event: Callable[[Event], None]
 ) -> list[Draft]:
     """Up to `count` different drafts of the language model, the papers in turns."""
     from ragscience.models.structured_output import ask_structured

@@ -12,7 +12,7 @@ from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
 from ragscience.engine.made_once import MadeOnce, Warn
 from ragscience.engine.requests import NO_LLM, SearchRequest
 from ragscience.models.model_choice import (
-    Choice,
+    ModelChoice,
     ModelRow,
     ModelSources,
     choose_embedder,
@@ -94,11 +94,11 @@ class ModelPool:
 
     def embedder_choice(
         self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
-    ) -> Choice[Embedder]:
+    ) -> ModelChoice[Embedder]:
         """The embedder of a library that was made with `required`, or for an empty one, and why."""
         packed = packed or self._stays
 
-        def make(warn: Warn) -> Choice[Embedder]:
+        def make(warn: Warn) -> ModelChoice[Embedder]:
             sources = self._sources(settings, "embed_url", warn, packed=packed)
             return choose_embedder(settings.embedder, settings.embedding_model, sources=sources, required=required)
 
@@ -183,12 +183,12 @@ class ModelPool:
 
     # Rerankers
 
-    def reranker_choice(self, settings: Settings, warn: Warn, *, late: bool) -> Choice[Reranker | None]:
+    def reranker_choice(self, settings: Settings, warn: Warn, *, late: bool) -> ModelChoice[Reranker | None]:
         """The reranker and why; `late`: late interaction is at work."""
         if settings.rerank == "llm":
-            return Choice(self._llm_reranker(settings, warn, lambda llm: llm), "the setting is llm")
+            return ModelChoice(self._llm_reranker(settings, warn, lambda llm: llm), "the setting is llm")
 
-        def make(warn: Warn) -> Choice[Reranker | None]:
+        def make(warn: Warn) -> ModelChoice[Reranker | None]:
             return choose_reranker(
                 settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_warning=warn
             )
@@ -243,14 +243,14 @@ class ModelPool:
         self._on_choice("llm", choice.warning or f"{named} ({choice.why})")
         return choice.model
 
-    def llm_choice(self, settings: Settings, setting: str | None = None) -> Choice[ServedLLM | None]:
+    def llm_choice(self, settings: Settings, setting: str | None = None) -> ModelChoice[ServedLLM | None]:
         """The chat model and the reason; `setting` replaces the setting `answerer`."""
         from ragscience.models.served_llm import ChatOptions
 
         answerer, is_set = setting or settings.answerer, settings.chosen("llm") is not None
         options = ChatOptions(settings.temperature, settings.num_ctx, settings.max_answer_tokens)
 
-        def make(warn: Warn) -> Choice[ServedLLM | None]:
+        def make(warn: Warn) -> ModelChoice[ServedLLM | None]:
             sources = self._sources(settings, "llm_url", warn)
             return choose_llm(answerer, settings.llm, options=options, sources=sources)
 

@@ -19,7 +19,7 @@ from ragscience.core.sentences import split_sentences
 from ragscience.core.serialization import from_json
 from ragscience.evaluation.answer_metrics import holds_all
 
-__all__ = ["KINDS", "SCHEMA", "Draft", "Part", "Source", "as_line", "by_turns", "drafts", "worded"]
+__all__ = ["KINDS", "SCHEMA", "Draft", "DraftPart", "DraftSource", "as_line", "by_turns", "drafts", "worded"]
 
 BY_RULES = "rules"
 SHORTEST_QUOTE, LONGEST_QUOTE = 40, 400
@@ -49,7 +49,7 @@ _WHERE_IT_ENDS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DraftPart:
     """A part of a paper on one page, from records.Element, with its text."""
 
     kind: str
@@ -58,14 +58,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DraftSource:
     """A paper that questions are drafted from."""
 
     file: str
     title: str
     pages: Mapping[int, str]
     """The text of each page by its number."""
-    parts: tuple[Part, ...]
+    parts: tuple[DraftPart, ...]
     """In reading order."""
 
 
@@ -98,7 +98,7 @@ def by_turns(sources: Iterable[Iterator[T]]) -> Iterator[T]:
             waiting.append(each)
 
 
-def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
+def drafts(sources: Sequence[DraftSource], count: int) -> list[Draft]:
     """At most `count` drafts, all different: the papers take turns.
 
     The page of each draft contains its required phrases. The same sources give the same drafts.
@@ -111,7 +111,7 @@ def drafts(sources: Sequence[Source], count: int) -> list[Draft]:
     return list(made.values())
 
 
-def stands(draft: Draft, source: Source) -> bool:
+def stands(draft: Draft, source: DraftSource) -> bool:
     """Whether all that the answer must contain is on the page that the draft names."""
     return bool(draft.must_contain) and holds_all(source.pages.get(draft.page, ""), draft.must_contain)
 
@@ -132,7 +132,7 @@ def as_line(draft: Draft, number: int) -> str:
     return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def _definitions(source: Source) -> Iterator[Draft]:
+def _definitions(source: DraftSource) -> Iterator[Draft]:
     for part, sentence in _sentences(source):
         found = _DEFINED.match(sentence)
         if not found:
@@ -147,7 +147,7 @@ def _definitions(source: Source) -> Iterator[Draft]:
             yield draft
 
 
-def _sentences(source: Source) -> Iterator[tuple[Part, str]]:
+def _sentences(source: DraftSource) -> Iterator[tuple[DraftPart, str]]:
     for part in source.parts:
         for span in split_sentences(part.text) if part.kind in ("text", "abstract", "list") else ():
             sentence = " ".join(part.text[span.start : span.end].split())
@@ -190,7 +190,7 @@ Ask = Callable[[Sequence[tuple[str, str]], Callable[[Any], Draft]], Draft | None
 """Asks a model with (role, text) messages and reads its JSON; None for an unusable reply or without a server."""
 
 
-def worded(source: Source, ask: Ask, name: str) -> Iterator[Draft]:
+def worded(source: DraftSource, ask: Ask, name: str) -> Iterator[Draft]:
     """Drafts of the model `name` from a paper's passages, the longest first; one that gives none is passed over."""
     passages = [part for part in source.parts if part.kind == "text" and len(part.text) >= SHORTEST_PASSAGE]
     for part in sorted(passages, key=lambda part: -len(part.text)):
@@ -199,14 +199,14 @@ def worded(source: Source, ask: Ask, name: str) -> Iterator[Draft]:
             yield draft
 
 
-def messages(source: Source, part: Part) -> list[tuple[str, str]]:
+def messages(source: DraftSource, part: DraftPart) -> list[tuple[str, str]]:
     """The prompt: the task, and the passage between fences that its text cannot close."""
     passage = sanitize(part.text[:LONGEST_PASSAGE])
     title = sanitize(source.title or source.file)
     return [("system", _TASK), ("user", f"Paper: {title}\n\n<passage>\n{passage}\n</passage>")]
 
 
-def reader(source: Source, part: Part, name: str) -> Callable[[Any], Draft]:
+def reader(source: DraftSource, part: DraftPart, name: str) -> Callable[[Any], Draft]:
     """A parser from the model's JSON to a draft; it raises ValueError for an invalid reply.
 
     Phrases that are not on the page are an error, so that the model gets feedback and can correct them.

@@ -20,8 +20,8 @@ from ragscience.graph.graph_records import (
     CO_OCCURS,
     LONGEST_NAME,
     RELATION_TYPES,
+    EntityMention,
     Extracted,
-    Mention,
     Triple,
     canonical,
     clean,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
 
 __all__ = [
-    "Asked", "LLMReading", "Report", "ask_for", "extract_by_llm", "extract_locally", "llm_version", "local_version"
+    "Extraction", "LLMReading", "Report", "ask_for", "extract_by_llm", "extract_locally", "llm_version", "local_version"
 ]  # fmt: skip
 
 LLM_VERSION = "1"
@@ -62,7 +62,7 @@ _REQUEST = "Paper: {title}\n<passage>\n{text}\n</passage>"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Extraction:
     """The result of one prompt about one or several passages."""
 
     found: tuple[Extracted, ...]
@@ -87,7 +87,7 @@ def ask_for(
     *,
     max_tokens: int,
     seconds: float,
-) -> Asked:
+) -> Extraction:
     """The model's extraction from passages that belong together, such as an abstract; two calls if JSON is invalid."""
     text = "\n".join(dict.fromkeys(chunk.text for chunk in passages))[:LONGEST_PASSAGE]
     rules = _RULES.format(types=", ".join(types), relations=", ".join(RELATION_TYPES))
@@ -101,12 +101,12 @@ def ask_for(
         seconds=seconds,
     )
     if result.value is None:
-        return Asked((), result.failure, result.problem)
+        return Extraction((), result.failure, result.problem)
     reply, read = result.value, sum(map(len, result.value))
     found = [_kept(chunk, reply, types) for chunk in passages]
     kept = {(m.name.casefold(), m.entity_type) for each in found for m in each.mentions}
     triples = {(t.subject.casefold(), t.relation, t.object.casefold()) for each in found for t in each.triples}
-    return Asked(tuple(found), dropped=max(0, read - len(kept) - len(triples)))
+    return Extraction(tuple(found), dropped=max(0, read - len(kept) - len(triples)))
 
 
 def _schema(types: Sequence[str]) -> Mapping[str, Any]:
@@ -145,14 +145,14 @@ def _texts(item: Any, *fields: str) -> tuple[str, ...]:
 def _kept(chunk: StoredChunk, reply: _Reply, types: Sequence[str]) -> Extracted:
     """The part of a reply that a passage itself names; a name with two types gets the first."""
     line = joined_lines(unicodedata.normalize("NFKC", chunk.text))
-    named: dict[str, Mention] = {}
+    named: dict[str, EntityMention] = {}
     for name, kind in reply[0]:
         key = canonical(name)
         if kind in types and key and key not in named and len(named) < MOST_ENTITIES:
             surfaces = _surfaces(name, line)
             if surfaces:
                 surface = min(surfaces, key=lambda each: (-surfaces[each], each))
-                named[key] = Mention(surface, kind, surfaces.total(), CONFIDENCE)
+                named[key] = EntityMention(surface, kind, surfaces.total(), CONFIDENCE)
     triples: dict[tuple[str, str, str], Triple] = {}
     for source, relation, target in reply[1]:
         one, other = named.get(canonical(source)), named.get(canonical(target))

@@ -20,7 +20,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import to_json
 from ragscience.graph.graph_model import gather, load_graph, relation_of
-from ragscience.graph.graph_records import LONGEST_NAME, Extracted, Mention, Triple, decoded, encoded, folded, matched
+from ragscience.graph.graph_records import (
+    LONGEST_NAME,
+    EntityMention,
+    Extracted,
+    Triple,
+    decoded,
+    encoded,
+    folded,
+    matched,
+)
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
 if TYPE_CHECKING:
@@ -203,7 +212,7 @@ def import_jsonl(library: Store, folder: Path) -> Transferred:
         passages = {name: chunk for chunk, name in library.graph.stable_ids().items()}
     nodes: dict[str, _Node] = {}
     edges: set[tuple[str, str, str]] = set()
-    mentions: dict[int, list[Mention]] = defaultdict(list)
+    mentions: dict[int, list[EntityMention]] = defaultdict(list)
     triples: dict[int, list[Triple]] = defaultdict(list)
     for line, node in _read(folder / NODES, _Node, passages):
         if nodes.setdefault(node.node_id, node) is not node:
@@ -211,7 +220,7 @@ def import_jsonl(library: Store, folder: Path) -> Transferred:
         named = node.properties.names or {node.label: dict.fromkeys(node.chunk_ids, 1)}
         for name, counts in named.items():
             for chunk, count in counts.items():
-                mention = Mention(name, node.node_type, count, node.properties.confidence, node.key)
+                mention = EntityMention(name, node.node_type, count, node.properties.confidence, node.key)
                 mentions[chunk].append(mention)
     for line, edge in _read(folder / EDGES, _Edge, passages):
         missing = [end for end in (edge.source, edge.target) if end not in nodes]

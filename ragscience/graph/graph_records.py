@@ -19,9 +19,9 @@ __all__ = [
     "LONGEST_NAME",
     "RELATION_TYPES",
     "Entity",
+    "EntityMention",
     "Extracted",
     "GraphPath",
-    "Mention",
     "Relation",
     "Triple",
     "canonical",
@@ -41,7 +41,7 @@ CO_OCCURS = "CO_OCCURS"
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class EntityMention:
     """An entity as named in one passage."""
 
     name: str
@@ -78,7 +78,7 @@ class Extracted:
     """The extraction of one passage."""
 
     chunk_id: int
-    mentions: tuple[Mention, ...]
+    mentions: tuple[EntityMention, ...]
     triples: tuple[Triple, ...]
     aliases: tuple[tuple[str, str], ...] = ()
     """(short, long) names that the passage equates: "LSTM", "long short-term memory"."""

@@ -20,7 +20,7 @@ from ragscience.core.acronyms import short_forms
 from ragscience.core.records import StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines
-from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, Extracted, Mention, Triple, canonical, clean
+from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, EntityMention, Extracted, Triple, canonical, clean
 from ragscience.graph.relation_patterns import NamePlace, relations
 
 __all__ = ["VERSION", "OwnNames", "extract", "own_names"]
@@ -140,7 +140,7 @@ def extract(chunk: StoredChunk, names: OwnNames) -> Extracted:
     related = {frozenset(triple[::2]) for triple in stated}
     weak = [pair for pair in together if frozenset(pair) not in related][:MOST_TOGETHER]
     edges = sorted([*stated.items(), *(((one, CO_OCCURS, other), TOGETHER) for one, other in weak)])
-    mentions = [Mention(shown[name], kind, written[name].total(), sure)
+    mentions = [EntityMention(shown[name], kind, written[name].total(), sure)
                 for name, (kind, sure) in sorted(names.kinds.items()) if name in shown]  # fmt: skip
     triples = [
         Triple(shown[one], names.kinds[one][0], relation, shown[other], names.kinds[other][0], sure)

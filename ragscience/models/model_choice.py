@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, Reranker
     from ragscience.models.served_llm import ChatOptions, ServedLLM
 
-__all__ = ["Choice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "row"]
+__all__ = ["ModelChoice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "row"]
 
 Notify = Callable[[str], None]
 Part = TypeVar("Part", covariant=True)
@@ -34,7 +34,7 @@ REBUILD = "python ingest.py rebuild --embeddings"
 
 
 @dataclass(frozen=True)
-class Choice(Generic[Part]):
+class ModelChoice(Generic[Part]):
     """What was chosen (None: nothing), why in a few words, where it is, and a warning for the user, if any."""
 
     model: Part
@@ -78,7 +78,7 @@ class ModelRow:
 
 def choose_embedder(
     setting: str, model: str, *, required: EmbedderIdentity | None, sources: ModelSources
-) -> Choice[Embedder]:
+) -> ModelChoice[Embedder]:
     """The embedder for a library: `required` is the one that made it, None while it is empty.
 
     `setting` is "auto", "embedded", "ollama", "openai" or "sentence-transformers"; `model` names the model of the last
@@ -99,12 +99,12 @@ def choose_embedder(
 
 def _named_embedder(
     provider: str, model: str, sources: ModelSources, why: str, required: EmbedderIdentity | None = None
-) -> Choice[Embedder]:
+) -> ModelChoice[Embedder]:
     if provider == "embedded":
         from ragscience.models.minilm import MiniLM
 
         embedded = MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning, packed=sources.packed)
-        return Choice(embedded, why)
+        return ModelChoice(embedded, why)
     if provider in ("ollama", "openai"):
         from ragscience.models.served_embedder import ServedEmbedder
 
@@ -121,7 +121,7 @@ def _named_embedder(
             )
         full = server.require(model, is_set=sources.model_is_set and required is None)
         digest = server.status.models[full]
-        return Choice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
+        return ModelChoice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
     from ragscience.models.model_download import find_on_this_machine
     from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
 
@@ -130,10 +130,12 @@ def _named_embedder(
         raise ModelProblem(
             f"The embedding model {model} is not on this machine.", "Name its folder in RAG_EMBEDDING_MODEL."
         )
-    return Choice(SentenceTransformerEmbedder(folder, model), why, where=str(folder))
+    return ModelChoice(SentenceTransformerEmbedder(folder, model), why, where=str(folder))
 
 
-def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sources: ModelSources) -> Choice[Embedder]:
+def _required_embedder(
+    setting: str, model: str, required: EmbedderIdentity, sources: ModelSources
+) -> ModelChoice[Embedder]:
     named = (required.model, required.model.removesuffix(":latest"))
     is_other = setting != required.provider or (setting != "embedded" and model not in named)
     if setting != "auto" and is_other:
@@ -155,21 +157,21 @@ def _required_embedder(setting: str, model: str, required: EmbedderIdentity, sou
 
 def choose_reranker(
     setting: str, model: str, *, late: bool, cache_folder: Path, on_warning: Notify
-) -> Choice[Reranker | None]:
+) -> ModelChoice[Reranker | None]:
     """The cross-encoder: `setting` is "auto", "cross-encoder", "late-interaction" or "off"; `model` a name or a folder.
 
     `late`: late interaction reranks if there is no cross-encoder. Raises ModelProblem when the cross-encoder
     was requested explicitly and is missing, or its folder is unusable.
     """
     if setting in ("off", "late-interaction"):
-        return Choice(None, f"the setting is {setting}")
+        return ModelChoice(None, f"the setting is {setting}")
     from ragscience.models.cross_encoder import open_cross_encoder
     from ragscience.models.model_download import find_on_this_machine
 
     folder = find_on_this_machine(model)
     if folder is not None:
         reranker = open_cross_encoder(folder, model, cache_folder=cache_folder, on_warning=on_warning)
-        return Choice(reranker, f"its files are in {folder}", where=str(folder))
+        return ModelChoice(reranker, f"its files are in {folder}", where=str(folder))
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
     if late:
@@ -179,22 +181,24 @@ def choose_reranker(
             f"{model} is not on this machine, and the library has no token vectors: the passages are not "
             f"reranked. `{PULL}` fetches it, or `{TOKENS}` adds them."
         )
-    return Choice(None, "its files are not on this machine", warning)
+    return ModelChoice(None, "its files are not on this machine", warning)
 
 
-def choose_llm(setting: str, model: str, *, options: ChatOptions, sources: ModelSources) -> Choice[ServedLLM | None]:
+def choose_llm(
+    setting: str, model: str, *, options: ChatOptions, sources: ModelSources
+) -> ModelChoice[ServedLLM | None]:
     """The LLM, None for an answer of quotes: `setting` is "auto", "llm", "ollama" or "extractive".
 
     With a server in `sources` that is the model's, but for "ollama". The context window of the options is lowered to
     the model's own if that is smaller. Raises ModelProblem when a model was requested explicitly and is unavailable.
     """
     if setting == "extractive":
-        return Choice(None, "the setting is extractive")
+        return ModelChoice(None, "the setting is extractive")
     server: ModelServer = sources.ollama
     if sources.server is not None and setting != "ollama":
         server = sources.server
     elif setting == "auto" and not server.status.running:
-        return Choice(None, server.status.why)  # most machines have no Ollama: no warning
+        return ModelChoice(None, server.status.why)  # most machines have no Ollama: no warning
     try:
         return _llm_of(server, setting, model, options, sources)
     except ModelProblem as problem:
@@ -202,12 +206,12 @@ def choose_llm(setting: str, model: str, *, options: ChatOptions, sources: Model
             raise
         why = problem.message.rstrip(".")
         why = why if why.startswith("Ollama") else why[:1].lower() + why[1:]
-        return Choice(None, why, f"The answer is made of quotes. {problem}")
+        return ModelChoice(None, why, f"The answer is made of quotes. {problem}")
 
 
 def _llm_of(
     server: ModelServer, setting: str, model: str, options: ChatOptions, sources: ModelSources
-) -> Choice[ServedLLM | None]:
+) -> ModelChoice[ServedLLM | None]:
     from ragscience.models.model_servers import check_installed
     from ragscience.models.served_llm import ServedLLM
 
@@ -223,10 +227,12 @@ def _llm_of(
         why = f"{server.setting} is set, and the server has it{more}"
     else:
         why = f"Ollama answers and has {full}" if setting == "auto" else "the setting is ollama"
-    return Choice(ServedLLM(server, full, options=options, digest=digest, details=details), why, where=server.shown)
+    return ModelChoice(
+        ServedLLM(server, full, options=options, digest=digest, details=details), why, where=server.shown
+    )
 
 
-def row(part: str, choose: Callable[[], Choice[Embedder | Reranker | ServedLLM | None]]) -> ModelRow:
+def row(part: str, choose: Callable[[], ModelChoice[Embedder | Reranker | ServedLLM | None]]) -> ModelRow:
     """What a part would use, where that is and why; one that is unavailable says what would help."""
     from ragscience.models.minilm import find_minilm
 

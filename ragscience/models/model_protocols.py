@@ -85,7 +85,7 @@ class Counter(Protocol):
 
 
 class Reply(Protocol):
-    """A streamed reply, such as models.served_llm.Reply."""
+    """A streamed reply, such as models.served_llm.ServedReply."""
 
     prompt_tokens: int | None
     answer_tokens: int | None

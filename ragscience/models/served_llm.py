@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessageChunk
 
-__all__ = ["LONGEST_TOKEN", "ChatOptions", "Message", "Reply", "ServedLLM"]
+__all__ = ["LONGEST_TOKEN", "ChatOptions", "Message", "ServedLLM", "ServedReply"]
 
 Message = tuple[str, str]
 """Role ("system", "user" or "assistant") and text."""
@@ -59,7 +59,7 @@ class ChatOptions:
     first_token_seconds: float = FIRST_TOKEN_SECONDS
 
 
-class Reply:
+class ServedReply:
     """A streamed reply: iterate over it once for its text, piece by piece; then the counts are set.
 
     Reasoning that the server sends apart comes between <think> and </think>, as most models write it themselves.
@@ -223,13 +223,15 @@ class ServedLLM:
             client_kwargs=client,
         )
 
-    def reply(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
+    def reply(
+        self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> ServedReply:
         """A reply of at most `max_tokens`; the code is loaded here, the request is sent when it is iterated over.
 
         With a JSON `schema` the server constrains the output to it, as far as the model and the cap allow.
         """
         _ = self.chat_model
-        return Reply(self, messages, max_tokens, schema)
+        return ServedReply(self, messages, max_tokens, schema)
 
     def stream(self, prompt: str) -> Iterator[str]:
         """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""

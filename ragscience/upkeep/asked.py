@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragscience.core.records import Answer, Stage
 
-__all__ = ["STAGES", "TOTAL", "Asked", "StageName"]
+__all__ = ["STAGES", "TOTAL", "AskedQuestion", "StageName"]
 
 
 class StageName(NamedTuple):
@@ -46,7 +46,7 @@ _RANK = {stage.name: rank for rank, stage in enumerate(STAGES)}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """A question with its answer, and what is measured of it."""
 
     how: str

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import counted
-from ragscience.upkeep.findings import Finding, Given, guarded, worst
+from ragscience.upkeep.findings import DoctorFinding, Given, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
@@ -24,7 +24,7 @@ def examine(
     open_library: Callable[[], Store] | None = None,
     *,
     on_check: OnCheck | None = None,
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     """Check the disk, the databases, the papers' files and the caches.
 
     `open_library` opens a library that is not in the home. A check that cannot be made is a finding; nothing about the
@@ -36,12 +36,12 @@ def examine(
     from ragscience.upkeep import paper_checks as papers
 
     opened = open_library or partial(Library.open, home)
-    of_home: list[tuple[str, str, Callable[[], Iterable[Finding]]]] = [
+    of_home: list[tuple[str, str, Callable[[], Iterable[DoctorFinding]]]] = [
         ("disk", "disk", lambda: machine.disk(home)),
         ("permissions", "permissions", lambda: machine.permissions(home, given)),
         ("database", "database", lambda: library.database(home, given, opened, is_here=open_library is None)),
     ]
-    of_library: list[tuple[str, str, Callable[[Store], Iterable[Finding]]]] = [
+    of_library: list[tuple[str, str, Callable[[Store], Iterable[DoctorFinding]]]] = [
         ("leftovers", "leftovers", lambda _: machine.leftovers(home, given)),
         ("contents", "contents", library.contents),
         ("clock", "clock", lambda store: machine.clock(store, given)),
@@ -58,7 +58,7 @@ def examine(
         if on_check is not None:
             on_check(name, names.index(name) + 1, len(names))
 
-    def look_inside() -> Iterator[Finding]:
+    def look_inside() -> Iterator[DoctorFinding]:
         with opened() as store:
             is_empty = not store.about.papers
             held = counted(store.about.papers, "paper"), counted(store.about.chunks, "passage")
@@ -69,12 +69,12 @@ def examine(
                 found = guarded(area, check, store)
                 yield from (one for one in found if not (is_empty and name == "contents" and one.severity == "ok"))
                 if name == "leftovers" and not is_empty:
-                    yield Finding("papers", "ok", f"{', '.join(held)}.")
+                    yield DoctorFinding("papers", "ok", f"{', '.join(held)}.")
                 elif name == "leftovers":
                     put = "Put PDFs into papers/ and run `python ingest.py`."
-                    yield Finding("papers", "warning", "The library is empty.", put)
+                    yield DoctorFinding("papers", "warning", "The library is empty.", put)
 
-    found: list[Finding] = []
+    found: list[DoctorFinding] = []
     for name, area, check in of_home:
         begin(name)
         found += guarded(area, check)

@@ -16,7 +16,7 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import Output
 from ragscience.library.ingestion import LOCAL, LocalFiles
 
-__all__ = ["SEVERITIES", "DoctorOutput", "Finding", "Given", "Severity", "few", "guarded", "quoted", "worst"]
+__all__ = ["SEVERITIES", "DoctorFinding", "DoctorOutput", "Given", "Severity", "few", "guarded", "quoted", "worst"]
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -25,7 +25,7 @@ FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """The result of one check."""
 
     area: str
@@ -40,15 +40,15 @@ class DoctorOutput(Output):
     """`doctor`."""
 
     worst: Severity
-    findings: Sequence[Finding]
+    findings: Sequence[DoctorFinding]
 
 
-def worst(findings: Sequence[Finding]) -> Severity:
+def worst(findings: Sequence[DoctorFinding]) -> Severity:
     """The gravest of their severities; "ok" for none."""
     return max((finding.severity for finding in findings), key=SEVERITIES.index, default="ok")
 
 
-def few(findings: Iterable[Finding], what: str) -> Iterator[Finding]:
+def few(findings: Iterable[DoctorFinding], what: str) -> Iterator[DoctorFinding]:
     """The first ten, then the number of the others: "12 more papers …"."""
     each = iter(findings)
     last = None
@@ -56,18 +56,18 @@ def few(findings: Iterable[Finding], what: str) -> Iterator[Finding]:
         yield last
     left = sum(1 for _ in each)
     if left and last is not None:
-        yield Finding(last.area, last.severity, f"{left} more {what}.", last.remedy)
+        yield DoctorFinding(last.area, last.severity, f"{left} more {what}.", last.remedy)
 
 
-def guarded(area: str, check: Callable[..., Iterable[Finding]], *given: Any) -> Iterator[Finding]:
+def guarded(area: str, check: Callable[..., Iterable[DoctorFinding]], *given: Any) -> Iterator[DoctorFinding]:
     """The findings of `check(*given)`; an error that stops it is a finding, too."""
     try:
         yield from check(*given)
     except RagScienceError as problem:
-        yield Finding(area, "error", problem.message, problem.fix)
+        yield DoctorFinding(area, "error", problem.message, problem.fix)
     except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
         remedy = "Check the disk and the permissions; `python ingest.py rebuild` rebuilds everything."
-        yield Finding(area, "error", f"This could not be checked: {error}.", remedy)
+        yield DoctorFinding(area, "error", f"This could not be checked: {error}.", remedy)
 
 
 def quoted(path: Path | str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from ragscience.core.tokenizing import counted
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
-from ragscience.upkeep.findings import Finding, Severity, few, quoted
+from ragscience.upkeep.findings import DoctorFinding, Severity, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["contents", "database", "indexes", "ledger", "other_databases"]
 
 
-def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_here: bool) -> Iterator[Finding]:
+def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_here: bool) -> Iterator[DoctorFinding]:
     """Whether the database can be opened and is consistent; one in the home is read as a whole, about 2 s for each GB.
 
     Raises RagScienceError, sqlite3.Error.
@@ -34,23 +34,23 @@ def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_
     check = "quick" if given.fast else "integrity"
     verdict = _verdict(home.database, check) if is_here and home.database.exists() else "ok"
     if verdict != "ok":
-        yield Finding("database", "error", f"The database is damaged: {verdict}.", READ_ALL_AGAIN)
+        yield DoctorFinding("database", "error", f"The database is damaged: {verdict}.", READ_ALL_AGAIN)
     elif counts != held:
         message = f"The library's tables do not agree: they hold {counts[0]} papers with {counts[1]} passages."
-        yield Finding("database", "error", message, READ_ALL_AGAIN)
+        yield DoctorFinding("database", "error", message, READ_ALL_AGAIN)
     else:
-        yield Finding("database", "ok", "The database is intact.")
+        yield DoctorFinding("database", "ok", "The database is intact.")
 
 
-def contents(library: Store) -> Iterator[Finding]:
+def contents(library: Store) -> Iterator[DoctorFinding]:
     """Whether every page, passage, vector and token vector is what was written; reads all of them."""
     damaged = library.verify()
-    yield from few((Finding("contents", "error", *one) for one in damaged), "papers are damaged")
+    yield from few((DoctorFinding("contents", "error", *one) for one in damaged), "papers are damaged")
     if not damaged:
-        yield Finding("contents", "ok", "Every page, passage and vector is what was written.")
+        yield DoctorFinding("contents", "ok", "Every page, passage and vector is what was written.")
 
 
-def other_databases(home: Home) -> Iterator[Finding]:
+def other_databases(home: Home) -> Iterator[DoctorFinding]:
     """Whether conversations and the small caches that are databases are intact."""
     kinds: tuple[tuple[Path, str, Severity], ...] = (
         (home.history, "Your conversations are", "error"),
@@ -61,7 +61,7 @@ def other_databases(home: Home) -> Iterator[Finding]:
         verdict = _verdict(path, "quick") if path.is_file() else "ok"
         if verdict != "ok":
             remedy = f"`mv {quoted(path)} {quoted(path)}.damaged`; a new one is created."
-            yield Finding("database", severity, f"{what} damaged: {verdict}.", remedy)
+            yield DoctorFinding("database", severity, f"{what} damaged: {verdict}.", remedy)
 
 
 def _verdict(path: Path, check: str) -> str:
@@ -76,39 +76,39 @@ def _verdict(path: Path, check: str) -> str:
         return str(error)
 
 
-def ledger(home: Home, library: Store) -> Iterator[Finding]:
+def ledger(home: Home, library: Store) -> Iterator[DoctorFinding]:
     """Whether ingested.json matches the database."""
     remedy = "`python ingest.py` rebuilds it from the database."
     try:
         listed = {md5: entry["path"] for md5, entry in json.loads(home.ledger.read_bytes())["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        yield Finding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
+        yield DoctorFinding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
         return
     # The ledger has names that are not text by their escapes, so these are compared by MD5 only.
     true = {paper.md5: paper.path for paper in library.papers()}
     wrong = {md5 for md5 in listed.keys() & true.keys() if true[md5].isprintable() and listed[md5] != true[md5]}
     if differing := len((listed.keys() ^ true.keys()) | wrong):
         message = f"ingested.json differs from the library in {counted(differing, 'paper', 'papers')}."
-        yield Finding("ledger", "warning", message, remedy)
+        yield DoctorFinding("ledger", "warning", message, remedy)
     else:
-        yield Finding("ledger", "ok", "ingested.json matches the library.")
+        yield DoctorFinding("ledger", "ok", "ingested.json matches the library.")
 
 
-def indexes(library: Store) -> Iterator[Finding]:
+def indexes(library: Store) -> Iterator[DoctorFinding]:
     """Whether the indexes are of the database's generation."""
     from ragscience.library.store import Library
 
     if isinstance(library, Library):
         if library.dense.is_stale():
             remedy = "`python ingest.py rebuild --indexes` rebuilds it."
-            yield Finding("indexes", "warning", "The dense index is behind the library.", remedy)
+            yield DoctorFinding("indexes", "warning", "The dense index is behind the library.", remedy)
         elif (info := library.dense.info()) is not None:
             how = "exact" if info.form == "flat" else info.form
-            yield Finding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
+            yield DoctorFinding("indexes", "ok", f"The dense index holds {info.count} vectors ({how}).")
     missing, size = library.tokens.not_kept(), library.tokens.size_bytes()
     if not missing:
-        yield Finding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
+        yield DoctorFinding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
     elif size:
         remedy = "`python ingest.py rebuild --tokens` makes them, as far as 2 GiB hold them."
         message = f"{missing} passages have no token vectors, so questions take longer."
-        yield Finding("indexes", "warning", message, remedy)
+        yield DoctorFinding("indexes", "warning", message, remedy)

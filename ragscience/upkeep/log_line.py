@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ragscience.core.errors import UsageError
-from ragscience.upkeep.asked import STAGES, Asked
+from ragscience.upkeep.asked import STAGES, AskedQuestion
 
 __all__ = ["LogFile", "log_line"]
 
@@ -17,7 +17,7 @@ LONGEST_QUESTION = 200
 """Characters of a question that are logged; the answer's JSON and the history have all of it."""
 
 
-def log_line(asked: Asked) -> str:
+def log_line(asked: AskedQuestion) -> str:
     """The line of one question, without a newline: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
 
     The time is when the question began, ISO 8601 in UTC. Stages that did not run are left out. A value in quotes is a
@@ -53,7 +53,7 @@ class LogFile:
                 f"The log {path} cannot be written: {error.strerror}.", "Use another file for --log (RAG_LOG_FILE)."
             ) from error
 
-    def record(self, asked: Asked) -> None:
+    def record(self, asked: AskedQuestion) -> None:
         """Append the line of one question. Raises OSError."""
         self._append(f"{log_line(asked)}\n".encode())
 

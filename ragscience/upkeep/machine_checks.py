@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import counted
-from ragscience.upkeep.findings import Finding, few, quoted
+from ragscience.upkeep.findings import DoctorFinding, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
@@ -27,27 +27,27 @@ AT_WORK_SECONDS = 3600
 _FULL = "Make room before the next ingest: `du -sh papers vectorstore` shows the sizes."
 
 
-def disk(home: Home) -> Iterator[Finding]:
+def disk(home: Home) -> Iterator[DoctorFinding]:
     """The free space, compared with what the library takes."""
     place = next(folder for folder in (home.root, *home.root.parents) if folder.is_dir())
     used = _size(*(path for path in home.vectorstore.rglob("*") if path.is_file())) if home.vectorstore.is_dir() else 0
     yield disk_room(shutil.disk_usage(place).free, used)
 
 
-def disk_room(free: int, used: int) -> Finding:
+def disk_room(free: int, used: int) -> DoctorFinding:
     """What `free` bytes mean for a library of `used` bytes; a rebuild needs its size once more."""
     if free < NO_DISK_BYTES:
-        return Finding("disk", "error", f"Only {free // 2**20} MiB are left on the disk.", _FULL)
+        return DoctorFinding("disk", "error", f"Only {free // 2**20} MiB are left on the disk.", _FULL)
     if free < LOW_DISK_BYTES:
-        return Finding("disk", "warning", f"{free // 2**20} MiB are left on the disk.", _FULL)
+        return DoctorFinding("disk", "warning", f"{free // 2**20} MiB are left on the disk.", _FULL)
     left = f"{free / 2**30:.1f} GiB are left on the disk"
     if free < used:
         message = f"{left}, less than the {used / 2**30:.1f} GiB that the library takes."
-        return Finding("disk", "warning", message, "Make room before `python ingest.py rebuild`.")
-    return Finding("disk", "ok", f"{left}; the library takes {used / 2**20:.0f} MiB.")
+        return DoctorFinding("disk", "warning", message, "Make room before `python ingest.py rebuild`.")
+    return DoctorFinding("disk", "ok", f"{left}; the library takes {used / 2**20:.0f} MiB.")
 
 
-def permissions(home: Home, given: Given) -> Iterator[Finding]:
+def permissions(home: Home, given: Given) -> Iterator[DoctorFinding]:
     """Whether this user may read and write what the library needs."""
     found = []
     folders, files = (home.root, home.vectorstore, home.papers), (home.database, home.ledger, home.history, home.lock)
@@ -61,20 +61,20 @@ def permissions(home: Home, given: Given) -> Iterator[Finding]:
             what, remedy = "cannot be written", f"`chmod u+w {quoted(path)}`, as the file's owner."
         else:
             continue
-        found.append(Finding("permissions", "error", f"{path} {what}.", remedy))
-    yield from found or [Finding("permissions", "ok", "All folders and files can be read and written.")]
+        found.append(DoctorFinding("permissions", "error", f"{path} {what}.", remedy))
+    yield from found or [DoctorFinding("permissions", "ok", "All folders and files can be read and written.")]
 
 
-def clock(library: Store, given: Given) -> Iterator[Finding]:
+def clock(library: Store, given: Given) -> Iterator[DoctorFinding]:
     """Whether this machine's time can be right, given when papers were read and changed."""
     papers, now = library.papers(), given.now
     newest = max(datetime.fromisoformat(paper.added_at) for paper in papers)
     if (newest - now).total_seconds() > CLOCK_SLACK_SECONDS:
         message = f"The clock says {_minute(now)}, and a paper was added at {_minute(newest)}."
-        yield Finding("clock", "warning", message, "Set the clock: `timedatectl set-ntp true`.")
+        yield DoctorFinding("clock", "warning", message, "Set the clock: `timedatectl set-ntp true`.")
         return
     found = [
-        Finding(
+        DoctorFinding(
             "clock",
             "warning",
             f"{paper.file} is from the future: {_minute(datetime.fromtimestamp(paper.modified_ns / 1e9, UTC))}.",
@@ -85,10 +85,10 @@ def clock(library: Store, given: Given) -> Iterator[Finding]:
     ]
     yield from few(found, "papers are from the future")
     if not found:
-        yield Finding("clock", "ok", f"The clock says {_minute(now)}.")
+        yield DoctorFinding("clock", "ok", f"The clock says {_minute(now)}.")
 
 
-def leftovers(home: Home, given: Given) -> Iterator[Finding]:
+def leftovers(home: Home, given: Given) -> Iterator[DoctorFinding]:
     """Files that nothing needs: of killed runs, unfinished downloads, and moved token vectors."""
 
     def is_old(path: Path) -> bool:
@@ -107,8 +107,8 @@ def leftovers(home: Home, given: Given) -> Iterator[Finding]:
             takes = "takes" if len(paths) == 1 else "take"
             many = counted(len(paths), what.replace("#", ""), what.replace("#", "s"))
             message = f"{many} {takes} {_size(*paths) / 2**20:.1f} MiB."
-            found.append(Finding("leftovers", "info", message, f"`rm {' '.join(map(quoted, sorted(paths)))}`."))
-    yield from found or [Finding("leftovers", "ok", "No leftover files.")]
+            found.append(DoctorFinding("leftovers", "info", message, f"`rm {' '.join(map(quoted, sorted(paths)))}`."))
+    yield from found or [DoctorFinding("leftovers", "ok", "No leftover files.")]
 
 
 def _size(*paths: Path) -> int:

@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Stage, Step
 from ragscience.models.model_http import is_loopback
-from ragscience.upkeep.asked import STAGES, Asked
+from ragscience.upkeep.asked import STAGES, AskedQuestion
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
-__all__ = ["Attributes", "Span", "SpanSender", "exporter_names", "open_spans", "span_tree"]
+__all__ = ["Attributes", "SpanRecord", "SpanSender", "exporter_names", "open_spans", "span_tree"]
 
 Attributes = dict[str, str | int | float | bool]
 
@@ -38,7 +38,7 @@ _OPERATIONS = {"search": "retrieval", "embed": "embeddings", "llm": "chat"}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SpanRecord:
     """One span, in plain values."""
 
     name: str
@@ -50,15 +50,15 @@ class Span:
     attributes: Attributes
 
 
-def span_tree(asked: Asked, *, with_questions: bool) -> tuple[Span, ...]:
+def span_tree(asked: AskedQuestion, *, with_questions: bool) -> tuple[SpanRecord, ...]:
     """The question, the agent's steps, and each run of a stage; every span after its parent.
 
     Attributes are those of OpenTelemetry's conventions for generative AI (`gen_ai.…`) where they fit, else
     `ragscience.…`. They contain the question's words only `with_questions`.
     """
-    spans = [Span(asked.how, asked.started, asked.total_ms, None, _root_attributes(asked, with_questions))]
+    spans = [SpanRecord(asked.how, asked.started, asked.total_ms, None, _root_attributes(asked, with_questions))]
     spans += [
-        Span(step.node, step.started, step.seconds * 1000, 0, _step_attributes(step))
+        SpanRecord(step.node, step.started, step.seconds * 1000, 0, _step_attributes(step))
         for step in sorted(asked.answer.trace, key=lambda each: each.started)
         if step.started
     ]
@@ -69,12 +69,14 @@ def span_tree(asked: Asked, *, with_questions: bool) -> tuple[Span, ...]:
         # The candidate that began last before the stage; the whole question without one.
         begun = [number for number in known if spans[number].started <= stage.started + _SLACK_SECONDS]
         parent = max(begun, key=lambda number: spans[number].started, default=0)
-        spans.append(Span(stage.name, stage.started, stage.ms, parent, _stage_attributes(stage, asked, with_questions)))
+        spans.append(
+            SpanRecord(stage.name, stage.started, stage.ms, parent, _stage_attributes(stage, asked, with_questions))
+        )
     last = max((span.started - spans[0].started) * 1000 + span.ms for span in spans)
     return (replace(spans[0], ms=last), *spans[1:])
 
 
-def _root_attributes(asked: Asked, with_questions: bool) -> Attributes:
+def _root_attributes(asked: AskedQuestion, with_questions: bool) -> Attributes:
     answer = asked.answer
     found: Attributes = {
         "ragscience.passages": len(answer.found.hits),
@@ -101,7 +103,7 @@ def _step_attributes(step: Step) -> Attributes:
     return {f"ragscience.step.{name}": getattr(step, name) for name in names}
 
 
-def _stage_attributes(stage: Stage, asked: Asked, with_questions: bool) -> Attributes:
+def _stage_attributes(stage: Stage, asked: AskedQuestion, with_questions: bool) -> Attributes:
     """What the conventions have for a search, for the question's vector and for the chat model."""
     found: Attributes = {}
     if model := asked.answer.models.get(_MODELS.get(stage.name, "")):
@@ -115,7 +117,7 @@ def _stage_attributes(stage: Stage, asked: Asked, with_questions: bool) -> Attri
     return found
 
 
-def _usage(asked: Asked) -> dict[str, int]:
+def _usage(asked: AskedQuestion) -> dict[str, int]:
     names = {"prompt": "gen_ai.usage.input_tokens", "answer": "gen_ai.usage.output_tokens"}
     return {name: asked.answer.tokens[kind] for kind, name in names.items() if kind in asked.answer.tokens}
 
@@ -197,7 +199,7 @@ class SpanSender:
             for exporter in exporters
         ]
 
-    def record(self, asked: Asked) -> None:
+    def record(self, asked: AskedQuestion) -> None:
         """Send the spans of one question, under its trace id, with the times that were measured."""
         from opentelemetry.sdk.trace import ReadableSpan
         from opentelemetry.sdk.trace.id_generator import RandomIdGenerator

@@ -13,7 +13,7 @@ from ragscience.library import left_out
 from ragscience.library.duplicates import duplicates
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.skipped_files import NOT_FAILED, SkippedFiles
-from ragscience.upkeep.findings import Finding, few, quoted
+from ragscience.upkeep.findings import DoctorFinding, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
@@ -30,7 +30,7 @@ _SCANNED = "scanned"
 _READ = "`python ingest.py` reads it, or says why it cannot."
 
 
-def files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
+def files(home: Home, library: Store, given: Given) -> Iterator[DoctorFinding]:
     """Whether each paper's file is there, unchanged."""
     papers = library.papers()
     if given.where is not LOCAL:
@@ -42,10 +42,10 @@ def files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
         if not papers:
             return
     problems = ((paper, problem) for paper in papers if (problem := _file_problem(paper, given)))
-    found = [Finding("papers", "warning", f"{paper.file} {what}.", remedy) for paper, (what, remedy) in problems]
+    found = [DoctorFinding("papers", "warning", f"{paper.file} {what}.", remedy) for paper, (what, remedy) in problems]
     yield from few(found, "papers have such a file")
     if not found:
-        yield Finding("papers", "ok", "The files of all papers are unchanged.")
+        yield DoctorFinding("papers", "ok", "The files of all papers are unchanged.")
 
 
 def _file_problem(paper: Paper, given: Given) -> tuple[str, str] | None:
@@ -65,43 +65,43 @@ def _file_problem(paper: Paper, given: Given) -> tuple[str, str] | None:
     return ("has changed since it was read", "`python ingest.py sync`.") if stat.st_size != paper.size_bytes else None
 
 
-def _bucket(home: Home, library: Store, papers: Sequence[Paper], where: BucketFiles) -> Iterator[Finding]:
+def _bucket(home: Home, library: Store, papers: Sequence[Paper], where: BucketFiles) -> Iterator[DoctorFinding]:
     """What the bucket has and lacks of the library's papers; one request for 1,000 objects, nothing is downloaded."""
     if where.is_offline:
         fix = "`python query.py doctor --network` asks it."
-        yield Finding("papers", "info", f"The papers are in {where.address}, which was not asked.", fix)
+        yield DoctorFinding("papers", "info", f"The papers are in {where.address}, which was not asked.", fix)
         return
     try:
         listed = where.listing()
     except SourceError as problem:
-        yield Finding("papers", "error", problem.message, problem.fix)
+        yield DoctorFinding("papers", "error", problem.message, problem.fix)
         return
-    yield Finding("papers", "ok", f"{where.address} can be listed: {counted(len(listed), 'PDF')}.")
+    yield DoctorFinding("papers", "ok", f"{where.address} can be listed: {counted(len(listed), 'PDF')}.")
     found, known = [], {paper.path for paper in papers}
     for paper in papers:
         path, there = Path(paper.path), listed.get(Path(paper.path))
         if where.name_of(path) and there is None and where.is_gone(path):
             message = f"{paper.file} is in the library, but its object is gone from {where.address}."
             fix = "Put it back; `python ingest.py sync` takes it out."
-            found.append(Finding("papers", "warning", message, fix))
+            found.append(DoctorFinding("papers", "warning", message, fix))
         elif there and (there.size_bytes != paper.size_bytes or where.md5_if_known(there) not in ("", paper.md5)):
             message = f"{paper.file} has changed since it was read."
-            found.append(Finding("papers", "warning", message, "`python ingest.py sync`."))
+            found.append(DoctorFinding("papers", "warning", message, "`python ingest.py sync`."))
     yield from few(found, "papers have such a file")
     known |= {file.path for file in SkippedFiles(home, where.exists).present(known)}
     md5s = _md5s(library, papers)
     new = [each for path, each in listed.items() if str(path) not in known and where.md5_if_known(each) not in md5s]
     message = f"is in {where.address} and not in the library"
     yield from few(
-        (Finding("papers", "warning", f"{each.name} {message}.", _READ) for each in new),
+        (DoctorFinding("papers", "warning", f"{each.name} {message}.", _READ) for each in new),
         f"objects are in {where.address} and not in the library",
     )
 
 
-def notes(library: Store) -> Iterator[Finding]:
+def notes(library: Store) -> Iterator[DoctorFinding]:
     """The warnings of papers; for scanned pages, how to have them read."""
 
-    def found() -> Iterator[Finding]:
+    def found() -> Iterator[DoctorFinding]:
         for paper in library.papers():
             pages = library.contents(paper.paper_id).pages if paper.warnings else ()
             remedy = f"`python ingest.py show {quoted(paper.file)}` shows more."
@@ -109,16 +109,16 @@ def notes(library: Store) -> Iterator[Finding]:
                 again = f"`python ingest.py {quoted(paper.path)} --ocr`"
                 remedy = f"`python ingest.py remove {quoted(paper.file)}`, then {again}, reads them."
             for warning in paper.warnings:
-                yield Finding("papers", "warning", f"{paper.file}: {warning}", remedy)
+                yield DoctorFinding("papers", "warning", f"{paper.file}: {warning}", remedy)
 
     yield from few(found(), "such notes about papers; `python ingest.py show` shows them")
 
 
-def versions(library: Store) -> Iterator[Finding]:
+def versions(library: Store) -> Iterator[DoctorFinding]:
     """Papers that are there in two versions, and files that are left out for a newer one, or by hand."""
     remedy = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
     found = (
-        Finding(
+        DoctorFinding(
             "duplicates",
             "warning",
             f"{pair.older} is the same paper as {pair.newer}, which is "
@@ -132,15 +132,15 @@ def versions(library: Store) -> Iterator[Finding]:
     if aside:
         newer = _names(sorted({paper.file for paper in aside.values()}))
         message = f"{counted(len(aside), 'older version is', 'older versions are')} left out, of {newer}."
-        yield Finding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
+        yield DoctorFinding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
     removed = [path for path in left_out.removed(library).values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
     if removed:
         what = counted(len(removed), "removed paper is", "removed papers are")
         message = f"{what} left out: {_names([Path(path).name for path in removed])}."
-        yield Finding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
+        yield DoctorFinding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
 
 
-def new_files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
+def new_files(home: Home, library: Store, given: Given) -> Iterator[DoctorFinding]:
     """Files that could not be read, and files in papers/ that the library does not have; those of a bucket: `files`."""
     if given.where is not LOCAL:
         return
@@ -150,13 +150,13 @@ def new_files(home: Home, library: Store, given: Given) -> Iterator[Finding]:
     unreadable = [Path(file.path).name for file in skipped if file.reason not in NOT_FAILED]
     if unreadable:
         message = f"{counted(len(unreadable), 'file', 'files')} could not be read: {_names(unreadable)}."
-        yield Finding("papers", "info", message, "`python ingest.py list --failed` says why, and what to do.")
+        yield DoctorFinding("papers", "info", message, "`python ingest.py list --failed` says why, and what to do.")
     new = [path for path in find_pdfs([home.papers]).pdfs if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
         md5s = _md5s(library, papers)
         new = [path for path in new if _md5(path) not in md5s]
     message = "is in papers/ and not in the library"
-    found = (Finding("papers", "warning", f"{path.relative_to(home.papers)} {message}.", _READ) for path in new)
+    found = (DoctorFinding("papers", "warning", f"{path.relative_to(home.papers)} {message}.", _READ) for path in new)
     yield from few(found, "files are in papers/ and not in the library")
 
 

@@ -19,7 +19,7 @@ from prometheus_client.utils import floatToGoString
 
 from ragscience.core.errors import UsageError
 from ragscience.library.atomic_files import write_atomically
-from ragscience.upkeep.asked import Asked
+from ragscience.upkeep.asked import AskedQuestion
 
 __all__ = ["BUCKETS", "FAMILIES", "Family", "MetricsFile", "metrics_text"]
 
@@ -60,7 +60,7 @@ _Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 class _Counts(Collector):
     """The metrics of questions, added to the samples that a file has already."""
 
-    def __init__(self, questions: Iterable[Asked], before: _Samples) -> None:
+    def __init__(self, questions: Iterable[AskedQuestion], before: _Samples) -> None:
         self._samples = dict(before)
         for family in FAMILIES:
             for value in family.initial or ([""] if family.kind == "counter" and not family.label else []):
@@ -93,7 +93,7 @@ class _Counts(Collector):
             yield metric
 
 
-def _numbers(asked: Asked) -> Iterator[tuple[str, str, float]]:
+def _numbers(asked: AskedQuestion) -> Iterator[tuple[str, str, float]]:
     """(metric, label's value, number to add or seconds to observe) of one question."""
     answer = asked.answer
     yield "questions_total", asked.how, 1
@@ -115,7 +115,7 @@ def _family_of(sample: str) -> str:
     return sample.rpartition("_")[0]
 
 
-def metrics_text(asked: Asked) -> str:
+def metrics_text(asked: AskedQuestion) -> str:
     """The text of a metrics file that counts one question."""
     return generate_latest(_Counts([asked], {})).decode()
 
@@ -138,7 +138,7 @@ class MetricsFile:
     def __init__(self, path: Path) -> None:
         """Read what is there. Raises UsageError where the file cannot be used, or is not a metrics file of ours."""
         self._path = Path(os.path.realpath(path))
-        self._pending: list[Asked] = []
+        self._pending: list[AskedQuestion] = []
         try:
             if self._path.exists() and not self._path.is_file():
                 raise IsADirectoryError(0, "it is not a file")
@@ -149,7 +149,7 @@ class MetricsFile:
                 "Use another file for --metrics (RAG_METRICS_FILE).",
             ) from error
 
-    def record(self, asked: Asked) -> None:
+    def record(self, asked: AskedQuestion) -> None:
         """Count one question. Raises OSError or UsageError; counts that were not written are kept for later."""
         self._pending.append(asked)
         self.close()

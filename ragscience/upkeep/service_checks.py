@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.tokenizing import counted
-from ragscience.models.model_choice import Choice
+from ragscience.models.model_choice import ModelChoice
 from ragscience.models.model_servers import Ollama, OpenAIServer
-from ragscience.upkeep.findings import Finding
+from ragscience.upkeep.findings import DoctorFinding
 
 __all__ = ["models", "network", "torch_model"]
 
@@ -18,7 +18,7 @@ _SECONDS = 10.0
 _NO_OLLAMA = "Start it with `ollama serve`, or set RAG_OLLAMA_URL; without it, answers are made of quotes."
 
 
-def models(parts: Mapping[str, Callable[[], Choice[Any]]], needed: Collection[str]) -> Iterator[Finding]:
+def models(parts: Mapping[str, Callable[[], ModelChoice[Any]]], needed: Collection[str]) -> Iterator[DoctorFinding]:
     """A finding for each part ("embedder", "reranker", "answer"), made of its choice.
 
     A model that is missing is an error for the parts of `needed`, else an info.
@@ -27,27 +27,29 @@ def models(parts: Mapping[str, Callable[[], Choice[Any]]], needed: Collection[st
         try:
             choice = choose()
         except (ModelProblem, LibraryUnavailable) as problem:
-            yield Finding("models", "error" if part in needed else "info", f"{part}: {problem.message}", problem.fix)
+            yield DoctorFinding(
+                "models", "error" if part in needed else "info", f"{part}: {problem.message}", problem.fix
+            )
             continue
         if choice.model is None:
-            yield Finding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
+            yield DoctorFinding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
             continue
         name = choice.model.identity.model if part == "embedder" else choice.model.name
-        yield Finding("models", "ok", f"{part}: {name} ({choice.why}).", choice.warning)
+        yield DoctorFinding("models", "ok", f"{part}: {name} ({choice.why}).", choice.warning)
 
 
-def torch_model(name: str) -> Finding:
+def torch_model(name: str) -> DoctorFinding:
     """Whether the files of the embedder of sentence-transformers are there. Raises ModelProblem."""
     from ragscience.models.model_download import find_on_this_machine
 
     folder = find_on_this_machine(name)
     if folder is None:
         remedy = "Name its folder in RAG_EMBEDDING_MODEL."
-        return Finding("models", "error", f"embedder: {name} is not on this machine.", remedy)
-    return Finding("models", "ok", f"embedder: {name} (its files are in {folder}).")
+        return DoctorFinding("models", "error", f"embedder: {name} is not on this machine.", remedy)
+    return DoctorFinding("models", "ok", f"embedder: {name} (its files are in {folder}).")
 
 
-def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[Finding]:
+def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[DoctorFinding]:
     """Whether arXiv's API, Ollama and the servers with OpenAI's API answer, by one small request each."""
     yield _arxiv(arxiv_url)
     for server in (*servers, ollama):
@@ -55,13 +57,15 @@ def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> 
         if status.running:
             name = f"Ollama {status.version}" if is_ollama else "The server"
             models = counted(len(status.models), "model")
-            yield Finding("network", "ok", f"{name} at {server.shown} answers and has {models}.")
+            yield DoctorFinding("network", "ok", f"{name} at {server.shown} answers and has {models}.")
         else:
             why = f"{status.why[:1].upper()}{status.why[1:]}."
-            yield Finding("network", *(("info", why, _NO_OLLAMA) if is_ollama else ("warning", why, server.remedy)))
+            yield DoctorFinding(
+                "network", *(("info", why, _NO_OLLAMA) if is_ollama else ("warning", why, server.remedy))
+            )
 
 
-def _arxiv(url: str) -> Finding:
+def _arxiv(url: str) -> DoctorFinding:
     import httpx
 
     host = urlsplit(url).netloc
@@ -70,8 +74,8 @@ def _arxiv(url: str) -> Finding:
     try:
         code = httpx.head(url, headers=headers, timeout=_SECONDS, follow_redirects=True).status_code
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        return Finding("network", "warning", f"{host} cannot be reached: {error}.", remedy)
+        return DoctorFinding("network", "warning", f"{host} cannot be reached: {error}.", remedy)
     # A request without a query may be refused: the server still responds.
     if code >= 500 or code in (403, 429):
-        return Finding("network", "warning", f"{host} answers with HTTP {code}.", "Try again in a few minutes.")
-    return Finding("network", "ok", f"{host} can be reached.")
+        return DoctorFinding("network", "warning", f"{host} answers with HTTP {code}.", "Try again in a few minutes.")
+    return DoctorFinding("network", "ok", f"{host} can be reached.")

@@ -16,27 +16,29 @@ from typing import Protocol
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Stage
-from ragscience.upkeep.asked import TOTAL, Asked
+from ragscience.upkeep.asked import TOTAL, AskedQuestion
 
 __all__ = ["Telemetry", "of_answer", "of_failure", "of_search", "open_telemetry"]
 
 
-def of_answer(answer: Answer) -> Asked:
+def of_answer(answer: Answer) -> AskedQuestion:
     """What is recorded of an answer; one by the agent has the steps of its trace."""
-    return Asked("agent" if answer.trace else "ask", replace(answer, trace_id=answer.trace_id or uuid.uuid4().hex))
+    return AskedQuestion(
+        "agent" if answer.trace else "ask", replace(answer, trace_id=answer.trace_id or uuid.uuid4().hex)
+    )
 
 
-def of_search(found: Found, models: Mapping[str, str | None]) -> Asked:
+def of_search(found: Found, models: Mapping[str, str | None]) -> AskedQuestion:
     """What is recorded of a search; `models` as `Answer.models`."""
     total = {"total_ms": found.timings_ms.get("search_ms", 0.0)}
-    return Asked("search", replace(_nothing(found, models), timings_ms=total))
+    return AskedQuestion("search", replace(_nothing(found, models), timings_ms=total))
 
 
-def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> Asked:
+def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> AskedQuestion:
     """What is recorded of a question that ended with an error; `started` in seconds since 1970."""
     whole = {"total_ms": total_ms}
     answer = replace(_nothing(Found(question, "", ()), {}), timings_ms=whole, stages=(Stage(TOTAL, started, total_ms),))
-    return Asked(how, answer, error)
+    return AskedQuestion(how, answer, error)
 
 
 def _nothing(found: Found, models: Mapping[str, str | None]) -> Answer:
@@ -57,7 +59,7 @@ def _nothing(found: Found, models: Mapping[str, str | None]) -> Answer:
 class Sink(Protocol):
     """One place to write to."""
 
-    def record(self, asked: Asked) -> None:
+    def record(self, asked: AskedQuestion) -> None:
         """Write one question. Raises OSError or RagScienceError."""
 
     def close(self) -> None:
@@ -77,7 +79,7 @@ class Telemetry:
         """Whether there is any sink."""
         return bool(self._sinks)
 
-    def record(self, asked: Asked) -> None:
+    def record(self, asked: AskedQuestion) -> None:
         """Write one question to all sinks."""
         self._each([partial(sink.record, asked) for sink in self._sinks])
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
+from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, Commands, ProcessCommands
 from tests.graph.drawn import TESLA_QUESTION
@@ -63,7 +63,7 @@ def filled(bare, without_graph):
         for words, triples in SAID.items():
             (chunk,) = [chunk for chunk in chunks if words in chunk.text]
             names = dict.fromkeys(name for one, _, other in triples for name in (one, other))
-            mentions = tuple(Mention(name, "CONCEPT", 1, 0.9) for name in names)
+            mentions = tuple(EntityMention(name, "CONCEPT", 1, 0.9) for name in names)
             said = tuple(Triple(one, "CONCEPT", kind, other, "CONCEPT", 0.8) for one, kind, other in triples)
             found.append((chunk.chunk_id, encoded(Extracted(chunk.chunk_id, mentions, said))))
         library.graph.put("import", "1", found)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from ragscience.graph.graph_model import load_graph
-from ragscience.graph.graph_records import CO_OCCURS, Extracted, Mention, Triple, encoded
+from ragscience.graph.graph_records import CO_OCCURS, EntityMention, Extracted, Triple, encoded
 from ragscience.graph.map_data import PAPER, map_drawing
 from ragscience.library.store import Home, Library
 from tests.conftest import Commands, copied
@@ -27,7 +27,7 @@ def read(chunk):
     named = [
         name for name in ("harmonic radar", "honeybees", "cobalt oxide", "brass wheel") if name in chunk.text.lower()
     ]
-    mentions = tuple(Mention(name, "METHOD", 1, 0.9) for name in named)
+    mentions = tuple(EntityMention(name, "METHOD", 1, 0.9) for name in named)
     pairs = [(one, other) for at, one in enumerate(named) for other in named[at + 1 :]]
     triples = tuple(Triple(a, "METHOD", kind, b, "METHOD", 0.8) for a, b in pairs for kind in ("USES", CO_OCCURS))
     return Extracted(chunk.chunk_id, mentions, triples)

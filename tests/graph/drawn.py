@@ -3,7 +3,7 @@
 from itertools import count
 
 from ragscience.graph.graph_model import merge
-from ragscience.graph.graph_records import Extracted, Mention, Triple
+from ragscience.graph.graph_records import EntityMention, Extracted, Triple
 
 TESLA = (
     ("Tesla", "has_founder", "Elon Musk", 101),
@@ -36,7 +36,7 @@ def passages(*triples, kinds=None, confidence=0.5):
     for subject, relation, other, passage in triples:
         mentions, said = found.setdefault(passage, ({}, []))
         for name in (subject, other):
-            mentions[name] = Mention(name, kinds.get(name, "CONCEPT"), 1, 0.8)
+            mentions[name] = EntityMention(name, kinds.get(name, "CONCEPT"), 1, 0.8)
         kind = [kinds.get(name, "CONCEPT") for name in (subject, other)]
         said.append(Triple(subject, kind[0], relation, other, kind[1], confidence))
     return [Extracted(number, tuple(each.values()), tuple(said)) for number, (each, said) in found.items()]

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
+from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
 from tests.library.making import add, paper_of, unit_rows
 
 NAMES = (
@@ -16,7 +16,7 @@ PAPERS, PASSAGES = 4, 3
 names = st.sampled_from(NAMES)
 types = st.sampled_from(TYPES)
 shares = st.floats(0, 1)
-mentions = st.builds(Mention, names, types, st.integers(1, 4), shares)
+mentions = st.builds(EntityMention, names, types, st.integers(1, 4), shares)
 triples = st.builds(Triple, names, types, st.sampled_from(KINDS), names, types, shares)
 
 
@@ -43,7 +43,7 @@ def say(chunk_id, *mentioned, triples=(), aliases=()):
     kinds = {each[0]: each[1] for each in mentioned}
     return Extracted(
         chunk_id,
-        tuple(Mention(name, kind, *(count or (1,)), 0.8) for name, kind, *count in mentioned),
+        tuple(EntityMention(name, kind, *(count or (1,)), 0.8) for name, kind, *count in mentioned),
         tuple(
             Triple(subject, kinds.get(subject, "METHOD"), relation, other, kinds.get(other, "METHOD"), 0.5)
             for subject, relation, other in triples

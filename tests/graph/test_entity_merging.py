@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import merge
-from ragscience.graph.graph_records import Entity, Extracted, Mention, Relation, Triple
+from ragscience.graph.graph_records import Entity, EntityMention, Extracted, Relation, Triple
 
 from .making import passages, say
 
@@ -111,7 +111,7 @@ def test_every_name_leads_to_its_entities():
 
 def test_relations_add_up_over_passages():
     """Noisy or: 1 - (1 - 0.5)(1 - 0.8) = 0.9; the same passage twice, by two extractors, counts once and the surer."""
-    pair = [Mention("A", "METHOD", 1, 0.5), Mention("B", "METRIC", 2, 0.25)]
+    pair = [EntityMention("A", "METHOD", 1, 0.5), EntityMention("B", "METRIC", 2, 0.25)]
     triple = [Triple("A", "METHOD", "USES", "B", "METRIC", sure) for sure in (0.5, 0.4, 0.8)]
     found = [
         (1, Extracted(1, tuple(pair), (triple[0],))),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.extraction import MOST_ENTITIES, MOST_RELATIONS, ask_for
-from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, Mention, Triple
+from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, EntityMention, Triple
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.graph.passages import passage
@@ -64,10 +64,10 @@ def test_what_the_passage_names_is_kept_as_it_stands_there(server):
     assert not asked.failure
     assert asked.dropped == 0
     assert found.mentions == (
-        Mention("SkyView", "DATASET", 1, 0.7),
-        Mention("FogNet", "METHOD", 2, 0.7),
-        Mention("GRU", "METHOD", 1, 0.7),
-        Mention("Multi-Head Encoder", "METHOD", 1, 0.7),
+        EntityMention("SkyView", "DATASET", 1, 0.7),
+        EntityMention("FogNet", "METHOD", 2, 0.7),
+        EntityMention("GRU", "METHOD", 1, 0.7),
+        EntityMention("Multi-Head Encoder", "METHOD", 1, 0.7),
     )
     assert found.triples == (
         Triple("FogNet", "METHOD", "EVALUATED_ON", "SkyView", "DATASET", 0.7),

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ragscience.engine.graph_runs import LibraryGraph
-from ragscience.graph.graph_records import Extracted, Mention, Triple, encoded
+from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
 from ragscience.library.store import Home, Library
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
@@ -31,7 +31,7 @@ def fill_graph(home):
             names = {name for source, _, target in triples for name in (source, target)}
             found = Extracted(
                 chunk.chunk_id,
-                tuple(Mention(name, "METHOD", 1, 0.9) for name in sorted(names)),
+                tuple(EntityMention(name, "METHOD", 1, 0.9) for name in sorted(names)),
                 tuple(Triple(one, "METHOD", kind, other, "METHOD", 0.8) for one, kind, other in triples),
             )
             library.graph.put("import", "1", [(chunk.chunk_id, encoded(found))])

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ragscience.core.records import Answer, Found, Stage, Step
-from ragscience.upkeep.asked import Asked
+from ragscience.upkeep.asked import AskedQuestion
 from ragscience.upkeep.telemetry import of_answer
 from tests.library.answers_made import answer
 
@@ -43,4 +43,4 @@ def asked(how="search", question="How fast?", *, error="", total_ms=1.0, timings
     times = {"total_ms": total_ms, **(timings_ms or {})}
     began = (Stage("total", BEGAN, total_ms),)
     given = {"stages": began, "trace_id": TRACE, "timings_ms": times, **more}
-    return Asked(how, Answer("", question, "", "", False, (), Found(question, "", ()), {}, **given), error)
+    return AskedQuestion(how, Answer("", question, "", "", False, (), Found(question, "", ()), {}, **given), error)

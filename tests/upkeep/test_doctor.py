@@ -17,7 +17,7 @@ import pytest
 from ragscience.core.errors import LibraryDamaged, ModelProblem
 from ragscience.library import left_out
 from ragscience.library.store import Home, Library, NewPaper
-from ragscience.models.model_choice import Choice, ModelSources, choose_embedder, choose_llm
+from ragscience.models.model_choice import ModelChoice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions
 from ragscience.upkeep.doctor import examine
@@ -320,7 +320,7 @@ def ollama_at(url, *, offline=False):
 
 def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
     def no_reranker():
-        return Choice(None, "its files are not on this machine", "Fetch it.")
+        return ModelChoice(None, "its files are not on this machine", "Fetch it.")
 
     return {
         "embedder": lambda: choose_embedder(
