@@ -14,7 +14,7 @@ from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource
 from ragscience.search.foreign_questions import readable
 from ragscience.search.fusion import min_max
 from ragscience.search.named_papers import SearchedPaper, named_papers, own_candidates, preferred
-from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, rerank
+from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, mixed_scores, rerank
 from ragscience.search.search_signals import log_odds, signals
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def search(
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
         order, chunks, repeated = _best(late, first.fused, depth, library)
         log.warnings.extend(repeated)
-        ranking = _Ranking(list(chunks), late, {})
+        ranking = _Ranking(list(chunks), first.fused, late, {})
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
                 ranking = _reranked(question, chunks, ranking, models, profile, log)
@@ -159,10 +159,14 @@ class _Ranking:
     """Passages in their final order, by id."""
 
     order: list[int]
+    fused: Mapping[int, float]
+    """Scores of the first pass."""
     late: Mapping[int, float]
     """Scores of late interaction, raised for papers that the question names; empty without both."""
     by_reranker: Mapping[int, float]
     """Scores of the passages that a reranker read; empty without one."""
+    mixed: Mapping[int, float] = field(default_factory=dict)
+    """What they and the scores before make together, where a cross-encoder read them."""
 
     @property
     def best(self) -> float | None:
@@ -191,7 +195,7 @@ def _preferred(
 
 def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], first: FirstPass) -> tuple[Hit, ...]:
     reranked = ranking.by_reranker or ranking.late
-    decided = {**first.fused, **ranking.late, **ranking.by_reranker}
+    decided = {**first.fused, **ranking.late, **ranking.by_reranker, **ranking.mixed}
     return tuple(
         Hit(
             rank=rank,
@@ -223,7 +227,7 @@ def _reranked(
     profile: Profile,
     log: SearchLog,
 ) -> _Ranking:
-    """The passages in the reranker's order; as `before`, with a warning, if it fails."""
+    """The passages by the mixed scores, or by a language model's own; as `before`, with a warning, if it fails."""
     if models.reranker is None:
         return before
     passages = [chunk.searched for chunk in chunks.values()]
@@ -236,7 +240,13 @@ def _reranked(
         log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
         return before
     scores = {key: score for key, score in zip(before.order, read.scores, strict=True) if score is not None}
-    return _Ranking([before.order[number] for number in read.order], before.late, scores)
+    order = [before.order[number] for number in read.order]
+    if profile.llm_reranks:
+        return replace(before, order=order, by_reranker=scores)
+    mixed = mixed_scores(scores, before.late or before.fused)
+    best = iter(sorted(mixed, key=lambda chunk_id: -mixed[chunk_id]))
+    order = [next(best) if chunk_id in mixed else chunk_id for chunk_id in before.order]
+    return replace(before, order=order, by_reranker=scores, mixed=mixed)
 
 
 def _embedded(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Reranker, Scale, TokenEmbedder
 
-__all__ = ["MAX_LIVE_PASSAGES", "InBatches", "Reranked", "late_scores", "maxsim_scores", "rerank"]
+__all__ = ["MAX_LIVE_PASSAGES", "InBatches", "Reranked", "late_scores", "maxsim_scores", "mixed_scores", "rerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ def rerank(question: str, passages: Sequence[str], reranker: Reranker) -> Rerank
 
 MAXSIM_WEIGHT, FUSED_WEIGHT = 0.5, 0.5
 """Chosen in docs/choices.md; each score is min-max scaled over the candidates before the sum."""
+RERANK_WEIGHT = 0.5
+"""Of a cross-encoder, as late interaction has it; the profile `guide` and a language model let theirs decide."""
 MAX_LIVE_PASSAGES = 8
 """How many candidates without stored token vectors the model embeds at query time."""
 
@@ -99,6 +101,12 @@ def late_scores(maxsims: Mapping[int, float], fused: Mapping[int, float]) -> dic
     """
     lowest = min(maxsims.values(), default=0.0)
     return weighted_sum([(MAXSIM_WEIGHT, dict.fromkeys(fused, lowest) | dict(maxsims)), (FUSED_WEIGHT, fused)])
+
+
+def mixed_scores(read: Mapping[int, float], before: Mapping[int, float]) -> dict[int, float]:
+    """A score of 0-1 for each passage that a cross-encoder `read`: a weighted sum of its score and the one `before`."""
+    known = {chunk_id: before.get(chunk_id, 0.0) for chunk_id in read}
+    return weighted_sum([(RERANK_WEIGHT, read), (1 - RERANK_WEIGHT, known)])
 
 
 def _token_vectors(ids: list[int], library: Store, tokens_from: TokenEmbedder) -> dict[int, NDArray[np.uint8]]:

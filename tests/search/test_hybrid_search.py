@@ -109,12 +109,26 @@ def test_rrf_sums_reciprocal_ranks(library):
     assert [hit.chunk.chunk_id for hit in found(library, profile=RRF).hits] == best
 
 
-def test_the_reranker_reads_the_candidates_once_and_decides(library):
+def test_a_cross_encoder_reads_the_candidates_once_and_its_score_is_half_of_theirs(library):
     reranker = ShortestFirst()
     hits = found(library, reranker=reranker).hits
     (read,) = reranker.read
     assert 4 < len(read) <= 40
-    assert [len(hit.chunk.text) for hit in hits] == sorted(map(len, read))[:4]
+    lengths = [
+        -hit.scores["rerank"] for hit in found(library, reranker=reranker, profile=replace(DEFAULT, top_k=40)).hits
+    ]
+    longest, shortest = max(lengths), min(lengths)
+    by_length = {hit.chunk.chunk_id: (longest + hit.scores["rerank"]) / (longest - shortest) for hit in hits}
+    assert all(
+        0.5 * by_length[hit.chunk.chunk_id] <= hit.score <= 0.5 * by_length[hit.chunk.chunk_id] + 0.5 for hit in hits
+    )
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_language_model_that_reranks_decides(library):
+    reranker = ShortestFirst()
+    hits = found(library, reranker=reranker, profile=replace(DEFAULT, llm_reranks=True)).hits
+    assert [len(hit.chunk.text) for hit in hits] == sorted(map(len, reranker.read[0]))[:4]
     assert all(hit.score == hit.scores["rerank"] for hit in hits)
 
 
@@ -199,7 +213,8 @@ def test_passages_of_before_must_pass_the_filters(library):
 
 def test_the_rerankers_best_score_is_a_signal_and_a_failed_one_gives_none(library):
     read = found(library, reranker=ShortestFirst())
-    assert read.signals["rerank"] == read.hits[0].scores["rerank"]
+    whole = found(library, reranker=ShortestFirst(), profile=replace(DEFAULT, top_k=40))
+    assert read.signals["rerank"] == max(hit.scores["rerank"] for hit in whole.hits)
     assert "rerank" not in found(library, reranker=Broken()).signals
 
 
