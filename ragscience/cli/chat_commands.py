@@ -20,6 +20,7 @@ from ragscience.cli.why_view import why_view
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters
 from ragscience.engine.markdown_export import as_markdown
+from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.printable import counted, one_line
 from ragscience.engine.requests import NO_LLM, SearchRequest, described, refiltered
 
@@ -139,6 +140,21 @@ def _paper(state: ChatState, patterns: str) -> None:
         raise UsageError(f"A quote in {patterns!r} is not closed.", 'For example: /paper "my paper.pdf"') from None
     state.filter_by(replace(state.request.filters, papers=papers))
     say(f"Asking only: {', '.join(papers)}" if papers else "Asking all papers.")
+
+
+@_command(
+    "/focus [PAPER|none]",
+    "show, or choose, the paper that the next question is about",
+    "A question that names a paper moves the focus; “it” and “that paper” mean the paper in focus.",
+    group=_HOW,
+)
+def _focus(state: ChatState, name: str) -> None:
+    if name.lower() in ("none", "off"):
+        state.dialogue.focus = ()
+    elif name:
+        state.dialogue.focus = tuple(paper.file for paper in find_papers(state.engine.library, [name]))
+    files = state.dialogue.in_focus(state.engine.library)
+    say(f"In focus: {', '.join(files)}" if files else "No paper is in focus.")
 
 
 @_command(

@@ -65,7 +65,8 @@ def ask(
 
     dialogue = dialogue or Dialogue(shared.home, shared.settings, name=None, continue_last=False)
     filters = filters_by_name(shared.library, request.filters)
-    request = replace(request, filters=filters, history=request.history or dialogue.context())
+    focus = dialogue.focus if request.focus is None else request.focus
+    request = replace(request, filters=filters, history=request.history or dialogue.context(), focus=focus)
     run = QuestionRun(shared, request, on_event=on_event, cancel=cancel, person=dialogue.person)
     for warning in dialogue.warnings:
         run.warn(warning)

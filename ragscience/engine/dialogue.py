@@ -14,7 +14,7 @@ from ragscience.library.history import History, KeptAnswer, check_name
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
-    from ragscience.library.store import Home
+    from ragscience.library.store import Home, Store
 
 __all__ = ["Dialogue"]
 
@@ -49,6 +49,8 @@ class Dialogue:
         self._name = "" if name is None or is_number else check_name(name)
         self._conversation_id: int | None = None
         self._unkept: list[KeptAnswer] = []
+        self.focus: tuple[str, ...] | None = None
+        """The papers (files) that the next question is about, if it names none; None: those that were spoken of."""
         self.turns: list[KeptAnswer] = []
         """All turns of this conversation, from disk and from this run, the first first."""
         self.warnings: list[str] = []
@@ -97,12 +99,21 @@ class Dialogue:
         last = self.answers[-HISTORY_TURNS:]
         return tuple(Turn(answer.question, answer.text, _cited_passages(answer)) for answer in last)
 
+    def in_focus(self, library: Store) -> tuple[str, ...]:
+        """The files of the papers that "it" means in the next question."""
+        from ragscience.ask.conversation import state_after
+        from ragscience.search.names import PaperNames
+
+        if self.focus is not None or not self.turns:
+            return self.focus or ()
+        return tuple(paper.file for paper in state_after(self.context(), PaperNames.of(library)).focus)
+
     def keep(self, answer: Answer, at: str, audit: Mapping[str, Any] | None, warn: Warn) -> KeptAnswer:
         """Add a turn of the time `at` (ISO 8601, UTC) and write it to the disk with its audit record, if there is one.
 
         Gives it without a conversation's id where it could not be written.
         """
-        kept = KeptAnswer(None, at, answer)
+        kept, self.focus = KeptAnswer(None, at, answer), None
         if self.is_kept:
             self._unkept.append(replace(kept, audit=audit))
             try:
@@ -128,6 +139,7 @@ class Dialogue:
         self._name, self._conversation_id = "", None
         self._unkept.clear()
         self.turns.clear()
+        self.focus = None
 
     def _read(self, number: str) -> None:
         try:
