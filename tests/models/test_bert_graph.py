@@ -1,7 +1,5 @@
 """BERT in onnxruntime gives what transformers and sentence-transformers give in torch."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragscience.models.bert_graph import NotBert, read_config, write_graph
 from ragscience.models.bert_session import BATCH_TOKENS, BertSession, batches_by_length
-from tests.models.conftest import HEADS, HIDDEN, LAYERS, POSITIONS, make_bert
+from tests.models.conftest import make_bert
 
 
 def torch_hidden_states(folder, rows, type_ids):
@@ -71,12 +69,6 @@ def test_checkpoints_with_gamma_and_beta_and_with_a_prefix_are_read(tmp_path, sm
     assert (tmp_path / "a" / "weights.bin").read_bytes() == (tmp_path / "b" / "weights.bin").read_bytes()
 
 
-def test_the_shape_of_the_model_is_read(small_cross_encoder):
-    config = read_config(small_cross_encoder)
-    assert (config.layers, config.hidden, config.heads, config.max_tokens) == (LAYERS, HIDDEN, HEADS, POSITIONS)
-    assert config.labels == 1
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -92,41 +84,6 @@ def test_what_is_no_such_bert_is_said(tmp_path, change, said):
     folder = make_bert(tmp_path / "other", labels=0, **change)
     with pytest.raises(NotBert, match=said):
         read_config(folder)
-
-
-@pytest.mark.parametrize(
-    ("content", "said"), [(None, "no config.json"), ("{", "not JSON"), ("[]", "no object"), ("{}", "type is None")]
-)
-def test_a_config_that_is_missing_or_broken_is_said(small_bert, content, said):
-    (small_bert / "config.json").unlink()
-    if content is not None:
-        (small_bert / "config.json").write_text(content)
-    with pytest.raises(NotBert, match=said):
-        read_config(small_bert)
-
-
-def test_the_number_of_outputs_is_two_where_the_config_says_nothing(tmp_path):
-    folder = make_bert(tmp_path / "two", labels=2)
-    config = json.loads((folder / "config.json").read_text())
-    for change, labels in (({}, 2), ({"id2label": None}, 2), ({"num_labels": 1}, 1)):
-        (folder / "config.json").write_text(json.dumps(config | change))
-        assert read_config(folder).labels == labels
-
-
-def test_missing_weights_are_named(tmp_path, small_bert):
-    from safetensors.numpy import load_file, save_file
-
-    weights = load_file(str(small_bert / "model.safetensors"))
-    del weights["encoder.layer.1.output.dense.bias"]
-    save_file(weights, str(small_bert / "model.safetensors"))
-    with pytest.raises(NotBert, match=r"encoder\.layer\.1\.output\.dense\.bias"):
-        write_graph(small_bert, tmp_path)
-    (small_bert / "model.safetensors").write_bytes(b"no tensors")
-    with pytest.raises(NotBert, match=r"model\.safetensors cannot be read"):
-        write_graph(small_bert, tmp_path)
-    (small_bert / "model.safetensors").unlink()
-    with pytest.raises(NotBert, match=r"no model\.safetensors"):
-        read_config(small_bert)
 
 
 @given(st.lists(st.integers(2, 512), max_size=80))

@@ -91,11 +91,6 @@ def test_ten_passages_are_one_call_with_a_number_for_each(server, make, warnings
     assert body["format"]["properties"]["1"] == {"type": "integer", "minimum": 0, "maximum": 10}
 
 
-def test_the_best_come_first_and_equals_keep_their_order(make):
-    passages = [passage(number, worth) for number, worth in enumerate([2, 8, 8, 0, 10])]
-    assert order_of(make(), passages) == [4, 1, 2, 0, 3]
-
-
 def test_only_the_first_ten_are_scored_and_the_rest_follow(server, make, warnings):
     passages = [*TEN, passage(10, 10), passage(11, 10)]
     assert np.isnan(make().score(QUESTION, passages)).tolist() == [False] * 10 + [True] * 2
@@ -113,16 +108,6 @@ def test_a_small_window_takes_as_few_calls_as_fit(server, make, warnings):
     assert sum(sizes) == 10
     assert min(sizes[:-1]) >= 2
     assert warnings == []
-
-
-def test_what_is_sent_stays_inside_the_window(server, make):
-    def words(text):
-        return len(re.findall(r"\w+|[^\w\s]", text))
-
-    server.count_tokens = words
-    passages = [f"{text} " + "alpha beta gamma " * 40 for text in TEN]
-    assert make(num_ctx=1500).score(QUESTION, passages).tolist() == WORTH
-    assert server.cut_prompts == 0
 
 
 def test_one_passage_that_is_larger_than_the_window_is_cut_at_its_end(server, make):
@@ -191,14 +176,6 @@ def test_passages_without_a_score_keep_their_places_among_the_others(server, mak
     assert "passage 2, 4" in warnings[0]
 
 
-def test_of_two_replies_the_fuller_one_counts(server, make):
-    server.script(pieces=['{"1": 4, "2": 5, "3": 50}'])
-    server.script(pieces=['{"1": 1}'])
-    scores = make().score(QUESTION, TEN[:3])
-    assert scores[:2].tolist() == [4, 5]
-    assert np.isnan(scores[2])
-
-
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, make, name):
     make().score(f"{QUESTION} {ATTACKS[name]}", [f"Is worth 3. {ATTACKS[name]}"])
@@ -215,13 +192,6 @@ def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, make, na
 # -- what a server does wrong
 
 
-def test_a_server_that_is_not_there_raises(server, make):
-    reranker = make()
-    server.fault("/api/chat", status=500, error="model runner has crashed", times=None)
-    with pytest.raises(ModelProblem):
-        reranker.score(QUESTION, TEN)
-
-
 def test_a_model_whose_time_is_over_is_not_asked(server, make, warnings):
     assert np.isnan(make(seconds=0.0).score(QUESTION, TEN)).all()
     assert "was not done after 0 seconds" in warnings[0]
@@ -229,8 +199,3 @@ def test_a_model_whose_time_is_over_is_not_asked(server, make, warnings):
 
 
 # -- what is kept
-
-
-def test_no_passages_cost_no_call(server, make):
-    assert make().score(QUESTION, []).shape == (0,)
-    assert chats(server) == []

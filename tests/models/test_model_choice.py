@@ -8,7 +8,7 @@ import pytest
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.minilm import IDENTITY, MiniLM, find_minilm
+from ragscience.models.minilm import IDENTITY, MiniLM
 from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker, row
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_embedder import ServedEmbedder
@@ -113,13 +113,6 @@ def test_a_setting_for_another_embedder_than_the_librarys_is_refused(embedder, h
         assert "ingest.py rebuild --embeddings" in caught.value.fix
 
 
-def test_a_librarys_model_that_cannot_be_reached_names_both_ways_out(embedder, nowhere):
-    with pytest.raises(ModelProblem, match="made with Ollama's nomic") as caught:
-        embedder(nowhere, required=FROM_OLLAMA)
-    assert "ollama serve" in caught.value.fix
-    assert "rebuild --embeddings" in caught.value.fix
-
-
 def test_offline_takes_no_ollama_of_another_machine(embedder):
     remote = client("http://192.0.2.1:11434", offline=True)
     assert isinstance(embedder(remote).model, MiniLM)
@@ -156,13 +149,6 @@ def test_a_missing_cross_encoder_is_a_warning_or_an_error(model_cache):
     with pytest.raises(ModelProblem, match="nobody/nothing") as caught:
         choose_reranker("cross-encoder", "nobody/nothing", late=False, cache_folder=model_cache, on_warning=pytest.fail)
     assert "query.py models pull" in caught.value.fix
-
-
-def test_no_reranker_where_none_is_wanted(model_cache):
-    off = choose_reranker("off", "x", late=False, cache_folder=model_cache, on_warning=pytest.fail)
-    assert (off.model, off.warning) == (None, "")
-    late = choose_reranker("late-interaction", "x", late=True, cache_folder=model_cache, on_warning=pytest.fail)
-    assert (late.model, late.warning) == (None, "")
 
 
 # -- answer
@@ -206,31 +192,7 @@ def test_the_table_tells_part_model_place_reason_and_digest(embedder, here, smal
     assert all(row.why for row in rows)
 
 
-def test_the_table_of_a_bare_machine(embedder, nowhere, model_cache):
-    first, second, third = described(embedder, nowhere, "nobody/nothing", model_cache)
-    assert (first.model, first.where, first.digest) == (IDENTITY.model, str(find_minilm()), IDENTITY.digest)
-    assert (second.model, third.model) == (None, None)
-    assert "models pull" in second.warning
-    assert "does not answer" in third.why
-
-
 def test_a_part_with_a_problem_leaves_the_others(embedder, here, model_cache):
     rows = described(embedder, here, "nobody/nothing", model_cache, setting="ollama", model="mistral")
     assert (rows[0].model, "ollama pull mistral" in rows[0].warning) == (None, True)
     assert rows[2].model == LLAMA
-
-
-@pytest.mark.torch
-def test_the_folder_of_a_model_is_named(embedder, nowhere, model_cache, tmp_path):
-    own = make_bert(tmp_path / "own", labels=0)
-    rows = described(embedder, nowhere, "nobody/nothing", model_cache, setting="sentence-transformers", model=str(own))
-    assert rows[0].where == str(own)
-
-
-def test_auto_answers_by_quotes_where_ollama_will_not_describe_its_model(server, here):
-    server.fault("/api/show", status=500, times=None)
-    choice = llm(here)
-    assert choice.model is None
-    assert "quotes" in choice.warning
-    with pytest.raises(ModelProblem, match="HTTP 500"):
-        llm(client(server.url), "ollama")

@@ -84,26 +84,9 @@ def test_the_cross_encoder_is_fetched_and_then_found(hub):
     assert sum(command == "GET" for command, _ in hub.asked) == before
 
 
-def test_what_tells_the_activation_is_fetched_where_the_hub_has_it(hub):
-    hub.files |= {"modules.json": b"[]", "config_sentence_transformers.json": b"{}"}
-    folder = pull_cross_encoder("tiny/cross", lambda step: None)
-    assert {path.name for path in folder.iterdir()} == set(hub.files)
-
-
-def test_a_file_that_the_hub_lacks_is_named(hub):
-    del hub.files["tokenizer.json"]
-    with pytest.raises(ModelProblem, match=r"no tokenizer\.json"):
-        pull_cross_encoder("tiny/cross", lambda step: None)
-
-
 def test_a_model_that_the_hub_lacks_is_named(hub):
     with pytest.raises(ModelProblem, match="nobody/nothing"):
         pull_cross_encoder("nobody/nothing", lambda step: None)
-
-
-def test_a_name_that_is_none_is_named(hub):
-    with pytest.raises(ModelProblem, match="not the name of a model"):
-        pull_cross_encoder("a/b/c d", lambda step: None)
 
 
 def test_without_network_one_clear_line(tmp_path, monkeypatch):
@@ -155,12 +138,3 @@ def test_a_pull_that_fails_says_why(server, fault, said):
     with pytest.raises(ModelProblem, match=said) as caught:
         pull_ollama(client(server.url), "nomic-embed-text", lambda step: None)
     assert "\n" not in caught.value.message
-
-
-def test_no_ollama_no_pull():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        with pytest.raises(ModelProblem, match="does not answer"):
-            pull_ollama(client(f"http://127.0.0.1:{taken.getsockname()[1]}"), "x", lambda step: None)
-    with pytest.raises(ModelProblem, match="another machine"):
-        pull_ollama(client("http://192.0.2.1", offline=True), "x", lambda step: None)

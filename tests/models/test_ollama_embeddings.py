@@ -1,8 +1,6 @@
 """Ollama's state and embeddings, through the real clients, against a real server."""
 
 import socket
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -62,18 +60,6 @@ def test_status_tells_the_version_and_the_models_with_their_digests(server):
     assert (found.find("nomic-embed-text"), found.find(LLAMA), found.find("llama3.1")) == (NOMIC, LLAMA, None)
 
 
-def test_the_status_is_asked_once(server):
-    ollama = client(server.url + "/")
-    assert ollama.status is ollama.status
-    assert [request.path for request in server.requests] == ["/api/version", "/api/tags"]
-
-
-def test_a_refused_connection_is_not_running(closed_url):
-    found = client(closed_url).status
-    assert not found.running
-    assert closed_url in found.why
-
-
 @pytest.mark.parametrize(
     "fault",
     [{"malformed": True}, {"status": 500, "error": "x"}, {"cut_after": 0}, {"status": 302, "error": "elsewhere"}],
@@ -85,37 +71,12 @@ def test_what_is_not_ollama_is_not_running(server, fault):
     assert found.why
 
 
-def test_an_unanswered_call_ends_with_the_timeout(server, monkeypatch):
-    monkeypatch.setattr(Ollama, "connect_seconds", 0.05)
-    server.fault("/api/version", until=threading.Event())
-    assert not client(server.url).status.running
-
-
 def test_show_tells_the_context_and_the_dimension(server):
     details = client(server.url).show(NOMIC)
     assert (details.context_length, details.dimension, details.capabilities) == (2048, 16, ("embedding",))
     with pytest.raises(ModelProblem, match="no model nothing") as caught:
         client(server.url).show("nothing")
     assert "ollama pull nothing" in caught.value.fix
-
-
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [({"malformed": True}, "could not be read"), ({"status": 500}, "HTTP 500"), ({"cut_after": 0}, "broke")],
-)
-def test_show_tells_what_went_wrong(server, fault, said):
-    server.fault("/api/show", **fault)
-    with pytest.raises(ModelProblem, match=said):
-        client(server.url).show(NOMIC)
-
-
-def test_requests_to_this_machine_pass_by_the_proxy(server, monkeypatch, closed_url):
-    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, closed_url)
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    assert client(server.url).status.running
-    assert embedder(server).embed_query("x").shape == (16,)
 
 
 def test_offline_refuses_another_machine_without_asking_it():
@@ -170,11 +131,6 @@ def test_prefixes_batches_and_unit_vectors(server):
     assert server.of("/api/embed")[-1]["input"] == ["search_query: why?"]
 
 
-def test_a_model_without_known_prefixes_gets_none(server):
-    embedder(server, "all-minilm:latest").embed_documents(["plain"])
-    assert server.of("/api/embed")[-1]["input"] == ["plain"]
-
-
 def test_the_identity_holds_name_digest_and_dimension(server):
     identity = embedder(server).identity
     assert (identity.provider, identity.model, identity.digest, identity.dimension) == ("ollama", NOMIC, "ab12", 16)
@@ -189,12 +145,6 @@ def test_a_long_text_goes_out_in_windows_and_its_tail_counts(server):
     for window in (text for body in server.of("/api/embed") for text in body["input"]):
         assert len(window.encode()) <= 128
     assert np.linalg.norm(other) == pytest.approx(1, abs=1e-5)
-
-
-def test_no_texts_ask_nothing_and_an_empty_one_is_sent_as_a_blank(server):
-    assert embedder(server).embed_documents([]).shape == (0, 16)
-    assert server.of("/api/embed") == []
-    assert embedder(server).embed_documents([""]).shape == (1, 16)
 
 
 @pytest.mark.parametrize("fault", [{"cut_after": 0}, {"status": 500, "error": "runner process has terminated"}])
@@ -229,22 +179,6 @@ def test_each_failure_is_one_clear_line(server, fault, said, fix):
     assert fix in caught.value.fix
 
 
-def test_a_refusal_is_not_asked_again(server):
-    server.fault("/api/embed", status=500, error="out of memory", times=None)
-    with pytest.raises(ModelProblem):
-        embedder(server).embed_query("x")
-    assert len(server.of("/api/embed")) == 1
-
-
-def test_a_server_that_is_gone_is_told(server):
-    known = embedder(server)
-    assert known.identity.dimension == 16
-    server.__exit__()
-    with pytest.raises(ModelProblem, match="does not answer"):
-        known.embed_query("x")
-    server.__enter__()
-
-
 def test_vectors_that_are_no_directions_are_refused(server):
     server.scale = 0.0
     with pytest.raises(ModelProblem, match="zero or not a number"):
@@ -262,10 +196,3 @@ def test_windows_keep_to_the_bytes_and_lose_nothing(text, most_bytes):
         assert start is not None
         covered = max(covered, start + len(window))
     assert covered == len(text)
-
-
-def test_importing_it_loads_no_client():
-    heavy = ("langchain_ollama", "langchain_core", "ollama", "httpx", "tokenizers", "onnxruntime")
-    code = f"import sys, ragscience.models.served_embedder\nprint([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -3,8 +3,6 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
@@ -68,37 +66,12 @@ def test_the_estimate_is_near_what_tokenizers_do(text, low, high):
     assert low <= base_tokens(text) <= high
 
 
-@given(st.text(max_size=300), st.text(max_size=300))
-def test_more_text_never_has_fewer_tokens_by_much_and_parts_cover_the_whole(one, other):
-    whole = base_tokens(one + other)
-    assert whole >= 0
-    assert whole <= base_tokens(one) + base_tokens(other) + 0.45 * 300  # two short capitals may join to one shout
-    assert TokenCounter().count(one) >= base_tokens(one)
-
-
-def test_a_fresh_counter_errs_on_the_high_side_and_a_taught_one_less():
-    counter = TokenCounter()
-    before = counter.count(PROSE)
-    true = round(base_tokens(PROSE))
-    assert before > 1.1 * true
-    assert not counter.was_cut(PROSE, 1, true, window=4096)
-    assert true <= counter.count(PROSE) < before
-
-
 @pytest.mark.parametrize("ratio", [0.8, 1.0, 1.6, 2.5])
 def test_it_learns_a_tokenizer_from_one_count(ratio):
     counter = TokenCounter()
     true = round(ratio * base_tokens(PROSE))
     assert not counter.was_cut(PROSE, 1, true, window=8192)
     assert true <= counter.count(PROSE) <= 1.12 * true
-
-
-def test_the_most_wasteful_of_the_last_prompts_counts():
-    counter = TokenCounter()
-    base = base_tokens(PROSE)
-    for ratio in (1.0, 1.4, 1.0, 1.1):
-        assert not counter.was_cut(PROSE + str(ratio), 1, round(ratio * base), window=8192)
-    assert counter.factor > 1.4
 
 
 def test_a_cut_prompt_is_told_and_teaches_nothing():
@@ -167,14 +140,6 @@ def test_a_server_that_serves_less_is_found_out(server, make):
     assert server.cut_prompts == 1
     assert llm.window == 600
     assert not read(llm, "short")[2]
-
-
-def test_without_being_told_it_takes_what_was_counted_for_the_window(server, make):
-    server.count_tokens = words
-    llm = make(server.url, num_ctx=900)
-    server.script("Yes.", prompt_eval_count=452)
-    assert read(llm, PROSE * 4)[2]
-    assert llm.window == 512
 
 
 @pytest.mark.parametrize("fault", [{"malformed": True}, {"status": 404}, {"cut_after": 0}])

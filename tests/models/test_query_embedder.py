@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models.served_embedder import QueryEmbedder
 
@@ -71,11 +71,3 @@ def test_after_a_failure_it_is_left_alone_until_the_pause_is_over(embedder, serv
     assert embedder.embed_query("a").shape == (2,)
     server.now = 61.0
     assert embedder.embed_query("a").shape == (2,)
-
-
-def test_a_library_of_another_embedder_is_no_failure_to_get_over(embedder, server):
-    server.problem = LibraryUnavailable("Another one made it.")
-    for _ in range(2):
-        with pytest.raises(LibraryUnavailable):
-            embedder.embed_query("a")
-    assert server.opened == 2

@@ -29,17 +29,6 @@ def test_it_agrees_with_the_embedded_embedder_on_short_texts(packaged, minilm):
     np.testing.assert_allclose(packaged.embed_query(texts[0]), ours[0], atol=1e-5)
 
 
-def test_no_tail_is_invisible(packaged):
-    head = "protein folding network " * 300
-    one, other = packaged.embed_documents([head, head + "zebrafish larvae in brackish water"])
-    assert one @ other < 0.9995
-    np.testing.assert_allclose(np.linalg.norm([one, other], axis=1), 1, atol=1e-5)
-
-
-def test_no_texts_give_no_rows(packaged):
-    assert packaged.embed_documents([]).shape == (0, 384)
-
-
 def test_the_identity_tells_the_folders_weights(packaged, tmp_path):
     identity = packaged.identity
     assert (identity.provider, identity.model, identity.dimension) == ("sentence-transformers", "all-MiniLM-L6-v2", 384)
@@ -77,17 +66,6 @@ def test_nothing_is_asked_of_the_hub(tmp_path):
         server.shutdown()
     assert done.stdout == "(32,)\n(1,)\n"
     assert asked == []
-
-
-def test_a_slow_tokenizer_is_named(tmp_path):
-    folder = make_bert(tmp_path / "slow", labels=0)
-    (folder / "tokenizer.json").unlink()
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
-    embedder = SentenceTransformerEmbedder(folder, "own")
-    for _ in range(2):
-        with pytest.raises(ModelProblem, match="own has a slow tokenizer") as caught:
-            embedder.embed_query("x")
-    assert "\n" not in caught.value.message
 
 
 def test_what_cannot_be_loaded_is_told_in_one_line(tmp_path):

@@ -12,7 +12,6 @@ from ragscience.models import reply_limits
 from ragscience.models.model_servers import Ollama
 from ragscience.models.reply_limits import cancellable
 from ragscience.models.served_llm import ChatOptions, ServedLLM
-from ragscience.models.structured_output import ask_structured
 from tests.ollama_server import OllamaServer, chat_model
 
 CHAT = "llama3.1:8b"
@@ -53,28 +52,6 @@ def test_a_first_token_may_take_longer_than_the_next_ones(server, monkeypatch):
     server.fault("/api/chat", until=clock.stopped)
     assert "".join(llm(server.url).reply(HI, max_tokens=64)) == "After all."
     assert clock.now > 120
-
-
-def test_a_first_token_that_never_comes_is_waited_for_as_long_as_the_setting_says(server, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(reply_limits, "time", clock)
-    server.fault("/api/chat", until=threading.Event())
-    with pytest.raises(ModelProblem) as caught:
-        list(llm(server.url, first_token_seconds=600.0).reply(HI, max_tokens=64))
-    assert caught.value.message == "The first token of llama3.1:8b did not come within 600 s."
-    assert "smaller model" in caught.value.fix
-    assert 600 <= clock.now < 900
-    assert len(server.of("/api/chat")) == 1
-
-
-def test_headers_are_no_first_token(server, monkeypatch):
-    clock = Clock(stops=500.0)
-    monkeypatch.setattr(reply_limits, "time", clock)
-    server.script("After all.")
-    server.fault("/api/chat", raw=b" ", until=clock.stopped)
-    with pytest.raises(ModelProblem):  # the server has nothing more to say, but it was waited for
-        list(llm(server.url).reply(HI, max_tokens=64))
-    assert clock.now == 500
 
 
 def test_a_reply_that_has_begun_may_be_silent_for_the_shorter_time_alone(server, monkeypatch):
@@ -143,14 +120,6 @@ def test_the_connection_of_a_cancelled_reply_is_closed_at_once(wrapped):
         with pytest.raises(Cancelled):
             generation.run(HI, 64)
         assert server.left.wait(100), "the server goes on reading a prompt that nobody waits for"
-
-
-def test_the_connection_of_a_structured_reply_is_closed_at_its_deadline():
-    with DeafServer() as server:
-        model = llm(server.url)
-        done = ask_structured(model, HI, schema={}, read=str, max_tokens=64, seconds=0.2)
-        assert done.failure == "llama3.1:8b was not done after 0.2 seconds."
-        assert server.left.wait(100)
 
 
 def test_ctrl_c_closes_the_connection():

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from ragscience.ask.generation import Generation
 from ragscience.core.errors import ModelProblem
-from ragscience.models.llm_reranker import LLMReranker
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.structured_output import ask_structured, json_values
@@ -67,13 +66,6 @@ def slow_to_load(server, monkeypatch):
     return llm
 
 
-def test_the_import_of_langchain_is_not_the_servers_time(server, slow_to_load):
-    server.script('{"score": 0.5}')
-    done = ask_structured(slow_to_load, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=200, seconds=20)
-    assert (done.value, done.failure, done.seconds) == (0.5, "", 0.0)
-    assert slow_to_load.now == 100
-
-
 def test_an_answers_time_begins_with_its_call(server, slow_to_load):
     server.script("It takes 3.5 days.")
     generation = Generation(slow_to_load, on_token=None, seconds=20)
@@ -81,19 +73,6 @@ def test_an_answers_time_begins_with_its_call(server, slow_to_load):
     generation.run(MESSAGES, 100)
     assert (generation.text, generation.failure, generation.first_ms) == ("It takes 3.5 days.", None, 0.0)
     assert slow_to_load.now == 150
-
-
-def test_a_reranking_models_time_begins_with_its_call(server, slow_to_load):
-    server.script('{"1": 7, "2": 2}')
-    reranker = LLMReranker(slow_to_load, depth=10, seconds=20, on_warning=pytest.fail)
-    assert reranker.score("How long?", ["3.5 days", "The glaze"]).tolist() == [7.0, 2.0]
-
-
-def test_plain_reply_sends_no_format(server):
-    ollama = Ollama(server.url, timeout_seconds=5.0, offline=True)
-    llm = ServedLLM(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
-    assert "".join(llm.reply(MESSAGES, max_tokens=10))
-    assert not server.of("/api/chat")[0].get("format")
 
 
 @pytest.mark.parametrize(
@@ -136,12 +115,6 @@ def test_what_stays_wrong_is_no_value_and_no_third_call(server, said):
     assert len(server.of("/api/chat")) == 2
 
 
-def test_empty_reply_is_not_shown_to_the_model_again(server):
-    server.script("", '{"score": 1}')
-    assert asked(server).value == 1
-    assert [message["role"] for message in server.of("/api/chat")[1]["messages"]] == ["user", "user"]
-
-
 def test_failure_of_the_server_is_kept(server):
     server.fault("/api/chat", status=500, error="out of memory", times=None)
     done = asked(server)
@@ -155,19 +128,6 @@ def test_reply_without_an_end_is_left_at_the_deadline(server):
     done = asked(server, seconds=0.05, max_tokens=10_000_000)
     assert (done.value, done.calls, done.problem) == (None, 1, None)
     assert done.failure == "llama3.1:8b was not done after 0.05 seconds."
-
-
-def test_reply_without_an_end_is_left_at_its_cap(server):
-    server.script(pieces=["for ever "], endless=True)
-    server.script(pieces=["and ever "], endless=True)
-    done = asked(server, max_tokens=20)
-    assert (done.value, done.calls) == (None, 2)
-
-
-@given(st.text(), st.dictionaries(st.text(), st.integers() | st.text()), st.text(alphabet="abc \n"))
-def test_any_object_is_found_behind_words(before, value, after):
-    words = before.translate({ord(c): " " for c in "{}[]<>"})
-    assert value in list(json_values(words + json.dumps(value) + after))
 
 
 @given(st.text(alphabet='{}[]",:0a<think/> \\'))
