@@ -85,11 +85,6 @@ def test_an_acronym_elsewhere_follows_the_papers_that_agree():
     assert by_key(merge(papers))["METHOD:long short term memory"].chunk_ids == (1, 2, 3)
 
 
-def test_a_chain_of_aliases_goes_one_step():
-    found = (1, say(1, ("A1", "METHOD"), ("B1", "METHOD"), ("C1", "METHOD"), aliases=[("A1", "B1"), ("B1", "C1")]))
-    assert [entity.names for entity in merge([found]).entities()] == [("A1",), ("B1", "C1")]
-
-
 def test_an_alias_does_not_cross_types():
     found = (1, say(1, ("LSTM", "METHOD"), (LONG, "DATASET"), aliases=[("LSTM", LONG)]))
     assert keys(found) == ["DATASET:long short term memory", "METHOD:long short term memory"]
@@ -99,14 +94,6 @@ def test_concept_gives_way_to_a_type_that_other_passages_show():
     found = [(1, say(1, ("LSTM", "METHOD", 2), ("GRU", "CONCEPT"))), (2, say(2, ("lstm", "CONCEPT")))]
     assert keys(*found) == ["CONCEPT:gru", "METHOD:lstm"]
     assert by_key(merge(found))["METHOD:lstm"].chunk_ids == (1, 2)
-
-
-def test_every_name_leads_to_its_entities():
-    graph = merge([(1, say(1, ("LSTM", "METHOD"), ("BLEU", "METRIC"), aliases=[("LSTM", LONG)])),
-                   (2, say(2, ("bleu", "METHOD")))])  # fmt: skip
-    assert graph.by_name("Long Short-Term Memories") == ("METHOD:long short term memory",) == graph.by_name("lstms")
-    assert graph.by_name("BLEU") == ("METHOD:bleu", "METRIC:bleu")
-    assert graph.by_name("nobody") == () == graph.by_name("")
 
 
 def test_relations_add_up_over_passages():

@@ -6,7 +6,6 @@ import xml.etree.ElementTree as ElementTree
 import networkx
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ragscience.core.errors import RagScienceError
 from ragscience.graph.graph_exchange import export_graphml, export_jsonl, import_jsonl
@@ -216,45 +215,6 @@ def test_a_bad_line_is_told_and_nothing_is_done(library, place, tmp_path, case):
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 400
     assert (library.graph.rows(), library.graph.state()) == before
-
-
-def test_files_that_are_not_there(library, place, tmp_path):
-    with pytest.raises(RagScienceError, match=r"nodes\.jsonl cannot be read: No such file"):
-        import_jsonl(library, tmp_path / "nowhere")
-    write(tmp_path, *example(place))
-    (tmp_path / "nodes.jsonl").write_bytes(b"\xff\xfe\n")
-    with pytest.raises(RagScienceError, match=r"nodes\.jsonl, line 1: this is not a JSON object"):
-        import_jsonl(library, tmp_path)
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["names", "said", "GRU"]), inner),
-        max_leaves=5,
-    ),
-    st.sampled_from(["node_id", "label", "node_type", "properties", "chunk_ids"]),
-)
-def test_whatever_stands_in_a_field_is_one_clear_line_or_fine(tmp_path_factory, pair, value, field):
-    library = pair[0][0]
-    folder = tmp_path_factory.getbasetemp() / "wild"
-    nodes, edges = example(library.papers()[0].md5[:12] + "#")
-    nodes[1][field] = value
-    write(folder, nodes, edges)
-    try:
-        import_jsonl(library, folder)
-    except RagScienceError as error:
-        assert len(str(error).splitlines()) == 1
-    else:
-        load_graph(library)
-
-
-def test_an_export_that_fails_leaves_what_was_there(library, place, tmp_path):
-    folder = tmp_path / "out"
-    exported(library, folder)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(RagScienceError, match="file"):
-        export_jsonl(library, tmp_path / "file" / "out")
 
 
 def test_graphml_can_be_read_by_networkx(library, place, tmp_path):

@@ -11,10 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from ragscience.cli import graph_commands
-from ragscience.core.errors import ModelProblem
-from ragscience.engine.graph_runs import PassagesRead
-from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version, local_version
+from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version
 from ragscience.graph.graph_model import load_graph
 from ragscience.graph.graph_records import ENTITY_TYPES, decoded
 from ragscience.library.store import Home, Library
@@ -69,14 +66,6 @@ def test_every_passage_is_read_once_and_a_new_paper_alone_later(library):
     assert graph.by_name("Fog1Net") and graph.by_name("Fog2Net")
 
 
-def test_other_types_are_another_version_and_are_read_anew(library):
-    add(library, paper(1))
-    extract_locally(library, ENTITY_TYPES, Seen())
-    wider = (*ENTITY_TYPES, "PERSON")
-    assert extract_locally(library, wider, Seen()).passages == 3
-    assert library.graph.counts() == {("local", local_version(wider)): 3}
-
-
 def by_llm(library, server, watcher=None, *, full=False, model=MODEL):
     version = llm_version(model, ENTITY_TYPES)
     reading = LLMReading(ENTITY_TYPES, version, full=full, max_tokens=1000, seconds=20.0)
@@ -112,19 +101,6 @@ def test_a_passage_whose_reply_cannot_be_used_is_told_and_tried_again_next_time(
     assert (report.passages, len(report.failures), report.left) == (1, 1, 0)
     assert report.failures[0].startswith("1.pdf, p.1: ")
     assert by_llm(library, server).passages == 1
-
-
-def test_a_server_that_keeps_failing_is_left_alone(library, server):
-    for number in range(5):
-        add(library, paper(number))
-    server.fault("/api/chat", status=500, error="out of memory", times=None)
-    with pytest.raises(ModelProblem):
-        by_llm(library, server)
-    assert not library.graph.rows()
-    server.clear_faults()
-    server.fault("/api/chat", status=500, error="out of memory", times=None, after=1)
-    report = by_llm(library, server)
-    assert (report.passages, len(report.failures), report.left) == (1, 3, 1)
 
 
 # Through the command
@@ -213,19 +189,6 @@ def test_an_llm_reads_through_the_command(filled, server):
     assert again.code == 0, again.err
     assert "`python ingest.py graph --llm --depth full`" in again.err
     assert "METHOD:lstm" in {key.replace("long short term memory", "lstm") for key, _ in entities(filled.home)}
-
-
-def test_progress_tells_how_much_is_done_and_the_time_that_is_left(capfd, monkeypatch):
-    monkeypatch.setattr(graph_commands, "SECONDS_BETWEEN_LINES", 0.0)
-    with graph_commands.progress_shown(quiet=False) as progress:
-        for done in (0, 1, 4):
-            progress(PassagesRead(done, 4))
-    with graph_commands.progress_shown(quiet=True) as progress:
-        for done in (0, 4):
-            progress(PassagesRead(done, 4))
-    first, last = capfd.readouterr().err.splitlines()
-    assert first.startswith("[1/4] passages, about ")
-    assert last == "[4/4] passages, about 10 s left"
 
 
 def started(home, *args, **env):

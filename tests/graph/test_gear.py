@@ -1,7 +1,6 @@
 """Paths of triples that fit a question."""
 
 import numpy as np
-import pytest
 
 from ragscience.core.errors import ModelProblem
 from ragscience.graph.graph_search import (
@@ -43,16 +42,6 @@ def test_their_passages_are_the_sources_of_the_production_notes():
     assert all(relation.chunk_ids for relation in path.relations)
 
 
-def test_paths_are_varied_and_none_goes_in_a_circle():
-    graph = drawn(*ATTENTION, ("self-attention", "USES", "transformer"))
-    found = trails(graph, "How does attention in a transformer work?", "attention", "transformer")
-    assert found
-    edges = [set(trail.relations) for trail in found]
-    assert not any(later <= better for at, later in enumerate(edges) for better in edges[:at])
-    assert all(len(set(trail.keys)) == len(trail.keys) for trail in found)
-    assert [trail.score for trail in found] == sorted((trail.score for trail in found), reverse=True)
-
-
 class Counting:
     """An embedder of three dimensions that counts."""
 
@@ -82,11 +71,6 @@ def test_embeddings_of_a_question_are_bounded_and_kept():
     assert len(embedder.texts) == before
     found.gear_scores(question + " x")
     assert len(embedder.texts) == before + 1  # the question; the triples are known
-
-
-def test_an_embedder_that_fails_is_told_of():
-    with pytest.raises(ModelProblem, match="no embedder"):
-        searching(drawn(*TESLA), Counting(fails=True)).gear_scores(TESLA_QUESTION)
 
 
 def test_a_path_is_of_triples_in_words():

@@ -4,14 +4,11 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ragscience.core.acronyms import short_forms
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES
-from ragscience.graph.local_extraction import MOST_TOGETHER
 
-from .passages import LSTM, found_in, kinds, passages, said
+from .passages import LSTM, found_in, kinds, said
 
 GOLD = Path(__file__).parent / "gold" / "relations.tsv"
 
@@ -81,15 +78,6 @@ def test_no_authors_no_places_of_the_text_and_no_lines_in_capitals():
     assert kinds(*[text] * 3, types=(*ENTITY_TYPES, "PERSON")).get("ruder") == "PERSON"
 
 
-def test_a_crowd_is_no_co_occurrence_and_pairs_are_bounded():
-    names = [f"Fog{letter}Net" for letter in "ABCDEFGHIJ"]
-    crowd = ", ".join(names) + " are here."
-    few = " ".join(f"{one} meets {other}." for one in names for other in names if one < other)
-    first, second = found_in(crowd, few)
-    assert not first.triples
-    assert len(second.triples) == MOST_TOGETHER
-
-
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [
@@ -102,15 +90,3 @@ def test_a_crowd_is_no_co_occurrence_and_pairs_are_bounded():
 )
 def test_acronyms_and_what_they_stand_for(text, pairs):
     assert list(short_forms(text)) == pairs
-
-
-@settings(max_examples=40)
-@given(st.lists(st.text(max_size=200) | st.sampled_from(LSTM), min_size=1, max_size=4))
-def test_any_text_gives_names_that_it_has_and_the_same_twice(texts):
-    found = found_in(*texts)
-    assert found == found_in(*texts)
-    for one, chunk in zip(found, passages(*texts), strict=True):
-        named = {each.name for each in one.mentions}
-        assert all(each.count > 0 for each in one.mentions)
-        assert all({each.subject, each.object} <= named and each.subject != each.object for each in one.triples)
-        assert one.chunk_id == chunk.chunk_id

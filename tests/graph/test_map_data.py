@@ -90,13 +90,6 @@ def test_a_co_occurrence_has_its_page_and_no_quote(library):
     assert (proof.file, proof.page, proof.text) == ("nets.pdf", 1, "")
 
 
-def test_a_paper_shows_who_wrote_it_and_how_it_begins(library):
-    node, _, _ = drawn(library, title_of=lambda paper: "A very long title " * 10)
-    assert node.fact == "A. One et al., 2020, 2 pages"
-    assert node.label.endswith("…") and len(node.label) <= 90
-    assert node.evidence[0].text.startswith("Nothing of note")
-
-
 def test_of_too_many_relations_what_says_most_is_drawn_and_no_entity_is_left_alone(library):
     chunk = ids(library)[0]
     nodes = [entity(f"net {letter}", [chunk]) for letter in "abcdefghijklmn"]
@@ -120,8 +113,3 @@ def test_entities_are_around_their_papers_and_no_two_marks_overlap():
     sizes = np.array([PAPER_RADIUS] * 3 + radii)
     distance = np.linalg.norm(places[:, None] - places[None], axis=2) + 1e9 * np.eye(95)
     assert (distance >= 0.8 * (sizes[:, None] + sizes[None])).all()
-
-
-def test_nothing_and_one_paper_have_their_places():
-    assert positions(0, [], [], []).shape == (0, 2)
-    assert np.isfinite(positions(1, [], [{0: 1}, {}], [3.0, 3.0])).all()

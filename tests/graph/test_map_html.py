@@ -1,7 +1,6 @@
 """The page to look at, in a real browser: what a person can do with it, and what a hostile paper cannot."""
 
 import re
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -122,35 +121,11 @@ def canvas_size(page):
     return place["width"], place["height"]
 
 
-def overlap(one, other):
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def assert_legible(page, drawn):
-    """No label covers another, none passes the edge."""
-    width, height = canvas_size(page)
-    boxes = [one["box"] for one in drawn["labels"]]
-    assert not any(overlap(one, other) for one, other in combinations(boxes, 2))
-    assert all(left >= 0 and top >= 0 and right <= width and bottom <= height for left, top, right, bottom in boxes)
-
-
 def assert_neighbours_in_view(page, drawn, count):
     width, height = canvas_size(page)
     assert len(drawn["near"]) == count
     assert all(0 <= x <= width and 0 <= y <= height for x, y in (one["at"] for one in drawn["near"]))
     assert drawn["scale"] <= 2 * drawn["overview"] + 1e-9
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("size", [(1400, 900), (800, 600), (400, 760)])
-def test_every_paper_is_labelled_and_few_entities_are(opened, large, size):
-    page = opened(large, size)
-    for tab in ("Papers (24)", "Entities (900)"):
-        page.get_by_role("tab", name=tab).click()
-        drawn = seen(page)
-        assert {one["label"] for one in drawn["labels"] if one["kind"] == "PAPER"} == set(TITLES)
-        assert_legible(page, drawn)
-    assert 1 <= sum(one["kind"] != "PAPER" for one in drawn["labels"]) <= 50
 
 
 @pytest.mark.browser
@@ -207,22 +182,6 @@ def click_sign(page, label):
     return seen(page)
 
 
-@pytest.mark.browser
-def test_entities_are_usable(opened, large):
-    page = opened(large)
-    assert "7 left out" in page.inner_text("#told")
-    search(page, "entity 123")
-    assert page.inner_text("#panel h2") == "entity 123"
-    file = large.nodes[24 + 123].files[0]
-    quote = page.locator("#panel > blockquote").inner_text()
-    assert quote.split() == f"We look at entity 123 in fog. ({file}, p.7)".split()
-    assert page.inner_text("#panel mark") == "entity 123"
-    x, y = next(one["at"] for one in seen(page)["near"] if one["label"] == "entity 123")
-    place = page.locator("#canvas").bounding_box()
-    page.mouse.move(place["x"] + x, place["y"] + y)
-    assert "We look at entity 123 in fog." in page.inner_text("#tip")
-
-
 def test_a_link_is_relative_only_where_page_and_pdf_lie_in_the_home(tmp_path):
     home, pdf = tmp_path / "home", str(tmp_path / "home" / "papers" / "50% bees: a#b.pdf")
     coded = "50%25%20bees%3A%20a%23b.pdf"
@@ -232,41 +191,6 @@ def test_a_link_is_relative_only_where_page_and_pdf_lie_in_the_home(tmp_path):
     assert file_link(pdf, tmp_path / "map.html", home).endswith(f"/home/papers/{coded}")
     assert file_link("/elsewhere/a.pdf", home / "map.html", home) == "file:///elsewhere/a.pdf"
     assert file_link("a.pdf", home / "map.html", home) == ""
-
-
-@pytest.mark.browser
-def test_a_search_that_misses_suggests(opened):
-    page = opened(drawing(["Adam: a method", "Two"], 5, ["Adam", "BERT", "layer normalisation"]))
-    page.fill("#search", "adan")
-    assert page.inner_text("#results p") == "No paper or entity “adan”. Did you mean:"
-    assert page.locator("#results button span").all_inner_texts() == ["Adam: a method", "Adam"]
-    page.fill("#search", "bret")
-    page.get_by_role("button", name="BERT").click()
-    assert page.inner_text("#panel h2") == "BERT"
-    page.fill("#search", "layer-normalisatoin")
-    assert page.locator("#results button span").all_inner_texts() == ["layer normalisation"]
-    page.fill("#search", "xylophone")
-    assert page.inner_text("#results") == "No paper or entity “xylophone”."
-
-
-@pytest.mark.browser
-def test_all_can_be_done_by_keys(opened):
-    page = opened(drawing(["One", "Two"], 30))
-    page.keyboard.press("/")
-    page.keyboard.type("two")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    assert page.inner_text("#panel h2") == "Two"
-    page.keyboard.press("Escape")
-    for key in ("+", "-", "0", "ArrowLeft"):
-        page.keyboard.press(key)
-    assert page.inner_text("#panel h2") == "One"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "panel"
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Close"
-    page.keyboard.press("Escape")
-    assert page.locator("#panel").is_hidden()
 
 
 @pytest.mark.browser
@@ -295,16 +219,6 @@ def test_hostile_texts_do_nothing(opened):
         page.fill("#search", f"{title} and not")
     assert page.title() == "Map of the papers · RAG Science"
     assert page.locator("img").count() == 0
-
-
-@pytest.mark.browser
-def test_without_entities_it_is_said_what_to_do(opened):
-    page = opened(drawing(["One", "Two"]))
-    assert page.locator("#empty").is_hidden()
-    page.get_by_role("tab", name="Entities (0)").click()
-    assert page.get_by_text("No entities yet. Run: python ingest.py graph").is_visible()
-    page = opened(MapDrawing((), (), ""))
-    assert page.get_by_text("No papers yet.").is_visible()
 
 
 def luminance(colour):

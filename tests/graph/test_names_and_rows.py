@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import RagScienceError
 from ragscience.graph.graph_records import canonical, clean, decoded, encoded, folded, matched
 
 from .making import found
@@ -80,18 +79,6 @@ def test_clean_takes_what_stands_around_a_name(raw, shown):
     assert clean(raw) == shown
 
 
-def test_quotation_marks_alone_are_matched_by_themselves():
-    assert canonical("'") == ""
-    assert matched("'") == "'"
-
-
 @given(found(7))
 def test_what_was_found_comes_back_from_its_row(one):
     assert decoded(7, encoded(one)) == one
-
-
-@pytest.mark.parametrize("text", ["", "nonsense", "[]", "7", "{}", '{"mentions": []}', '{"mentions": [[1]]}'])
-def test_any_other_row_is_one_clear_error(text):
-    with pytest.raises(RagScienceError, match="passage 7 cannot be read") as caught:
-        decoded(7, text)
-    assert "graph --again" in caught.value.fix

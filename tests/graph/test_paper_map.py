@@ -1,15 +1,13 @@
 """Which papers are alike: the graph guide's worked example, and the neighbours against brute force."""
 
 import hashlib
-import sqlite3
-from contextlib import closing
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
-from ragscience.graph.paper_map import PaperEdge, nearest, paper_map, similarity_edges
+from ragscience.graph.paper_map import nearest, paper_map, similarity_edges
 from ragscience.library.store import Home, Library, NewPaper
 
 GUIDE = np.array(
@@ -41,12 +39,6 @@ def test_five_papers_of_the_guide_have_its_eight_edges_and_the_one_it_forgot():
     assert found == GUIDE_EDGES | FORGOTTEN
     assert list(found) == sorted(found)
     assert len(found) == len(edges)
-
-
-def test_what_is_not_above_the_threshold_is_no_edge():
-    means = np.eye(3, dtype=np.float32)
-    assert similarity_edges(means) == []
-    assert similarity_edges(means[[0, 0, 1]]) == [PaperEdge(0, 1, 1.0)]
 
 
 @given(st.integers(1, 30), st.integers(1, 8), st.integers(0, 10_000))
@@ -99,21 +91,3 @@ def test_a_paper_stands_where_the_mean_of_its_passages_is(tmp_path):
         first, second = known.closest_passages(0, 1)
         texts = [chunk.text for chunk in library.chunks([first, second])]
         assert texts == ["passage 0 of a", "passage 2 of z"]
-
-
-def test_a_map_leaves_out_the_passages_of_a_damaged_paper(tmp_path):
-    home = Home(tmp_path)
-    with Library.open_for_writing(home) as library:
-        library.set_identity(EmbedderIdentity("embedded", "test", "0" * 64, 3), "whole")
-        for name, row in zip("abc", np.eye(3, dtype=np.float32), strict=True):
-            add(library, name, np.stack([row, row]))
-        whole = paper_map(library)
-    with closing(sqlite3.connect(home.database)) as db, db:
-        db.create_function("altered", 1, lambda row: row[:-1] + bytes([row[-1] ^ 1]))
-        db.execute("UPDATE papers SET row = altered(row) WHERE paper_id = ?", (whole.papers[1].paper_id,))
-    with Library.open(home) as library:
-        known = paper_map(library)
-        assert "1 paper is damaged in the library's list of papers, and left out" in library.damage()[0]
-    assert known.papers == (whole.papers[0], whole.papers[2])
-    assert np.array_equal(known.means, whole.means[[0, 2]])
-    assert known.ids.tolist() == whole.ids[whole.owners != 1].tolist()

@@ -19,19 +19,6 @@ def keys(library):
     return [entity.key for entity in load_graph(library).entities()]
 
 
-def test_no_library_and_no_rows_are_an_empty_graph_and_write_nothing(tmp_path):
-    home = Home(tmp_path / "home")
-    with Library.open(home) as library:
-        assert len(load_graph(library)) == 0
-        assert (library.graph.state(), library.graph.rows(), library.graph.counts()) == ("", [], {})
-        assert library.graph.stable_ids() == {}
-        assert library.graph.pending("local", "1") == []
-    assert not home.vectorstore.exists()
-    with Library.open_for_writing(home) as library:
-        fill(library)
-        assert len(load_graph(library)) == 0
-
-
 def test_the_graph_follows_its_rows(library):
     first, second, *_ = fill(library).values()
     put(library, say(first[0], ("LSTM", "METHOD")), say(second[0], ("BLEU", "METRIC")))
@@ -45,14 +32,6 @@ def test_the_graph_follows_its_rows(library):
     assert keys(library) == ["METHOD:lstm"]
     assert library.graph.clear() == 1
     assert keys(library) == []
-
-
-def test_pending_are_the_passages_that_this_version_has_not_read(library):
-    (ids,) = fill(library, [0]).values()
-    assert library.graph.pending("local", "1") == ids
-    put(library, Extracted(ids[0], (), ()))
-    assert library.graph.pending("local", "1") == ids[1:]
-    assert library.graph.pending("local", "2") == library.graph.pending("llm", "1") == ids
 
 
 def test_a_row_that_cannot_be_read_is_one_clear_line(library):

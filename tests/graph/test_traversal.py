@@ -48,19 +48,6 @@ def test_the_production_notes_founders_then_investments_and_patents():
     assert len(walked(graph, "Tesla", "Rivian").relations) == len(TESLA)
 
 
-def test_types_close_ways():
-    kinds = {"BERT": "METHOD", "GLUE": "DATASET", "ELMo": "METHOD"}
-    graph = drawn(("BERT", "EVALUATED_ON", "GLUE"), ("ELMo", "EVALUATED_ON", "GLUE"), kinds=kinds)
-    assert rings(graph, walked(graph, "BERT", types=frozenset(["METHOD"]))) == [{"BERT"}]
-    assert rings(graph, walked(graph, "BERT")) == [{"BERT"}, {"GLUE"}, {"ELMo"}]
-
-
-def test_no_seed_and_no_graph_reach_nothing():
-    assert not walk(drawn(*TESLA), {}, hops=2, types=ALL).depths
-    nothing = walk(KnowledgeGraph((), ()), {}, hops=2, types=ALL)
-    assert passage_scores(KnowledgeGraph((), ()), nothing, passages=0, most=9) == {}
-
-
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda ends: ends[0] != ends[1]), max_size=25)
 
 
@@ -119,14 +106,6 @@ def test_a_walk_over_stated_relations_stops_at_an_ordinary_word():
     assert labels(graph, walk(graph, seeds, hops=2, types=ALL, stated_only=True).depths) == {"Adam", "attention"}
     everything = {"Adam", "attention", "PageRank", "SGD"}
     assert labels(graph, walk(graph, seeds, hops=2, types=ALL).depths) == everything
-
-
-def test_what_is_behind_a_hub_counts_little():
-    graph = numbered(502, [(0, at) for at in range(1, 501)] + [(501, 0)])
-    scores = passage_scores(graph, walk(graph, {key_of(501): 1.0}, hops=2, types=ALL), passages=502, most=60)
-    assert len(scores) == 60
-    assert next(iter(scores)) == 501  # what the question names, not what the hub is beside
-    assert scores[list(scores)[-1]] < 0.05
 
 
 def test_passages_of_seeds_and_of_evidence_come_first():

@@ -1,6 +1,5 @@
 """Papers come home: what is there is told apart, the rest enters papers/ whole and under a good name, or not at all."""
 
-import errno
 import io
 import json
 import os
@@ -240,15 +239,6 @@ def test_an_api_that_fails_is_one_line(run, reply, error, said):
     assert not run.home.database.exists()
 
 
-def test_an_id_that_arxiv_does_not_have(run):
-    with pytest.raises(NothingFound, match=r"arXiv has no paper 2199\.00001"):
-        run("2199.00001")
-    code, answer = run.json("2199.00001")
-    assert code == NothingFound.exit_code
-    assert answer["papers"] == []
-    assert answer["failures"][0]["argument"] == "2199.00001"
-
-
 def test_without_a_terminal_a_search_only_lists(run):
     assert run("bees", count=2, take_all=False) == 0
     assert "Paper two" in run.out
@@ -256,17 +246,6 @@ def test_without_a_terminal_a_search_only_lists(run):
     assert "--yes fetches all of it" in run.err
     assert run.files == {}
     assert run.server.paths == []
-
-
-def test_json_tells_all_of_each_paper(run):
-    run.server.papers[0] = FeedPaper(doi="10.1000/x", journal_ref="J. Bees 1", title="Bees\x1b[31m")
-    code, answer = run.json("bees", count=1)
-    assert code == 0
-    (paper,) = answer["papers"]
-    assert paper["status"] == "fetched"
-    assert (paper["doi"], paper["venue"], paper["arxiv_id"]) == ("10.1000/x", "J. Bees 1", "2101.00001v1")
-    assert paper["file"].endswith(".pdf")
-    assert run.json("bees", count=1)[1]["papers"][0]["status"] == "known"
 
 
 @pytest.mark.parametrize(
@@ -325,20 +304,6 @@ def fetched(candidate, folder, remember=lambda md5, metadata: None):
     shelf = Shelf(folder / "papers", folder / "parts", Known(), remember)
     client = HttpClient(RULES, sleep=lambda seconds: None)
     return fetch(candidate, client, shelf, lambda done, total: None)
-
-
-def test_what_is_known_is_written_down_before_the_file_is_seen(arxiv, pdfs, tmp_path):
-    seen = []
-
-    def remember(md5, metadata):
-        seen.append((md5, metadata.title, list((tmp_path / "papers").glob("*"))))
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    url = arxiv.put("/a.pdf", pdfs["one"])
-    with pytest.raises(OSError, match="No space"):
-        fetched(Candidate(Metadata("Bees"), url), tmp_path, remember=remember)
-    assert [(title, files) for _, title, files in seen] == [("Bees", [])]
-    assert not (tmp_path / "papers").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(arxiv, pdfs, tmp_path):

@@ -14,16 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragscience.core.errors import LibraryDamaged, ModelProblem
+from ragscience.core.errors import LibraryDamaged
 from ragscience.library import left_out
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_choice import ModelChoice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.findings import Given, few, worst
-from ragscience.upkeep.machine_checks import disk_room
-from ragscience.upkeep.service_checks import models, network, torch_model
+from ragscience.upkeep.findings import Given, worst
+from ragscience.upkeep.service_checks import models, network
 from tests.conftest import NOBODY
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -112,22 +111,6 @@ def test_a_home_that_is_not_there_yet_is_only_empty(tmp_path):
     one = only(Home(tmp_path / "nowhere" / "home"))
     assert (one.severity, one.message) == ("warning", "The library is empty.")
     assert not (tmp_path / "nowhere").exists()
-
-
-@pytest.mark.parametrize(
-    ("free", "used", "severity"),
-    [
-        (2**40, 2**30, "ok"),
-        (2 * 2**30, 3 * 2**30, "warning"),
-        (2**30, 0, "ok"),
-        (2**30 - 1, 0, "warning"),
-        (100 * 2**20 - 1, 0, "error"),
-    ],
-)
-def test_room_on_the_disk(free, used, severity):
-    one = disk_room(free, used)
-    assert one.severity == severity
-    assert bool(one.remedy) == (severity != "ok")
 
 
 def test_what_cannot_be_read_or_written_is_named_with_its_command(home):
@@ -283,15 +266,6 @@ def test_files_that_are_gone_changed_out_of_reach_or_new(home):
     assert not any("copy.pdf" in text for text in said)
 
 
-def test_of_many_alike_ten_are_told_and_the_rest_is_counted(home):
-    for number in range(130):
-        (home.papers / f"{number:03}.pdf").write_bytes(b"%%PDF-1.7 %d" % number)
-    said = [one.message for one in grave(home)]
-    assert len(said) == 11
-    assert said[-1] == "120 more files are in papers/ and not in the library."
-    assert list(few([], "x")) == []
-
-
 def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home):
     with Library.open_for_writing(home) as library:
         put(library, home.papers / "scan.pdf", warning="without text: blank, scanned or damaged")
@@ -350,26 +324,6 @@ def test_models_with_ollama(tmp_path):
     assert reranker.remedy == "Fetch it."
     assert up.severity == "ok"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_models_without_ollama_and_ones_that_were_asked_for(tmp_path):
-    ollama = ollama_at(NOBODY)
-    embedder, _, answer = models(parts_with(ollama, tmp_path), {"embedder"})
-    assert embedder.message.startswith("embedder: all-MiniLM-L6-v2")
-    assert answer.severity == "info"
-    asked = parts_with(ollama, tmp_path, embedder="ollama", answerer="ollama")
-    embedder, _, answer = models(asked, {"embedder", "answer"})
-    assert (embedder.severity, answer.severity) == ("error", "error")
-    assert "ollama serve" in answer.remedy
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_model_of_sentence_transformers_is_looked_for_by_its_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert torch_model("some/model").severity == "error"
-    assert torch_model(str(tmp_path)).severity == "ok"
-    with pytest.raises(ModelProblem):
-        torch_model("/nowhere/model")
 
 
 class Answering(BaseHTTPRequestHandler):

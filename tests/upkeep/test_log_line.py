@@ -47,12 +47,6 @@ def test_the_line_has_what_the_production_notes_ask_for():
     }
 
 
-def test_a_question_that_failed_is_an_error():
-    line = log_line(asked("ask", error="ModelProblem"))
-    assert " [ERROR] " in line
-    assert line.endswith("total_ms=1.0 error=ModelProblem")
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -110,11 +104,3 @@ def test_processes_that_share_a_log_tear_no_line(tmp_path):
 def test_a_log_that_cannot_be_written_is_said_before_the_work(tmp_path, name):
     with pytest.raises(UsageError, match="cannot be written"):
         LogFile(tmp_path / name)
-
-
-def test_a_pipe_that_nobody_reads_is_an_error_and_no_wait(tmp_path):
-    import os
-
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="cannot be written"):
-        LogFile(tmp_path / "pipe")

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from ragscience.core.records import Found
-from ragscience.upkeep.telemetry import of_failure, of_search, open_telemetry
+from ragscience.upkeep.telemetry import of_search, open_telemetry
 from tests.conftest import ROOT
-from tests.upkeep.asked_made import BEGAN, OWN, SEARCH, asked, asked_of_a_model, stage, step
+from tests.upkeep.asked_made import BEGAN, OWN, SEARCH, asked, asked_of_a_model, stage
 
 
 def test_an_answer_has_its_times_and_counts():
@@ -25,26 +25,12 @@ def test_a_part_that_begins_at_the_same_time_comes_after_what_it_is_inside():
     assert [each.name for each in event.stages][:3] == ["search", "retrieval", "embed"]
 
 
-def test_an_agents_event_has_its_steps_and_its_own_total():
-    event = asked_of_a_model(trace=(step("retrieve", 5, 0.04), step("reason", 3_600_000, 1.0)), own=OWN[:-1],
-                       timings_ms={"total_ms": 1200.0})  # fmt: skip
-    assert event.how == "agent"
-    assert event.started == BEGAN
-    assert event.total_ms == 1200.0, "the hour in which it was interrupted is not counted"
-
-
 def test_a_search_has_no_answer():
     found = Found("fog", "default", (), (), {"search_ms": 20.0, "bm25_ms": 2.0}, stages=(*SEARCH, OWN[0]))
     made = of_search(found, {"embedder": "m", "reranker": None})
     assert (made.how, made.answer.answer_id, made.total_ms, made.started) == ("search", "", 20.0, BEGAN)
     assert made.answer.models == {"embedder": "m", "reranker": None, "llm": None}
     assert made.answer.trace_id != of_search(found, {}).answer.trace_id
-
-
-def test_a_failure_has_the_kind_of_error():
-    made = of_failure("ask", "fog?", "ModelProblem", started=BEGAN, total_ms=7.0)
-    assert (made.error, made.answer.question, made.started, made.total_ms) == ("ModelProblem", "fog?", BEGAN, 7.0)
-    assert (made.answer.answer_id, made.stages) == ("", ())
 
 
 def opened(said, **more):
