@@ -19,7 +19,7 @@ from benchmarks.corpora import cache_folder, dev_questions, judged_set
 from benchmarks.large_library import PER_PAPER, Batch, LargeLibrary
 from benchmarks.libraries import judged_home, papers_home
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
-from ragscience.engine.open_store import open_at
+from ragscience.engine.shared_parts import open_at
 from ragscience.library.sqlite_rows import SqlChange, SqlDatabase
 from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.token_codes import CODE_BYTES

@@ -30,7 +30,7 @@ from benchmarks.report import REPOSITORY, Report, Table
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Citation, StoredChunk
 from ragscience.core.sentences import split_sentences
-from ragscience.engine.page_places import placed_citation
+from ragscience.engine.places import placed_citation
 
 if TYPE_CHECKING:
     from benchmarks.running import Options

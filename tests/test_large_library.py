@@ -5,7 +5,7 @@ import pytest
 from benchmarks import scale
 from benchmarks.large_homes import MadeBy, write_embedded, write_lance
 from benchmarks.large_library import LargeLibrary
-from ragscience.engine.open_store import open_at
+from ragscience.engine.shared_parts import open_at
 from ragscience.library.store import Home, Library
 
 PASSAGES = 2000

@@ -13,7 +13,7 @@ import pytest
 from ragscience.ask import list_kinds, summary_cues
 from ragscience.ask.citations import _Forms
 from ragscience.ask.phrase_search import Phrase
-from ragscience.engine import page_places
+from ragscience.engine import places
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import extraction, local_extraction
 from tests.ask.passages import SAMPLING, TRAINING, hit
@@ -33,7 +33,7 @@ def citations() -> list[re.Pattern[Any]]:
 
 MADE = {
     "ragscience.ask.citations:__init__": citations,
-    "ragscience.engine.page_places:_pattern": lambda: [page_places._pattern("some words of a quote")],
+    "ragscience.engine.places:_pattern": lambda: [places._pattern("some words of a quote")],
     "ragscience.evaluation.answer_metrics:_whole": lambda: [answer_metrics._whole("3.5 days")],
     "ragscience.graph.extraction:_pattern": lambda: [
         extraction._pattern(["beam", "search"], extraction._BETWEEN.pattern)

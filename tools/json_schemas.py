@@ -9,7 +9,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from ragscience.core.serialization import Output
-from ragscience.engine import answer_output, library_output
+from ragscience.engine import outputs
 from ragscience.evaluation.eval_report import EvalOutput
 from ragscience.models.model_choice import ModelRow
 from ragscience.upkeep.findings import DoctorOutput
@@ -39,24 +39,24 @@ class TokensOutput(Output):
 
 
 OUTPUTS = {
-    "search": answer_output.SearchOutput,
-    "ask": answer_output.AnswerOutput,
-    "error": answer_output.ErrorOutput,
-    "list": library_output.ListOutput,
-    "list --failed": library_output.SkippedFilesOutput,
-    "show": library_output.OutlineOutput,
-    "show --page": library_output.PageTextOutput,
-    "duplicates": library_output.DuplicatesOutput,
-    "fetch": library_output.FetchOutput,
-    "watch": library_output.WatchOutput,
+    "search": outputs.SearchOutput,
+    "ask": outputs.AnswerOutput,
+    "error": outputs.ErrorOutput,
+    "list": outputs.ListOutput,
+    "list --failed": outputs.SkippedFilesOutput,
+    "show": outputs.OutlineOutput,
+    "show --page": outputs.PageTextOutput,
+    "duplicates": outputs.DuplicatesOutput,
+    "fetch": outputs.FetchOutput,
+    "watch": outputs.WatchOutput,
     "doctor": DoctorOutput,
-    "graph": library_output.GraphOutput,
-    "path": library_output.GraphPathOutput,
-    "related": library_output.RelatedOutput,
-    "history list": library_output.HistoryOutput,
-    "history show": library_output.TurnsOutput,
+    "graph": outputs.GraphOutput,
+    "path": outputs.GraphPathOutput,
+    "related": outputs.RelatedOutput,
+    "history list": outputs.HistoryOutput,
+    "history show": outputs.TurnsOutput,
     "models": ModelsOutput,
-    "profiles": library_output.ProfilesOutput,
+    "profiles": outputs.ProfilesOutput,
     "serve token list": TokensOutput,
     "eval": EvalOutput,
 }

@@ -15,8 +15,8 @@ from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.engine.markdown_export import CellTable, asked_columns, asked_rows, read_table, shown_rows
+from ragscience.engine.places import Source, cited_label, section_of, sources_of
 from ragscience.engine.printable import asked_terms, asked_words, counted, excerpt, plain, shortened
-from ragscience.engine.source_list import Source, cited_label, section_of, sources_of
 
 __all__ = ["answer_footer", "answer_view", "brief_line", "source_line", "under", "verdicts_view"]
 

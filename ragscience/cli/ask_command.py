@@ -15,9 +15,9 @@ from ragscience.cli.screen import Screen, cost_line
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import UNCITED, Answer
-from ragscience.engine.answer_output import answer_output, error_output, search_output
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
+from ragscience.engine.outputs import answer_output, error_output, search_output
 from ragscience.engine.printable import counted, plain
 from ragscience.engine.question_lines import BadQuestion, Question, read_questions
 from ragscience.engine.requests import AskRequest, SearchRequest, joined

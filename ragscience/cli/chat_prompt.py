@@ -16,9 +16,9 @@ from rich.cells import cell_len, set_cell_size
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import title_of
+from ragscience.engine.places import sources_given
 from ragscience.engine.printable import counted, one_line
 from ragscience.engine.requests import NO_LLM, described
-from ragscience.engine.source_list import sources_given
 
 if TYPE_CHECKING:
     from ragscience.cli.chat_commands import ChatCommand

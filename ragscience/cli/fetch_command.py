@@ -14,17 +14,17 @@ from ragscience.cli.output import console, print_json
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.library_output import FetchedPaper as FetchedPaperOutput
-from ragscience.engine.library_output import FetchOutput
+from ragscience.engine.outputs import FetchedPaper as FetchedPaperOutput
+from ragscience.engine.outputs import FetchOutput
 from ragscience.engine.printable import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ragscience.cli.ingest_screen import FetchScreen
-    from ragscience.engine.ingest_events import FetchedPaper, FetchRequest, FetchResult
+    from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
-    from ragscience.engine.library_output import FetchedPaper as FetchedPaperOutput
+    from ragscience.engine.outputs import FetchedPaper as FetchedPaperOutput
 
 __all__ = ["fetch", "found_view", "pick", "picked", "run_fetch"]
 
@@ -55,7 +55,7 @@ def fetch(
     choose from; papers named by id, DOI or URL are fetched without asking.
     """
     from ragscience.cli.ingest_screen import FetchScreen
-    from ragscience.engine.ingest_events import FetchRequest
+    from ragscience.engine.events import FetchRequest
 
     request = FetchRequest(
         tuple(what or ()),

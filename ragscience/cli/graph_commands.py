@@ -16,8 +16,8 @@ from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
 from ragscience.core.records import title_of
 from ragscience.core.serialization import select
-from ragscience.engine import library_output as form
-from ragscience.engine.answer_output import page_outputs, step_output
+from ragscience.engine import outputs as form
+from ragscience.engine.outputs import page_outputs, step_output
 from ragscience.engine.printable import counted, rounded_time
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def show_graph(
 
 
 def _places(pages: Sequence[tuple[str, int]]) -> str:
-    from ragscience.engine.source_list import cited_label
+    from ragscience.engine.places import cited_label
 
     return " ".join(cited_label(file, page) for file, page in pages)
 

@@ -23,9 +23,9 @@ from ragscience.cli.output import (
 from ragscience.cli.running import confirm, opened, say
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.library_output import HistoryOutput, conversation_output, turns_output
 from ragscience.engine.markdown_export import BIBTEX, MARKDOWN, check_form
 from ragscience.engine.markdown_export import JSON as JSON_FILE
+from ragscience.engine.outputs import HistoryOutput, conversation_output, turns_output
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
     from rich.text import Text
 
-    from ragscience.engine.source_list import page_label
+    from ragscience.engine.places import page_label
 
     record = engine.history.audit_record(start)
     if as_json:

@@ -14,8 +14,8 @@ from ragscience.cli.output import console, flat, paged, print_json, print_table,
 from ragscience.cli.running import as_called, confirm, default_home, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.library_output import ListOutput, paper_output
-from ragscience.engine.paper_views import columns_named, in_order
+from ragscience.engine.outputs import ListOutput, paper_output
+from ragscience.engine.papers import columns_named, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from ragscience.cli.output import print_json
 from ragscience.cli.running import SOME_FAILED, say
 from ragscience.cli.status_line import STATUS, STOPS, second_interrupt_leaves
 from ragscience.core.serialization import select
-from ragscience.engine import events, ingest_events
-from ragscience.engine.library_output import WatchOutput
+from ragscience.engine import events
+from ragscience.engine.outputs import WatchOutput
 from ragscience.engine.printable import counted, one_line, plain, rounded_time
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ class IngestScreen:
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
-            case ingest_events.PlanMade(papers):
+            case events.PlanMade(papers):
                 self._papers, self._done, self._stored = papers, 0, 0
-            case ingest_events.PaperStored() | ingest_events.PaperFailed():
+            case events.PaperStored() | events.PaperFailed():
                 self._done += 1
-                self._stored += isinstance(event, ingest_events.PaperStored)
+                self._stored += isinstance(event, events.PaperStored)
                 if line := event_line(event):
                     self.tell(f"[{min(self._done, self._papers)}/{self._papers}] {line}")
             case _:
@@ -81,7 +81,7 @@ class IngestScreen:
 
     def _begin_to_stop(self) -> None:
         self._stops = LEAVES
-        show_progress(ingest_events.Preparing("stopping"), self._stops)
+        show_progress(events.Preparing("stopping"), self._stops)
 
     def tell(self, line: str) -> None:
         """A line on stderr; none when quiet."""
@@ -96,7 +96,7 @@ def _are(number: int) -> str:
 def show_progress(event: events.Event, stops: str = STOPS) -> bool:
     """Show how far a run is in the terminal's last line, and what Ctrl-C does; whether the event is about that."""
     match event:
-        case ingest_events.RunProgressed(path, number, papers, page, pages, passage, passages, seconds_left):
+        case events.RunProgressed(path, number, papers, page, pages, passage, passages, seconds_left):
             at = f" page {page:,} of {pages:,}" if page else ""
             at = f" passage {passage:,} of {passages:,}" if passage else at
             left = f", about {rounded_time(seconds_left)} left" if seconds_left is not None else ""
@@ -104,13 +104,13 @@ def show_progress(event: events.Event, stops: str = STOPS) -> bool:
             room = shutil.get_terminal_size().columns - len(before + at + left + stops) - len("… 100 s, ") - 4
             name = name if len(name) <= max(room, LEAST_NAME) else f"{name[: max(room, LEAST_NAME) - 1]}…"
             text = f"{before}{name}{at}{left}"
-        case ingest_events.PassagesEmbedded(done, int(total)):
+        case events.PassagesEmbedded(done, int(total)):
             text = f"embedding passage {done:,} of {total:,}"
         case events.Checking(what, step, steps):
             text = f"checking {what}, {step} of {steps}"
-        case ingest_events.Preparing(what, done, total):
+        case events.Preparing(what, done, total):
             text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
-        case ingest_events.PlanMade() | ingest_events.PaperRead() | ingest_events.PassagesEmbedded():
+        case events.PlanMade() | events.PaperRead() | events.PassagesEmbedded():
             return True
         case _:
             return False
@@ -127,33 +127,33 @@ def event_line(event: events.Event) -> str:
             return f"{counted(workers, 'worker')} of the Ray cluster at {address}"
         case events.WorkersStarted(workers, memory_bytes):
             return f"{counted(workers, 'worker')}, about {memory_bytes / 1e9:.1f} GB of memory together"
-        case ingest_events.PaperStored(paper, is_update):
+        case events.PaperStored(paper, is_update):
             warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
             verb = "updated" if is_update else "added"
             return f"{verb} {paper.file}: {counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}{warnings}"
-        case ingest_events.PaperRemoved(paper, newer, is_file_gone):
+        case events.PaperRemoved(paper, newer, is_file_gone):
             if newer is not None:
                 return f"removed {pair_line(newer)}"
             if is_file_gone:
                 return f"removed {paper.file}: its file is gone"
             return f"removed {paper.file} ({counted(paper.chunks, 'passage')}); the file itself remains"
-        case ingest_events.RemovalForgotten(path):
+        case events.RemovalForgotten(path):
             return f"`python ingest.py` reads {path} again"
-        case ingest_events.PaperRenamed(before, path):
+        case events.PaperRenamed(before, path):
             return f"{before.file} is now {path}"
-        case ingest_events.PaperCopied(_, file, other):
+        case events.PaperCopied(_, file, other):
             return f"{file} has the same bytes as {other}: not read again"
-        case ingest_events.PaperSuppressed(file, "", path):
+        case events.PaperSuppressed(file, "", path):
             again = f"`python ingest.py add {shlex.quote(str(path))}` reads it again"
             return f"{file} is left out: it was removed from the library. {again}."
-        case ingest_events.PaperSuppressed(file, newer):
+        case events.PaperSuppressed(file, newer):
             return f"{file} is left out: {newer} is the same paper, newer or more complete"
-        case ingest_events.OtherFormatsSkipped(names):
+        case events.OtherFormatsSkipped(names):
             return _others_line(names)
-        case ingest_events.DuplicateFound(pair):
+        case events.DuplicateFound(pair):
             keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
             return f"{pair_line(pair)}. {keep}"
-        case ingest_events.IndexesRebuilt(passages):
+        case events.IndexesRebuilt(passages):
             return f"search indexes rebuilt: {counted(passages, 'passage')}"
     return ""
 
@@ -167,18 +167,18 @@ def _others_line(names: Sequence[str]) -> str:
     return f"{len(names):,} files are not PDFs and were skipped: {shown}. Print or export them as PDF to add them."
 
 
-def same_paper(pair: ingest_events.Duplicate) -> str:
+def same_paper(pair: events.Duplicate) -> str:
     """What shows that both are the same paper."""
     return ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
 
 
-def pair_line(pair: ingest_events.Duplicate) -> str:
+def pair_line(pair: events.Duplicate) -> str:
     """The one to leave first: why it is the same paper, and what decides which is kept."""
     kept = "more complete" if pair.newer_by == "completeness" else f"newer by its {pair.newer_by}"
     return f"{pair.older}: the same paper as {pair.newer} ({same_paper(pair)}), which is {kept}"
 
 
-def show_result(result: ingest_events.IngestResult, screen: IngestScreen) -> int:
+def show_result(result: events.IngestResult, screen: IngestScreen) -> int:
     """What failed, and a summary; an exit code."""
     for failure in result.failures:
         say(_failure_line(failure.path, failure.problem))
@@ -202,7 +202,7 @@ def _failure_line(path: Path, problem: FileProblem) -> str:
     return f"not read: {problem if path.name in problem.message else f'{path}: {problem}'}"
 
 
-def _skipped_again(result: ingest_events.IngestResult) -> str:
+def _skipped_again(result: events.IngestResult) -> str:
     """How many files are skipped that an earlier run named, in one line; "" for none."""
     parts = []
     if result.still_unreadable:
@@ -213,7 +213,7 @@ def _skipped_again(result: ingest_events.IngestResult) -> str:
     return f"{' and '.join(parts)}: `python ingest.py list --failed`" if parts else ""
 
 
-def show_kept_newest(removed: Sequence[ingest_events.Duplicate], screen: IngestScreen) -> None:
+def show_kept_newest(removed: Sequence[events.Duplicate], screen: IngestScreen) -> None:
     """What the removal of older versions means for their files."""
     if removed:
         screen.tell(
@@ -228,7 +228,7 @@ def show_kept_newest(removed: Sequence[ingest_events.Duplicate], screen: IngestS
 class FetchScreen(IngestScreen):
     """Shows the events of a fetch and of its ingest on stderr, on a terminal how far each download is."""
 
-    def __init__(self, request: ingest_events.FetchRequest, *, quiet: bool, as_json: bool) -> None:
+    def __init__(self, request: events.FetchRequest, *, quiet: bool, as_json: bool) -> None:
         super().__init__(quiet=quiet)
         self.as_json = as_json
         self._shows_failures = len(request.arguments) > 1 or as_json
@@ -239,23 +239,23 @@ class FetchScreen(IngestScreen):
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
-            case ingest_events.SourceBusy(reason, seconds):
+            case events.SourceBusy(reason, seconds):
                 say(f"{reason} Trying again in {seconds:.0f} s.")
-            case ingest_events.ArgumentKnown(name, file):
+            case events.ArgumentKnown(name, file):
                 self.tell(f"{name} is already in papers/: {file}")
-            case ingest_events.ArgumentFailed(failure):
+            case events.ArgumentFailed(failure):
                 if self._shows_failures:
                     argument = " ".join(failure.argument.split())
                     argument = argument if len(argument) <= 80 else f"{argument[:79]}…"
                     say(f"not found: {argument}: {failure.error}")
-            case ingest_events.DownloadStarted(paper, number, total):
+            case events.DownloadStarted(paper, number, total):
                 self._is_downloading = True
                 self._download = f"[{number}/{total}] fetching {plain(paper.title)}"
                 STATUS.show(self._download)
             case events.Downloading(_, done, total_bytes):
                 size = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
                 STATUS.show(f"{self._download}, {done / 2**20:.1f}{size} MiB", keeps_time=True)
-            case ingest_events.DownloadDone(paper, number, total, size):
+            case events.DownloadDone(paper, number, total, size):
                 at, name = f"[{number}/{total}] ", paper.file.rpartition("/")[2]
                 if paper.status == "failed":
                     say(f"not fetched: {paper.title}: {paper.error}")
@@ -302,20 +302,20 @@ class WatchScreen:
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
-            case ingest_events.WatchChanged(state, folder, text):
+            case events.WatchChanged(state, folder, text):
                 self._line(state, folder, text)
-            case ingest_events.PaperStored(paper, is_update, seconds):
+            case events.PaperStored(paper, is_update, seconds):
                 text = f"{counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}"
                 text, name = "; ".join([text, *paper.warnings]), "updated" if is_update else "added"
                 self._line(name, paper.file, text, seconds, pages=paper.pages, passages=paper.chunks)
-            case ingest_events.PaperRemoved(paper, seconds=seconds):
+            case events.PaperRemoved(paper, seconds=seconds):
                 text = f"its file is gone, {counted(paper.chunks, 'passage')}"
                 self._line("removed", paper.file, text, seconds, pages=paper.pages, passages=paper.chunks)
-            case ingest_events.PaperRenamed(before, _, file):
+            case events.PaperRenamed(before, _, file):
                 self._line("renamed", file, f"it was {before.path}, not read again")
-            case ingest_events.PaperCopied(path, _, other):
+            case events.PaperCopied(path, _, other):
                 self._line("copy", str(path), f"the same bytes as {other}, not read again")
-            case ingest_events.PaperFailed(path, problem, seconds):
+            case events.PaperFailed(path, problem, seconds):
                 self._line("failed", str(path), str(problem), seconds)
             case _:
                 if not self._quiet and not show_progress(event) and (line := event_line(event)):

@@ -8,7 +8,7 @@ from ragscience.cli.output import console, facts, print_json, print_table, put
 from ragscience.cli.running import opened, say
 from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
-from ragscience.engine.library_output import ProfileOutput, ProfilesOutput
+from ragscience.engine.outputs import ProfileOutput, ProfilesOutput
 from ragscience.engine.printable import plain
 
 __all__ = ["list_profiles", "models_app"]

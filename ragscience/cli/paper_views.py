@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -14,11 +15,13 @@ from ragscience.cli.running import as_called, say
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
 from ragscience.core.serialization import select
-from ragscience.engine import library_output as form
-from ragscience.engine.ingest_events import Duplicate
+from ragscience.engine import outputs as form
 from ragscience.engine.left_out_files import SkippedFile
-from ragscience.engine.paper_views import PAPER_COLUMNS, PaperOutline, PaperPage
+from ragscience.engine.papers import PAPER_COLUMNS, PaperOutline, PaperPage
 from ragscience.engine.printable import counted, one_line, plain, shortened
+
+if TYPE_CHECKING:
+    from ragscience.engine.events import Duplicate
 
 __all__ = ["papers_view", "show_page", "show_pairs", "show_paper", "show_skipped"]
 

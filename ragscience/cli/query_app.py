@@ -54,7 +54,7 @@ def ask(
     if brief and json:
         raise UsageError("--brief and --json exclude each other.", "Give one of them.")
     if highlight is not None:
-        from ragscience.engine.marked_pages import check_target
+        from ragscience.engine.page_files import check_target
 
         check_target(highlight)
     filters = narrow.filters(pages)

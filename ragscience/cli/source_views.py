@@ -20,7 +20,7 @@ from ragscience.cli.output import PROSE, console, flat, hand_over, link_style, p
 from ragscience.cli.running import say
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.records import Answer, Found, PathStep
-from ragscience.engine import source_list
+from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line, plain, shortened
 
@@ -54,7 +54,7 @@ def hits_view(found: Found, out: Console) -> None:
         out.print("No passages found.")
     for hit in found.hits:
         chunk, sign = hit.chunk, f"{hit.rank}  "
-        line = Text(f"{plain(chunk.file)}, {source_list.page_label(chunk.page_start, chunk.page_end)}", "bold")
+        line = Text(f"{plain(chunk.file)}, {places.page_label(chunk.page_start, chunk.page_end)}", "bold")
         line.append(under(chunk.section, out))
         if chunk.kind != "text":
             line.append(f"  {plain(chunk.kind)}", "not bold dim")
@@ -81,13 +81,13 @@ def paths_view(found: Found, out: Console) -> None:
 
 def path_words(step: PathStep) -> str:
     """`BM25 USED_WITH FAISS (a.pdf, p.3)`."""
-    return flat(f"{step.source} {step.relation} {step.target} {' '.join(starmap(source_list.cited_label, step.pages))}")
+    return flat(f"{step.source} {step.relation} {step.target} {' '.join(starmap(places.cited_label, step.pages))}")
 
 
 def sources_view(answer: Answer, out: Console) -> None:
     """Each source with its page and its quotes; after the cited ones the passages that were given and not cited."""
-    sources = source_list.sources_given(answer)
-    cited = len(source_list.sources_of(answer)) if answer.citations else 0
+    sources = places.sources_given(answer)
+    cited = len(places.sources_of(answer)) if answer.citations else 0
     if not sources:
         out.print("The answer has no sources.")
     for source in sources:
@@ -101,7 +101,7 @@ def sources_view(answer: Answer, out: Console) -> None:
         out.print()
 
 
-def surroundings_view(shown: source_list.Surroundings, out: Console) -> None:
+def surroundings_view(shown: places.Surroundings, out: Console) -> None:
     """The page of a source around what is quoted of it: the quotes in colour, or between marks without colours."""
     source, text, gap = shown.source, shown.text, sign_of("…", "...", out)
     style = link_style(source.path, source.page, out)
@@ -133,7 +133,7 @@ def open_source(engine: Engine, answer: Answer, number: int, *, link: bool = Fal
     Raises UsageError for a number that the answer does not list, FileProblem where the file is gone, RagScienceError
     where the viewer does not start.
     """
-    source = source_list.source_now(answer, number, engine.library)
+    source = places.source_now(answer, number, engine.library)
     if link:
         address = engine.files.link(Path(source.path), LINK_SECONDS)
         if not address:
@@ -157,7 +157,7 @@ def open_source(engine: Engine, answer: Answer, number: int, *, link: bool = Fal
         _start(viewer_command(template, str(file), source.page), source)
 
 
-def _require(file: Path, source: source_list.Source) -> None:
+def _require(file: Path, source: places.Source) -> None:
     """Raise FileProblem where the file of the source is not there."""
     if not file.is_file():
         fix = "Restore the file, or run `python ingest.py sync` to remove it from the library."
@@ -184,7 +184,7 @@ def viewer_command(template: str, path: str, page: int) -> list[str]:
     return [word.replace("{page}", str(page)).replace("{file}", path) for word in words]  # a file may be called {page}
 
 
-def _start(command: list[str], source: source_list.Source) -> None:
+def _start(command: list[str], source: places.Source) -> None:
     try:
         subprocess.Popen(  # noqa: S603 - the person's own viewer, without a shell
             command,
@@ -253,10 +253,10 @@ _MOST_OSC = 74_994
 def answer_text(answer: Answer) -> str:
     """The answer with its numbered sources, as plain text."""
     lines = [plain(answer.text).strip()]
-    sources = source_list.sources_of(answer) if answer.citations else []
+    sources = places.sources_of(answer) if answer.citations else []
     lines += ["", "Sources:"] if sources else []
     for source in sources:
-        section = one_line(source_list.section_of(answer, source))
+        section = one_line(places.section_of(answer, source))
         lines.append(f"[{source.number}] {one_line(source.file)}, p.{source.page}{f' · {section}' if section else ''}")
     return "\n".join(lines) + "\n"
 

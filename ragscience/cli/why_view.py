@@ -12,8 +12,8 @@ from ragscience.cli.output import facts, flat, put
 from ragscience.cli.screen import cost_line, step_lines
 from ragscience.cli.source_views import paths_view
 from ragscience.core.records import Answer, Citation, Hit
+from ragscience.engine.places import page_label, sources_of
 from ragscience.engine.printable import asked_words, counted, plain
-from ragscience.engine.source_list import page_label, sources_of
 
 __all__ = ["why_view"]
 

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
         ModelAsked,
         ModelChosen,
         OnEvent,
+        PaperFailed,
+        PaperRead,
+        PaperRemoved,
+        PaperStored,
+        PlanMade,
         Reranking,
         Searched,
         StepDone,
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
         Token,
         Warned,
     )
-    from ragscience.engine.ingest_events import PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade
     from ragscience.engine.library_engine import Engine
     from ragscience.engine.requests import AskRequest, SearchRequest
 
@@ -33,11 +37,11 @@ __all__ = [
     "Thinking", "Token", "Warned",
 ]  # fmt: skip
 _HOMES = {"AskRequest": "requests", "Dialogue": "dialogue", "Engine": "library_engine", "SearchRequest": "requests"}
-"""The modules of what is no event; of the events, those of papers are in `ingest_events`."""
+"""The modules of what is no event."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOMES.get(name) or ("ingest_events" if name.startswith(("Paper", "Plan")) else "events")
+    home = _HOMES.get(name, "events")
     return getattr(import_module(f"{__name__}.{home}"), name)

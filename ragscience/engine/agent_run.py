@@ -31,7 +31,7 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
     The whole answer is one `Token` event, each finished step a `StepDone`.
     """
     from ragscience.agent.loop import answer_by_agent
-    from ragscience.engine.page_places import placed
+    from ragscience.engine.places import placed
 
     library = run.library
     context = _context(run, request)

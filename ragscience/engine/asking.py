@@ -92,8 +92,8 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
         from ragscience.engine.agent_run import agent_answer
 
         return agent_answer(run, request)
-    from ragscience.engine.page_places import placed
     from ragscience.engine.passage_answer import passage_answer, routed_answer, small_talk
+    from ragscience.engine.places import placed
 
     if run.understood.kind == "small talk":
         return small_talk(run)

@@ -13,9 +13,8 @@ from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Filters, Found, Paper, StoredChunk
-from ragscience.engine.page_places import find_quote
+from ragscience.engine.places import find_quote, sources_of
 from ragscience.engine.requests import AskRequest, SearchRequest
-from ragscience.engine.source_list import sources_of
 
 if TYPE_CHECKING:
     from threading import Event as Flag

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import Checking, OnEvent
-from ragscience.engine.open_store import EMBEDDED, open_store, paper_files
+from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.findings import DoctorFinding, DoctorOutput, Given, Severity, guarded, worst
 

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Metadata
-from ragscience.engine.events import Downloading, OnEvent
-from ragscience.engine.ingest_events import (
+from ragscience.engine.events import (
     ArgumentFailed,
     ArgumentKnown,
     DownloadDone,
+    Downloading,
     DownloadStarted,
     FetchedPaper,
     FetchFailure,
     FetchRequest,
     FetchResult,
     IngestResult,
+    OnEvent,
     SourceBusy,
 )
 from ragscience.engine.ingest_runs import IngestRun
-from ragscience.engine.open_store import open_store, refuse_papers_in
+from ragscience.engine.shared_parts import open_store, refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Store, known_files
 from ragscience.sources.allowed_addresses import NetworkRules

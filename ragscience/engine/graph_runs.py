@@ -13,8 +13,8 @@ from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.engine.events import Event, ModelChosen, OnEvent
-from ragscience.engine.open_store import open_store
 from ragscience.engine.paper_lookup import find_paper
+from ragscience.engine.shared_parts import open_store
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, Entity, matched
 from ragscience.graph.map_data import PAPER, Evidence, MapDrawing, map_drawing, passage_quotes
 from ragscience.library.store import Store

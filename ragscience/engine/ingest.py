@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Paper
 from ragscience.engine.events import Event, OnEvent
-from ragscience.engine.open_store import open_store
-from ragscience.engine.shared_parts import SharedParts
+from ragscience.engine.shared_parts import SharedParts, open_store
 
 if TYPE_CHECKING:
+    from ragscience.engine.events import FetchRequest, FetchResult, IngestResult, SyncPlan
     from ragscience.engine.fetch_runs import Choose
-    from ragscience.engine.ingest_events import FetchRequest, FetchResult, IngestResult, SyncPlan
     from ragscience.engine.ingest_runs import IngestRun
     from ragscience.engine.library_copy import CopyResult
     from ragscience.engine.rebuild_runs import Part

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document, Paper
-from ragscience.engine.ingest_events import (
+from ragscience.engine.events import (
     PaperFailed,
     PaperRead,
     PaperStored,

@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import OnEvent, Warned, WorkersStarted
-from ragscience.engine.ingest_events import (
+from ragscience.engine.events import (
     DuplicateFound,
     IngestResult,
+    OnEvent,
     PaperFailed,
     PaperRemoved,
     PaperRenamed,
     Preparing,
     SyncPlan,
+    Warned,
+    WorkersStarted,
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
-from ragscience.engine.open_store import paper_files, require_some_left
+from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.duplicates import Duplicate
 from ragscience.library.index_config import available_memory
 from ragscience.library.ingestion import FoundFiles, Plan, apply_renames, make_plan, vanished

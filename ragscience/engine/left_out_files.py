@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
-from ragscience.engine.ingest_events import (
+from ragscience.engine.events import (
     OtherFormatsSkipped,
     PaperCopied,
     PaperRemoved,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ragscience.engine.events import OnEvent
     from ragscience.library.store import Store
 
-__all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers", "skipped_files"]
+__all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers"]
 
 _PASSING = frozenset(
     {"changed", "missing", "other-format", "no-model", "network", "refused", "cache-size", "worker-failed"}
@@ -124,11 +124,6 @@ class Skips:
 
 def _unreadable(path: Path, problem: FileProblem, md5: str = "", read_by: str = "") -> SkippedFile:
     return SkippedFile(str(path), problem.reason, problem.message, problem.fix, md5, read_by)
-
-
-def skipped_files(library: Store, where: LocalFiles = LOCAL) -> list[SkippedFile]:
-    """The files that the last runs skipped, as far as they are still there and not in the library, by path."""
-    return SkippedFiles(library.home, where.exists).present(known_files(library))
 
 
 def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, forget: bool) -> tuple[Paper, ...]:

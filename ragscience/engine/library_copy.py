@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields, replace
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Chunk, Document, Page, Paper
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import OnEvent
-from ragscience.engine.ingest_events import PaperStored, PlanMade, Preparing
-from ragscience.engine.open_store import open_at
+from ragscience.engine.events import OnEvent, PaperStored, PlanMade, Preparing
+from ragscience.engine.shared_parts import open_at
 from ragscience.library.store import Home, NewPaper, Store, text_hash
 
 __all__ = ["CopyResult", "copy_library"]

@@ -13,7 +13,6 @@ from ragscience.core.records import Answer, Found, Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import OnEvent, Warned
-from ragscience.engine.papers import Papers
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest import Ingest
     from ragscience.engine.model_pool import ModelPool
+    from ragscience.engine.papers import Papers
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
@@ -161,6 +161,8 @@ class Engine:
     @cached_property
     def papers(self) -> Papers:
         """The papers of the library, to list, look up, read and mark."""
+        from ragscience.engine.papers import Papers
+
         return Papers(self.shared)
 
     @cached_property

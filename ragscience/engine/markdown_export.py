@@ -12,8 +12,8 @@ from pathlib import Path
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import UNCITED, Answer, Citation, Sentence
 from ragscience.core.tokenizing import tokenize
+from ragscience.engine.places import Source, sources_of
 from ragscience.engine.printable import asked_terms, plain
-from ragscience.engine.source_list import Source, sources_of
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.history import KeptAnswer
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
 from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
-from ragscience.engine.made_once import MadeOnce, Warn
 from ragscience.engine.requests import NO_LLM, SearchRequest
 from ragscience.models.model_choice import (
     ModelChoice,
@@ -34,7 +35,52 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
     from ragscience.models.served_llm import ServedLLM
 
-__all__ = ["ModelPool"]
+T = TypeVar("T")
+Warn = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A thing that is made once, with the warnings of its making, which belong to every question that uses it."""
+
+    lock: Lock = field(default_factory=Lock)
+    made: list[Any] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class MadeOnce:
+    """Things by what decides them; safe for several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._entries: dict[Hashable, _Entry] = {}
+
+    def get(self, key: Hashable, make: Callable[[Warn], T], warn: Warn) -> T:
+        """What `make` gives, made by the first caller; what it warns of is repeated to each. A failure is not kept."""
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+        with entry.lock:
+            if not entry.made:
+                entry.warnings.clear()
+                entry.made.append(make(entry.warnings.append))
+        for text in entry.warnings:
+            warn(text)
+        made: T = entry.made[0]
+        return made
+
+    def keep(self, key: Hashable, made: object) -> None:
+        """Give what was made for another key for this one, too, unless it has its own."""
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+        with entry.lock:
+            if not entry.made:
+                entry.made.append(made)
+
+    def forget(self, key: Hashable) -> None:
+        """Make it anew when it is next asked for."""
+        with self._lock:
+            self._entries.pop(key, None)
+
 
 UrlSetting = Literal["llm_url", "embed_url"]
 Wrap = Callable[["ServedLLM"], "ChatModel"]

@@ -1,24 +1,232 @@
-"""`engine.papers`: the papers of the library, to list, look up, read and mark."""
+"""`engine.papers`: the papers of the library, to list, look up, read, cite and mark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ragscience.core.records import Answer, Filters, Paper
+from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.paper_records import SURE
+from ragscience.core.records import Answer, Element, Filters, Page, Paper, title_of
+from ragscience.core.tokenizing import counted
 from ragscience.engine.events import Checking, OnEvent, Warned
-from ragscience.engine.paper_lookup import check_filters, papers_matching
+from ragscience.engine.paper_lookup import check_filters, find_paper, find_papers, papers_matching
 from ragscience.engine.shared_parts import SharedParts
+from ragscience.library.skipped_files import SkippedFiles
+from ragscience.library.store import known_files
+from ragscience.reading.author_names import last_name
+from ragscience.reading.name_words import PARTICLES
+from ragscience.search.names import PaperNames
+from ragscience.search.names_of_paper import PaperName
+from ragscience.sources.bib_entries import Entry, citation_keys, entries_cited, entries_of
+from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
-    from ragscience.engine.left_out_files import SkippedFile
-    from ragscience.engine.paper_views import Bibliography, PaperOutline, PaperPage
-    from ragscience.engine.source_list import Surroundings
+    from ragscience.engine.places import Surroundings
     from ragscience.library.duplicates import Duplicate
+    from ragscience.library.skipped_files import SkippedFile
+    from ragscience.library.store import Store
 
-__all__ = ["Papers"]
+
+@dataclass(frozen=True, slots=True)
+class PaperPage:
+    """One page with its text and its parts in reading order."""
+
+    paper: Paper
+    page: Page
+    text: str
+    elements: tuple[Element, ...]
+    """Their offsets count from the beginning of the paper, as `page.start` does."""
+
+
+def paper_page(library: Store, paper: str, number: int) -> PaperPage:
+    """Page `number` of the one paper that `paper` fits. Raises NothingFound for none, UsageError for several."""
+    found = find_paper(library, paper)
+    if number > found.pages:
+        raise NothingFound(f"{found.file} has {counted(found.pages, 'page')}, not {number}.", "Ask for one of them.")
+    page = library.contents(found.paper_id).page(number)
+    on_page = tuple(element for element in library.contents(found.paper_id).elements if element.page == number)
+    return PaperPage(found, page, library.contents(found.paper_id).text(number), on_page)
+
+
+@dataclass(frozen=True, slots=True)
+class Bibliography:
+    """Papers as entries of a bibliography."""
+
+    entries: tuple[Entry, ...]
+
+    def as_text(self, *, csl: bool) -> str:
+        """As CSL-JSON, or as BibTeX."""
+        return as_csl(self.entries) if csl else as_bibtex(self.entries)
+
+
+def bibliography(library: Store, names: Sequence[str], cited_by: Sequence[Answer] | None) -> Bibliography:
+    """The papers that the answers cite, else those that are named, else all."""
+    every = library.papers()
+    if cited_by is not None:
+        return Bibliography(tuple(entries_cited(cited_by, every)))
+    return Bibliography(tuple(entries_of(find_papers(library, names) if names else every, every)))
+
+
+_TABLE = re.compile(r"tab(?:le|\.)", re.IGNORECASE)
+_NUMBERED = re.compile(r"\[\w+\]|\d{1,3}[.)]\s")
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A heading, or a table or figure by the first line of its caption."""
+
+    text: str
+    page: int
+    level: int = 0
+    """Of a heading, from 1; else 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOutline:
+    """A paper and its parts, in the order of the paper; empty where its structure is not known."""
+
+    paper: Paper
+    pages: tuple[Page, ...]
+    bibtex_key: str
+    headings: tuple[OutlineEntry, ...]
+    tables: tuple[OutlineEntry, ...]
+    """By their captions, else by the first line of their text."""
+    figures: tuple[OutlineEntry, ...]
+    """By their captions, and whatever else has a caption and is not a table."""
+    references: int
+    names: tuple[PaperName, ...] = ()
+    """What questions may call it, the surest first."""
+
+
+def paper_outline(library: Store, name: str) -> PaperOutline:
+    """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
+    paper = find_paper(library, name)
+    elements, pages = library.contents(paper.paper_id).elements, library.contents(paper.paper_id).pages
+    text_of = _texts(library, paper.paper_id, pages)
+    headings: list[OutlineEntry] = []
+    tables: list[OutlineEntry] = []
+    figures: list[OutlineEntry] = []
+    references: list[str] = []
+    for index, element in enumerate(elements):
+        if element.kind == "heading":
+            headings.append(OutlineEntry(" ".join(text_of(element).split()), element.page, element.level))
+        elif element.kind == "caption":
+            entry = OutlineEntry(_first_line(text_of(element)), element.page)
+            (tables if _TABLE.match(entry.text) else figures).append(entry)
+        elif element.kind == "table" and not _has_caption(elements, index):
+            tables.append(OutlineEntry(_first_line(text_of(element)), element.page))
+        elif element.kind == "reference":
+            references.append(text_of(element))
+    key = citation_keys(library.papers())[paper.paper_id]
+    parts = (tuple(headings), tuple(tables), tuple(figures))
+    names = PaperNames.of(library).of_paper(paper.paper_id)
+    return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references), names)
+
+
+def _texts(library: Store, paper_id: int, pages: Sequence[Page]) -> Callable[[Element], str]:
+    starts = {page.number: page.start for page in pages}
+    known: dict[int, str] = {}
+
+    def text_of(element: Element) -> str:
+        if element.page not in known:
+            known[element.page] = library.contents(paper_id).text(element.page)
+        start = starts[element.page]
+        return known[element.page][element.start - start : element.end - start]
+
+    return text_of
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].strip()
+
+
+def _has_caption(elements: Sequence[Element], index: int) -> bool:
+    neighbors = elements[max(index - 1, 0) : index + 2]
+    return any(element.kind == "caption" and element.page == elements[index].page for element in neighbors)
+
+
+def _count_works(references: Sequence[str]) -> int:
+    """How many works are listed; a numbered entry that continues on another page or column is one."""
+    numbered = sum(bool(_NUMBERED.match(text)) for text in references)
+    return numbered if 2 * numbered > len(references) else len(references)
+
+
+def authors_label(paper: Paper) -> str:
+    """The authors as they are cited: "Kleinberg", "Kingma & Ba", "Vaswani et al."; empty where they are not known."""
+    names = [_family(name) for name in _sure_authors(paper)]
+    if len(names) > 2:
+        return f"{names[0]} et al."
+    return " & ".join(names)
+
+
+def _sure_authors(paper: Paper) -> tuple[str, ...]:
+    known = paper.metadata
+    return known.authors if known.confidence.get("authors", 0.0) >= SURE else ()
+
+
+def _family(name: str) -> str:
+    """The family name with its particles: "van den Driessche" of "George van den Driessche"."""
+    last, words = last_name(name), name.split()
+    if last not in words:
+        return last or name
+    begin = end = len(words) - 1 - words[::-1].index(last)
+    while begin > 1 and words[begin - 1].islower() and words[begin - 1] in PARTICLES:
+        begin -= 1
+    return " ".join(words[begin : end + 1])
+
+
+def _year(paper: Paper) -> str:
+    return str(paper.metadata.year or "") if paper.metadata.confidence.get("year", 0.0) >= SURE else ""
+
+
+PAPER_COLUMNS: dict[str, Callable[[Paper], str]] = {
+    "author": authors_label,
+    "year": _year,
+    "pages": lambda paper: str(paper.pages),
+    "title": title_of,
+    "file": lambda paper: paper.file,
+    "added": lambda paper: paper.added_at[:16].replace("T", " "),
+    "passages": lambda paper: str(paper.chunks),
+    "authors": lambda paper: ", ".join(_sure_authors(paper)),
+    "venue": lambda paper: paper.metadata.venue,
+    "doi": lambda paper: paper.metadata.doi,
+    "arxiv": lambda paper: paper.metadata.arxiv_id,
+    "path": lambda paper: paper.path,
+    "warnings": lambda paper: "; ".join(paper.warnings),
+}
+"""What each column says of a paper; empty where it is not known."""
+USUAL_COLUMNS = ("author", "year", "pages", "title", "file")
+PAPER_ORDERS: dict[str, Callable[[Paper], tuple[object, ...]]] = {
+    "file": lambda _paper: (),
+    "author": lambda paper: (not _sure_authors(paper), *(_family(one).casefold() for one in _sure_authors(paper))),
+    "year": lambda paper: (-int(_year(paper) or 0),),
+    "pages": lambda paper: (-paper.pages,),
+    "title": lambda paper: (not title_of(paper), title_of(paper).casefold()),
+    "added": lambda paper: tuple(-ord(character) for character in paper.added_at),
+}
+"""The key of each order, below which the file's name decides: the newest and the longest first, unknown last."""
+
+
+def columns_named(names: str) -> tuple[str, ...]:
+    """The columns of "author,year". Raises UsageError for one that there is not."""
+    wanted = tuple(filter(None, (name.strip().lower() for name in names.split(","))))
+    for name in wanted:
+        if name not in PAPER_COLUMNS:
+            raise UsageError(f"There is no column {name!r}.", f"Columns: {', '.join(PAPER_COLUMNS)}.")
+    return wanted or USUAL_COLUMNS
+
+
+def in_order(papers: Sequence[Paper], order: str) -> list[Paper]:
+    """The papers in one of PAPER_ORDERS. Raises UsageError for one that there is not."""
+    if order not in PAPER_ORDERS:
+        raise UsageError(f"Papers cannot be sorted by {order!r}.", f"Sort by one of: {', '.join(PAPER_ORDERS)}.")
+    return sorted(papers, key=lambda paper: (*PAPER_ORDERS[order](paper), paper.file.casefold(), paper.file))
+
 
 T = TypeVar("T")
 
@@ -46,14 +254,10 @@ class Papers:
 
         Raises NothingFound where no paper fits or it has no such page, UsageError where several papers fit.
         """
-        from ragscience.engine.paper_views import paper_page
-
         return self._after_damage(paper_page(self._shared.library, paper, number))
 
     def outline(self, paper: str) -> PaperOutline:
         """A paper with its headings, tables, figures and references. Raises as `page`."""
-        from ragscience.engine.paper_views import paper_outline
-
         return self._after_damage(paper_outline(self._shared.library, paper))
 
     def bibliography(self, papers: Sequence[str] = (), *, cited_by: Sequence[Answer] | None = None) -> Bibliography:
@@ -61,8 +265,6 @@ class Papers:
 
         Raises NothingFound for a name that fits no paper.
         """
-        from ragscience.engine.paper_views import bibliography
-
         return self._after_damage(bibliography(self._shared.library, papers, cited_by))
 
     def surroundings(self, answer: Answer, number: int) -> Surroundings:
@@ -70,7 +272,7 @@ class Papers:
 
         Raises UsageError for a number that the answer does not list, NothingFound where the paper has left the library.
         """
-        from ragscience.engine.source_list import surroundings
+        from ragscience.engine.places import surroundings
 
         return self._after_damage(surroundings(answer, number, self._shared.library))
 
@@ -86,9 +288,8 @@ class Papers:
 
     def skipped(self) -> Sequence[SkippedFile]:
         """The files that the last runs saw and did not read into the library, each with the reason, by path."""
-        from ragscience.engine.left_out_files import skipped_files
-
-        return skipped_files(self._shared.library, self._shared.files)
+        library, exists = self._shared.library, self._shared.files.exists
+        return SkippedFiles(library.home, exists).present(known_files(library))
 
     def check_filters(self, filters: Filters) -> None:
         """Raise NothingFound for filters that leave no passage, or name a paper, author, year or heading of none.
@@ -107,7 +308,7 @@ class Papers:
 
         Raises UsageError where `target` is a file that was not made so, RagScienceError where it cannot be written.
         """
-        from ragscience.engine.marked_pages import write_marked_pages
+        from ragscience.engine.page_files import write_marked_pages
 
         return write_marked_pages(
             answers,

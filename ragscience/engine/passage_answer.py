@@ -114,7 +114,7 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     """The answer from what one search finds, or from what a route has `routed` to the language model."""
     from ragscience.ask.answer_context import AnswerRequest
     from ragscience.ask.answers import answer
-    from ragscience.engine.page_places import placed
+    from ragscience.engine.places import placed
 
     llm, history, question = run.llm, request.history, run.spelled
     first: dict[str, Found] = {}

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from ragscience.core.errors import FileProblem, UsageError
 from ragscience.core.records import Paper
-from ragscience.engine.events import OnEvent, Warned
-from ragscience.engine.ingest_events import IndexesRebuilt, IngestResult, PassagesEmbedded
+from ragscience.engine.events import IndexesRebuilt, IngestResult, OnEvent, PassagesEmbedded, Warned
 from ragscience.engine.ingest_runs import IngestRun
-from ragscience.engine.open_store import EMBEDDED
 from ragscience.engine.paper_lookup import find_papers
+from ragscience.engine.shared_parts import EMBEDDED
 from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
 from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash

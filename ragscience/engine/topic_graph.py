@@ -11,9 +11,8 @@ import numpy as np
 
 from ragscience.core.errors import Cancelled, NothingFound, UsageError
 from ragscience.core.records import Paper
-from ragscience.engine.events import Event, OnEvent
+from ragscience.engine.events import Event, FetchRequest, OnEvent
 from ragscience.engine.graph_runs import GraphRequest
-from ragscience.engine.ingest_events import FetchRequest
 from ragscience.engine.requests import SearchRequest
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 

@@ -9,11 +9,10 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryBusy, RagScienceError, UsageError
-from ragscience.engine.events import OnEvent, Warned
-from ragscience.engine.ingest_events import PaperFailed, WatchChanged
+from ragscience.engine.events import OnEvent, PaperFailed, Warned, WatchChanged
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
-from ragscience.engine.open_store import open_store, paper_files, require_some_left
+from ragscience.engine.shared_parts import open_store, paper_files, require_some_left
 from ragscience.library.folder_watch import BucketFolder, Folder, Watched, Work
 from ragscience.library.ingestion import make_plan
 

@@ -9,9 +9,8 @@ from typing_extensions import TypedDict
 
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.core.serialization import Count, Output, PageNumber, select
-from ragscience.engine.answer_output import PageOutput
 from ragscience.engine.graph_runs import Entity, EntityPassages, GraphSummary
-from ragscience.engine.library_output import EntityOutput, GraphPathOutput, RelationOutput
+from ragscience.engine.outputs import EntityOutput, GraphPathOutput, PageOutput, RelationOutput
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import Neighbourhood

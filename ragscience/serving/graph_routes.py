@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from ragscience.core import __version__
 from ragscience.core.errors import NothingFound
 from ragscience.engine.graph_runs import GraphRequest, types_named
-from ragscience.engine.library_output import GraphPathOutput
+from ragscience.engine.outputs import GraphPathOutput
 from ragscience.serving.access import person_of
 from ragscience.serving.graph_outputs import (
     ConceptOutput,

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from ragscience.core.errors import Cancelled, RagScienceError, UsageError
-from ragscience.engine.events import Event, Warned
+from ragscience.engine.events import Event, IngestResult, PaperFailed, PaperStored, Warned
 from ragscience.engine.graph_runs import GraphRequest, PassagesRead
-from ragscience.engine.ingest_events import IngestResult, PaperFailed, PaperStored
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, build_topic_graph
 from ragscience.serving.problem_responses import fix_over_http, log_unexpected
 

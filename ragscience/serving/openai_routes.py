@@ -22,8 +22,8 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Turn
 from ragscience.core.serialization import to_json
 from ragscience.engine.events import Token
+from ragscience.engine.places import Source, sources_of
 from ragscience.engine.requests import AskRequest
-from ragscience.engine.source_list import Source, sources_of
 from ragscience.serving.json_replies import json_reply, without_folders, words_without_folders
 from ragscience.serving.problem_responses import openai_error, problem_of_error
 from ragscience.serving.question_routes import dialogue_of

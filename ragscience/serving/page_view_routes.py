@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Paper
-from ragscience.engine.page_places import passage_numbered, passage_parts, word_places
-from ragscience.engine.source_list import placed_sources
+from ragscience.engine.places import passage_numbered, passage_parts, placed_sources, word_places
 from ragscience.serving.json_replies import json_reply
 from ragscience.serving.paper_routes import Md5, Number
 from ragscience.serving.path_numbers import IN_DIGITS

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Paper
 from ragscience.core.serialization import select
-from ragscience.engine.library_output import (
+from ragscience.engine.outputs import (
     ListOutput,
     OutlineOutput,
     PageTextOutput,
@@ -26,8 +26,8 @@ from ragscience.engine.library_output import (
     page_output,
     paper_output,
 )
-from ragscience.engine.open_store import refuse_papers_in
-from ragscience.engine.page_pictures import file_of
+from ragscience.engine.page_files import file_of
+from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.json_replies import json_reply

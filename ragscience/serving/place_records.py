@@ -9,11 +9,11 @@ from typing_extensions import TypedDict
 
 from ragscience.core.records import Box, PageShape, Paper, StoredChunk, title_of
 from ragscience.core.serialization import Count, Output, PageNumber, select
-from ragscience.engine.page_places import PagePart
-from ragscience.engine.paper_views import PaperPage
+from ragscience.engine.papers import PaperPage
+from ragscience.engine.places import PagePart
 
 if TYPE_CHECKING:
-    from ragscience.engine.source_list import PlacedSource
+    from ragscience.engine.places import PlacedSource
 
 __all__ = [
     "GeometryOutput",

@@ -14,10 +14,18 @@ from starlette.responses import Response
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Turn
 from ragscience.core.serialization import select, to_json
-from ragscience.engine.answer_output import AnswerOutput, SearchOutput, answer_output, search_output
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
-from ragscience.engine.library_output import HistoryOutput, TurnsOutput, conversation_output, turns_output
+from ragscience.engine.outputs import (
+    AnswerOutput,
+    HistoryOutput,
+    SearchOutput,
+    TurnsOutput,
+    answer_output,
+    conversation_output,
+    search_output,
+    turns_output,
+)
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
-from ragscience.engine.page_pictures import PagePictures
+from ragscience.engine.page_files import PagePictures
 from ragscience.serving.access import Access, AccessGate
 from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.map_cache import MapCache

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from ragscience.engine.library_engine import Engine
-    from ragscience.engine.page_pictures import PagePictures
+    from ragscience.engine.page_files import PagePictures
     from ragscience.serving.access import AccessGate
     from ragscience.serving.ingest_queue import IngestQueue
     from ragscience.serving.map_cache import MapCache

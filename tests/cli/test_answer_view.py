@@ -9,7 +9,7 @@ from ragscience.cli.source_views import sources_view
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Sentence
 from ragscience.engine.markdown_export import as_markdown
-from ragscience.engine.source_list import source_numbered, sources_given, sources_of
+from ragscience.engine.places import source_numbered, sources_given, sources_of
 from ragscience.library.history import KeptAnswer
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit

@@ -11,9 +11,9 @@ from ragscience.cli.source_views import hits_view
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Element, Metadata, title_of
 from ragscience.core.serialization import to_json
-from ragscience.engine.library_output import outline_output, page_output
-from ragscience.engine.paper_views import USUAL_COLUMNS, paper_outline, paper_page
-from ragscience.engine.source_list import section_of, sources_of
+from ragscience.engine.outputs import outline_output, page_output
+from ragscience.engine.papers import USUAL_COLUMNS, paper_outline, paper_page
+from ragscience.engine.places import section_of, sources_of
 from ragscience.library.store import Home, Library
 from tests.library.making import add, paper_of, unit_rows
 from tests.output_schemas import check_output

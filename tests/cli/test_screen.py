@@ -3,8 +3,8 @@ import json
 from ragscience.cli.screen import _STEPS, Screen, cost_line, step_lines
 from ragscience.core.records import Step
 from ragscience.core.serialization import to_json
-from ragscience.engine.answer_output import answer_output
 from ragscience.engine.events import StepDone, Token
+from ragscience.engine.outputs import answer_output
 from tests.cli.answers import answer
 from tests.output_schemas import check_output
 from tools.json_schemas import schemas

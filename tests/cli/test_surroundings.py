@@ -7,7 +7,7 @@ from rich.console import Console
 from ragscience.cli.source_views import surroundings_view
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Citation
-from ragscience.engine.source_list import surroundings
+from ragscience.engine.places import surroundings
 from ragscience.library.store import Home, Library
 from tests.library.making import add, paper_of, unit_rows
 

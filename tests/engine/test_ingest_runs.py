@@ -8,7 +8,7 @@ import pytest
 from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest, Warned
-from ragscience.engine.ingest_events import PaperSuppressed, SyncPlan
+from ragscience.engine.events import PaperSuppressed, SyncPlan
 from ragscience.library import ingestion
 from tests.commands.papers import KILNS
 from tests.conftest import copied

@@ -6,7 +6,7 @@ import pytest
 
 from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine
-from ragscience.engine.source_list import source_now
+from ragscience.engine.places import source_now
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 

@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Metadata, Paper
-from ragscience.engine.paper_views import PAPER_COLUMNS, PAPER_ORDERS, authors_label, columns_named, in_order
+from ragscience.engine.papers import PAPER_COLUMNS, PAPER_ORDERS, authors_label, columns_named, in_order
 
 
 def paper(file, *authors, year=None, title="", pages=1, added="2026-01-01T10:00:00+00:00", sure=0.9):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Block, Citation
-from ragscience.engine.page_places import find_quote, placed
+from ragscience.engine.places import find_quote, placed
 from ragscience.library.store import Home, Library
 from tests.cli.answers import SENTENCES, answer, hit
 from tests.library.test_page_geometry import DOCUMENT, TEXT, THIRD, with_lines

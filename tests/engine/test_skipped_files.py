@@ -8,7 +8,7 @@ import pytest
 from ragscience.core.errors import FileProblem
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed, ingest_runs
-from ragscience.engine.ingest_events import OtherFormatsSkipped, PaperCopied
+from ragscience.engine.events import OtherFormatsSkipped, PaperCopied
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
 from tests.commands.papers import BEES, spoil

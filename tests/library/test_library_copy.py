@@ -8,7 +8,7 @@ from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Metadata
 from ragscience.core.settings import Settings
 from ragscience.engine import Engine
-from ragscience.engine.ingest_events import PaperStored
+from ragscience.engine.events import PaperStored
 from ragscience.library import left_out
 from ragscience.library.store import Home, Library
 from tests.library.making import CHUNKER, EMBEDDER

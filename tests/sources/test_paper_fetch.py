@@ -19,8 +19,7 @@ from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
-from ragscience.engine.events import Downloading
-from ragscience.engine.ingest_events import DownloadDone, DownloadStarted, FetchedPaper, FetchRequest
+from ragscience.engine.events import DownloadDone, Downloading, DownloadStarted, FetchedPaper, FetchRequest
 from ragscience.library.store import Home, Library
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import Candidate
@@ -359,7 +358,7 @@ def test_each_paper_is_taken_once_and_new():
 KILLED = """
 import os, signal, sys
 from ragscience.engine import Engine
-from ragscience.engine.ingest_events import FetchRequest
+from ragscience.engine.events import FetchRequest
 from ragscience.core.settings import load_settings
 from ragscience.sources import paper_fetch
 step = int(sys.argv[2])
