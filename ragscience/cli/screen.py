@@ -17,7 +17,7 @@ from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:
     from ragscience.cli.output import WordStream
-    from ragscience.engine.told_choices import ToldChoices
+    from ragscience.engine.shared_parts import ToldChoices
 
 __all__ = ["Screen", "cost_line", "step_lines"]
 
@@ -110,7 +110,7 @@ class Screen:
 
     def keep_choices_in(self, file: Path) -> None:
         """Say each choice of a model once for a library; the file keeps what was said."""
-        from ragscience.engine.told_choices import ToldChoices
+        from ragscience.engine.shared_parts import ToldChoices
 
         self._told = ToldChoices(file)
 

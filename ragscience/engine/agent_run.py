@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
 
-__all__ = ["agent_answer", "agent_profile"]
 
 TOOL_TEXT_CHARS = 4000
 """Of the text of one tool."""

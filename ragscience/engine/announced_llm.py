@@ -10,8 +10,6 @@ from ragscience.ask.generation import WrappedLLM
 from ragscience.ask.replies import ThoughtFilter
 from ragscience.models.model_protocols import ChatModel, Reply
 
-__all__ = ["AnnouncedLLM"]
-
 _PASSAGE = re.compile(r"<passage \d")
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ragscience.engine.requests import AskRequest
     from ragscience.library.store import Store
 
-__all__ = ["record_for"]
-
 
 def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> dict[str, Any]:
     """The record of an answer that this run has just given, `at` that moment (ISO 8601, UTC), as JSON.

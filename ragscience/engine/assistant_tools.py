@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["AssistantTool", "AssistantTools", "ToolReply"]
 
 TOKENS = 4000
 """Of a result, where the caller sets none."""

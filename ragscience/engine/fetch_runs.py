@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ragscience.engine.model_pool import ModelPool
     from ragscience.library.store import Home
 
-__all__ = ["Choose", "FetchRun"]
 
 Choose = Callable[[Sequence[FetchedPaper]], Collection[int]]
 """Receives what the searches found, and gives the indices of the papers to fetch."""

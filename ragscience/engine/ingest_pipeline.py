@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ragscience.engine.events import OnEvent
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
-__all__ = ["Pipeline", "Read", "RunProgress"]
 
 _ENOUGH_SECONDS = 5.0
 """A remaining time is given once a run has lasted so long."""

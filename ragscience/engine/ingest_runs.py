@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
-__all__ = ["IngestRun", "ocr_language", "open_readers"]
 
 _LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "never"}
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder
     from ragscience.upkeep.telemetry import Telemetry
 
-__all__ = ["Engine"]
-
 
 class Engine:
     """A home with its library, models, history and logs; open it once and use it from any number of threads."""

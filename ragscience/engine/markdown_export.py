@@ -17,22 +17,6 @@ from ragscience.engine.printable import asked_terms, plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.history import KeptAnswer
 
-__all__ = [
-    "BIBTEX",
-    "CSL",
-    "JSON",
-    "JSON_LINES",
-    "MARKDOWN",
-    "CellTable",
-    "as_markdown",
-    "asked_columns",
-    "asked_rows",
-    "check_form",
-    "read_table",
-    "shown_rows",
-    "write_out",
-]
-
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _MOST_ASKED = 3
 """More rows than this with the same share of the question's terms are none that it asks for."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["check_filters", "filters_by_name", "find_paper", "find_papers", "papers_matching"]
 
 _SURE = 0.7
 """Strength from which a name that is all of what was typed means its paper rather than others that also fit."""

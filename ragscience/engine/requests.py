@@ -13,22 +13,6 @@ from ragscience.core.records import Filters, Profile, Turn
 from ragscience.core.settings import Settings
 from ragscience.search.profiles import profile_named, read_by_llm, with_graph
 
-__all__ = [
-    "DECIDING_WHERE_SET",
-    "KINDS",
-    "LONGEST_QUESTION",
-    "NO_LLM",
-    "AskRequest",
-    "QuestionProfiles",
-    "SearchRequest",
-    "check_question",
-    "described",
-    "filters_of",
-    "joined",
-    "refiltered",
-    "year_range",
-]
-
 DECIDING_WHERE_SET = frozenset({"top_k", "answer_passages"})
 """Settings whose default, set by somebody, is not the same as no value: what somebody set wins."""
 

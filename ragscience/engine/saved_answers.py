@@ -70,45 +70,29 @@ def replay(shared: SharedParts, before: Record) -> Replayed:
 
 def _settings(before: Record, today: Settings) -> tuple[Settings, list[Difference]]:
     """Those of the record over those of today, and what could not be restored."""
-    deciding = deciding_settings()
+    deciding, unkept = deciding_settings(), {"history": False, "audit": False}
     kept = {
         name: value
         for name, value in before["settings"].items()
         if name not in NEVER_RESTORED and not str(value).startswith("@")  # @FILE: a record must not have files read
     }
     known = {name: value for name, value in kept.items() if name in deciding}
-    found = [
-        Difference("not restored", f"There is no setting {name} any more; it was {kept[name]}.")
-        for name in sorted(kept.keys() - known.keys())
-    ]
-    found += [
-        Difference("not restored", f"The record does not say what {name} was: it is as it is today.")
-        for name in sorted(deciding - before["settings"].keys())
-    ]
+    unknown = [f"There is no setting {name} any more; it was {kept[name]}." for name in sorted(kept.keys() - deciding)]
+    missing = sorted(deciding - before["settings"].keys())
+    unknown += [f"The record does not say what {name} was: it is as it is today." for name in missing]
+    found = [Difference("not restored", text) for text in unknown]
     now = today.model_dump(mode="json", include=set(known))
     found += [
         Difference("setting", f"{name} is {now[name]} today; it is asked with {known[name]}, as it was.")
         for name in sorted(known)
         if now[name] != known[name]
     ]
-    unkept = {"history": False, "audit": False}
+    not_chosen = dict.fromkeys(DECIDING_WHERE_SET - set(before.get("chosen", ())))
     try:
-        return changed_settings(today, {**known, **_not_chosen(before), **unkept}), found
+        return changed_settings(today, {**known, **not_chosen, **unkept}), found
     except UsageError as problem:
         found.append(Difference("not restored", f"The settings of that answer are not allowed any more: {problem}"))
         return changed_settings(today, unkept), found
-
-
-def _not_chosen(before: Record) -> dict[str, None]:
-    """The settings that decide only where somebody has set them, and that nobody had set.
-
-    Older records do not say which were set: there, those at their defaults count as not set.
-    """
-    chosen = before.get("chosen")
-    defaults = {name: Settings.model_fields[name].default for name in DECIDING_WHERE_SET}
-    if chosen is None:
-        return {name: None for name, default in defaults.items() if before["settings"].get(name, default) == default}
-    return {name: None for name in defaults if name not in chosen}
 
 
 def _papers_gone(before: Record, library: Store) -> list[Difference]:
@@ -145,7 +129,7 @@ def _request(before: Record, library: Store) -> tuple[AskRequest, list[Differenc
         top_k=before.get("k"),
         strict=before["strict"],
         agent=before["agent"],
-        plain=before.get("plain", True),  # older records are of a program without routes
+        plain=before.get("plain", True),
     )
     return request, found
 

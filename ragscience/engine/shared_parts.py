@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import BoundedSemaphore, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragscience.core.errors import SourceError, UsageError
+from ragscience.core.errors import RagScienceError, SourceError, UsageError
 from ragscience.core.settings import Settings
 from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
+from ragscience.library.atomic_files import write_atomically
 from ragscience.library.ingestion import LOCAL, LocalFiles
 from ragscience.library.store import Home, Library, Store
 from ragscience.models.bert_session import available_cores
@@ -226,3 +228,32 @@ class SharedParts:
 
 def _file(name: str) -> Path | None:
     return Path(name).expanduser() if name else None
+
+
+class ToldChoices:
+    """The last choice that was said of each part, in a small file that may be deleted at any time.
+
+    Where the file cannot be read, nothing has been said; where it cannot be written, a choice is said again each time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def is_new(self, part: str, text: str) -> bool:
+        """Whether the choice of this part ("llm", "reranker") is another one than the last; from now on it is that."""
+        said = self._read()
+        if said.get(part, "") == text:
+            return False
+        try:
+            if self._path.parent.is_dir():
+                write_atomically(self._path, json.dumps(said | {part: text}, indent=1).encode())
+        except (OSError, RagScienceError):
+            pass
+        return bool(text)
+
+    def _read(self) -> dict[str, str]:
+        try:
+            said = json.loads(self._path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return said if isinstance(said, dict) else {}

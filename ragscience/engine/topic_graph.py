@@ -19,7 +19,6 @@ from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["TopicGraph", "TopicRequest", "build_topic_graph", "papers_named"]
 
 MOST_ENTITIES, MOST_RELATIONS = 500, 2000
 PASSAGES_PER_PAPER = 20

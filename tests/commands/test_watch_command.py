@@ -14,7 +14,7 @@ import pytest
 from config import Settings
 from ragscience.cli.ingest_screen import WatchScreen
 from ragscience.engine.model_pool import ModelPool
-from ragscience.engine.watch_runs import WatchRun
+from ragscience.engine.rebuild_runs import WatchRun
 from ragscience.library.lock import WriterLock
 from ragscience.library.store import Home, Library
 from tests.commands.papers import BEES, KILNS, fill

@@ -1,6 +1,6 @@
 """Choices of models are told once: what was told last is kept, and anything else is told again."""
 
-from ragscience.engine.told_choices import ToldChoices
+from ragscience.engine.shared_parts import ToldChoices
 
 
 def test_a_choice_is_new_once_and_again_when_it_changes_and_changes_back(tmp_path):
