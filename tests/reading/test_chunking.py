@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ragscience.core.records import Document, Element, Page
-from ragscience.reading.chunking import chunk_document, chunker_identity
+from ragscience.reading.chunking import chunk_document
 from tests.shared_data import needs_shared_data, shared_papers
 
 SEPARATORS = ["\n\n", "\n", ". ", " ", ""]
@@ -165,38 +165,11 @@ def test_a_chunk_ends_where_its_section_does_and_no_overlap_reaches_beyond():
     assert [after.start < before.end for before, after in pairwise(chunks)] == [False, True, False]
 
 
-@pytest.mark.parametrize(("letters", "chunks"), [(399, ["1 One › 1.1 A"]), (400, ["1 One › 1.1 A", "1 One › 1.2 B"])])
-def test_a_short_section_shares_a_chunk_with_the_one_before_or_after(letters, chunks):
-    short, long = "x" * letters, prose(600)
-    for first, second in ((short, long), (long, short)):
-        document = structured(("text", "1 One › 1.1 A", first), ("text", "1 One › 1.2 B", second))
-        assert [chunk.section for chunk in cut(document, size=1500, overlap=200)] == chunks
-
-
-def test_a_chunk_does_not_end_with_headings():
-    document = structured(
-        ("text", "1 One › 1.1 A", prose(350)), ("heading", "1 One › 1.2 B", "1.2 B"),
-        ("heading", "1 One › 1.2 B › 1.2.1 C", "1.2.1 C"), ("text", "1 One › 1.2 B › 1.2.1 C", prose(600)),
-    )  # fmt: skip
-    first, second = cut(document, size=375, overlap=0)[:2]
-    assert (first.section, first.text) == ("1 One › 1.1 A", prose(350))
-    assert (second.section, second.text[:14]) == ("1 One › 1.2 B", "1.2 B\n\n1.2.1 C")
-
-
 def test_a_sentence_longer_than_a_chunk_is_cut_between_its_words_and_a_word_anywhere():
     words = cut(structured(("text", "1 One", "word " * 40)), size=60, overlap=20)
     assert {word for chunk in words for word in chunk.text.split()} == {"word"}
     letters = cut(structured(("text", "1 One", "x" * 300)), size=120, overlap=20)
     assert [(chunk.start, chunk.end) for chunk in letters] == [(0, 120), (100, 220), (200, 300)]
-
-
-def test_title_and_abstract_are_one_chunk():
-    document = structured(
-        ("title", "", "On Chunks"), ("authors", "", "A. Author"), ("heading", "Abstract", "Abstract"),
-        ("abstract", "Abstract", SENTENCE),
-    )  # fmt: skip
-    (chunk,) = cut(document)
-    assert (chunk.kind, chunk.section) == ("abstract", "Abstract")
 
 
 def test_references_are_chunks_of_their_own():
@@ -259,9 +232,3 @@ def test_a_chunk_may_cross_pages_and_leave_blank_ones_between():
 def test_blank_text_has_no_chunks(text):
     assert chunk_document(joined([text]), size=10, overlap=2, separators=SEPARATORS) == []
     assert chunk_document(Document("", ()), size=10, overlap=2, separators=SEPARATORS) == []
-
-
-def test_the_identity_tells_settings_apart():
-    settings = [(1500, 200, SEPARATORS), (1500, 100, SEPARATORS), (1000, 200, SEPARATORS), (1500, 200, [" ", ""])]
-    assert len({chunker_identity(*setting) for setting in settings}) == len(settings)
-    assert chunker_identity(1500, 200, ["\n", ""]) == ('sections/3 size=1500 overlap=200 separators=["\\n", ""]')

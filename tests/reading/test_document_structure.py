@@ -54,18 +54,6 @@ def test_columns_are_read_one_after_the_other_below_what_spans_them(tmp_path):
     assert document.text.count("\n\n") == 2
 
 
-def test_a_paragraph_goes_on_in_the_next_column_and_gives_way_to_nothing(tmp_path):
-    sheet = Sheet()
-    for number in range(20):
-        sheet.write(50, 100 + 12 * number, "a line of the left column that is full", 9)
-        sheet.write(310, 100 + 12 * number, "the right column goes on as it was", 9)
-    sheet.write(60, 360, "* A note at the foot of the left column", 7)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert "column that is full the right column goes on" in document.text
-    assert document.text.endswith("* A note at the foot of the left column")
-
-
 @pytest.mark.parametrize("rotation", [90, 180, 270])
 def test_a_turned_page_is_read_as_it_is_shown(tmp_path, rotation):
     sheet = Sheet(rotation=rotation)
@@ -198,27 +186,6 @@ def test_a_table_is_markdown_behind_its_caption(tmp_path):
     assert f"\n\nTable 1: Scores of three systems.\n{table}\n\n" in document.text
 
 
-def test_a_sentence_about_a_table_is_no_caption(tmp_path):
-    sheet = Sheet()
-    sheet.write(50, 100, "Table 1 shows what was found in the papers that were read for this work here")
-    sheet.paragraph(50, 112, 5)
-    document = read(tmp_path, sheet)
-    assert of_kind(document, "caption") == []
-
-
-def test_the_text_in_a_figure_is_not_running_text(tmp_path):
-    sheet = Sheet()
-    y = sheet.paragraph(50, 100, 6)
-    for x, label in ((100, "Encoder"), (200, "Decoder"), (300, "Loss")):
-        sheet.write(x, y + 40, label, 8)
-    sheet.write(50, y + 80, "Figure 1: The parts of the model.", 9)
-    sheet.paragraph(50, y + 110, 6, start=3)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert of_kind(document, "figure") == ["Encoder Decoder Loss"]
-    assert "Figure 1: The parts of the model.\nEncoder Decoder Loss" in document.text
-
-
 def test_exponents_are_readable(tmp_path):
     import pymupdf
 
@@ -235,11 +202,6 @@ def test_footnotes_stand_at_the_end_of_their_page(tmp_path):
     document = read(tmp_path, sheet)
     check_whole(document)
     assert of_kind(document, "footnote") == ["1A note on something that was said above."]
-
-
-def test_text_drawn_twice_for_boldness_is_read_once(tmp_path):
-    document = read(tmp_path, Sheet().write(50, 100, "Heavy words").write(50.3, 100, "Heavy words"))
-    assert document.text == "Heavy words"
 
 
 def one_span(text, x0, base, size=10.0, font="f", bold=False):
@@ -338,22 +300,3 @@ def test_a_table_in_the_corner_of_a_text_is_a_table(tmp_path):
     places = [document.text.index(f"{letter} reads every passage of a long") for letter in "abcdefghijkl"]
     assert places == sorted(places)
     assert not any("Table" in text or "34.5" in text for text in of_kind(document, "text"))
-
-
-def test_a_licence_of_several_lines_on_every_page_is_left_out(tmp_path):
-    def page(number):
-        one = Sheet()
-        one.write(60, 34, f"Agyeman et al. Health Services Research 2014, 14:{number}", 7)
-        one.write(60, 44, "http://www.biomedcentral.com/1472-6963/14/1", 7)
-        one.paragraph(60, 80, 20, start=3 * number)
-        one.write(60, 780, "2014 The Author(s) has paid for this article to be freely available under the terms of", 6)
-        one.write(60, 787, "the Creative Commons Attribution Licence which permits unrestricted use, distribution", 6)
-        one.write(60, 794, "and reproduction in any medium, provided the original work is properly cited.", 6)
-        one.write(60, 801, f"Downloaded from https://academic.oup.com by a reader on {number} May", 6)
-        return one
-
-    document = read_pdf(draw(tmp_path / "a.pdf", [page(number) for number in range(1, 7)]))
-    for words in ("Creative Commons", "provided the original", "Downloaded", "Agyeman", "biomedcentral"):
-        assert words not in document.text
-        assert all(words in one.furniture for one in document.pages)
-    assert len(document.text.split()) == 6 * (19 * 9 + 3)

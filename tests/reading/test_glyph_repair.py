@@ -5,7 +5,6 @@ import struct
 import pytest
 
 from ragscience.reading.glyph_names import text_of
-from ragscience.reading.glyph_repair import constant_shift
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_cleaning import clean_span
 from tests.pdf_factory import make_mapped_pdf, make_raw_pdf
@@ -69,19 +68,6 @@ def make_coded_pdf(path, lines, shift, note=""):
 def test_codes_that_are_shifted_by_a_constant_are_read(tmp_path, shift):
     document = read_pdf(make_coded_pdf(tmp_path / "a.pdf", PROSE, shift, "Figure 1 shows it."))
     assert document.text == " ".join(PROSE) + "\n\nFigure 1 shows it."
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "die Fragen der Forschung werden in vielen Sprachen gestellt und beantwortet",
-        "kysymykset ja vastaukset ovat samassa kirjassa eivätkä ne muutu koskaan",
-        "pytania i odpowiedzi znajdują się w tej samej książce na każdej stronie",
-        "les questions et les réponses se trouvent toujours dans le même livre",
-    ],
-)
-def test_words_of_other_languages_need_no_constant(line):
-    assert constant_shift([line.encode("ascii", "ignore").decode()]) == 0
 
 
 def test_exchanged_bytes_are_put_back(tmp_path):

@@ -1,13 +1,9 @@
 """What is a heading, and what only looks like one: examples, prompts, authors, algorithms, lists, running heads."""
 
-from itertools import pairwise
-
 import pytest
 
 from ragscience.reading.heading_text import (
     Numbered,
-    is_label,
-    is_sentence,
 )
 from ragscience.reading.pdf_reader import read_pdf
 from tests.reading.drawing import Sheet, draw
@@ -60,13 +56,6 @@ def test_prompts_of_a_dialogue_are_no_headings(tmp_path):
     assert headings_of(tmp_path, first, second) == [*SIX, "7 Dialogues"]
 
 
-def test_a_question_is_a_heading_where_sections_have_no_numbers(tmp_path):
-    names = ["Introduction", "Why does clay crack?", "Conclusion"]
-    sheet = Sheet()
-    sections(sheet, names)
-    assert headings_of(tmp_path, sheet) == names
-
-
 def test_lines_of_an_algorithm_are_no_headings(tmp_path):
     sheet = Sheet()
     y = sections(sheet, SIX[:5])
@@ -74,67 +63,6 @@ def test_lines_of_an_algorithm_are_no_headings(tmp_path):
         sheet.write(72, y + 16 * number, f"{number}: {line}", 10, BOLD)
     sections(sheet, SIX[5:], y + 80)
     assert headings_of(tmp_path, sheet) == SIX
-
-
-def test_entries_of_a_table_of_contents_are_no_headings(tmp_path):
-    contents = Sheet().write(72, 60, "Contents", 14, BOLD)
-    for number, name in enumerate(SIX):
-        contents.write(72, 100 + 26 * number, name, 11, BOLD).write(500, 100 + 26 * number, str(3 + number), 11, BOLD)
-    inside = Sheet()
-    sections(inside, SIX)
-    assert headings_of(tmp_path, contents, inside) == ["Contents", *SIX]
-
-
-def test_running_heads_with_a_page_number_are_no_headings(tmp_path):
-    sheets = []
-    for number, (name, other) in enumerate(pairwise(SIX), 10):
-        sheet = Sheet().write(72, 130, f"{number} Kilns of Old", 11, BOLD)
-        sections(sheet, [name, other] if name == SIX[0] else [other], 160, lines=6)
-        sheets.append(sheet)
-    assert headings_of(tmp_path, *sheets) == SIX
-
-
-def test_proofs_and_lemmas_are_no_sections(tmp_path):
-    sheet = Sheet()
-    sections(sheet, [*SIX[:3], "Lemma 1 (Heat)", "Proof", *SIX[3:5], "Definition 2", SIX[5]], lines=2)
-    assert headings_of(tmp_path, sheet) == SIX
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Theorem 2",
-        "Theorem 5.4 For every k there is a kiln",
-        "Lemma 3.1 (Heat)",
-        "Proof",
-        "Proof of Theorem 2.",
-        "Figure 3: Kilns",
-        "a.b@kilns.org",
-        "www.kilns.org",
-    ],
-)
-def test_labels_and_addresses(text):
-    assert is_label(text)
-
-
-@pytest.mark.parametrize("text", ["Assumptions", "Examples of Kilns", "Figures of Merit", "Case 1", "Proofs"])
-def test_names_that_begin_like_labels(text):
-    assert not is_label(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Memory-access performance.", False),
-        ("Kilns vs. ovens", False),
-        ("What is fire?", False),
-        ("You are a kiln. I will ask you.", True),
-        ("Dear recruiter,", True),
-        ("We listened to it and here is what we thought of it all:", True),
-    ],
-)
-def test_sentences(text, expected):
-    assert is_sentence(text) is expected
 
 
 def numbers(*found):

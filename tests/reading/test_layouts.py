@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.reading.name_words import plain_text
 from ragscience.reading.paper_metadata import metadata_of
-from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
+from tests.reading.pages import BOLD, RAISED, body, page, row
 
 TITLE = row(90, 18, "Steering Ships in Dense Fog", flags=BOLD)
 THREE = ("Ada Bee", "Carl de Dorn", "Eve M. Fox")
@@ -179,26 +179,6 @@ def test_the_file_s_list_is_taken_where_all_of_it_is_printed():
     printed = [row(130, 11, "Ada Bee, Carl de Dorn"), row(144, 9, "Tide Corporation"), row(170, 9, "Eve M. Fox")]
     assert read(TITLE, *printed, *body(), file={"author": ", ".join(THREE)}).authors == THREE
     assert read(TITLE, *printed, *body(), file={"author": "Ada Bee, Carl de Dorn, Gus Hall"}).authors == THREE[:2]
-
-
-def test_a_subtitle_belongs_to_the_title_and_an_index_below_the_line_stays():
-    subtitle = read(TITLE, row(112, 14, "A Study of Signals With Bells", flags=BOLD), row(150, 10, THREE[0]), *body())
-    assert subtitle.title == "Steering Ships in Dense Fog A Study of Signals With Bells"
-    low = [span("Steering by L", 100, 90, 18), span("0", 220, 100, 12), span(" Norms", 227, 90, 18)]
-    assert read(line(*low), row(130, 10, THREE[0]), *body()).title == "Steering by L0 Norms"
-
-
-@pytest.mark.parametrize(
-    ("printed", "doi"),
-    [
-        ("doi 10.1109/FOG.2010.49DOI 10.1109/FOG.2010.49", "10.1109/FOG.2010.49"),
-        ("https://doi.org/10.18653/v1/P17-1099https://doi.org/10.18653/v1/P17-1099", "10.18653/v1/P17-1099"),
-        ("doi:10.1145/3132847.313291410.1145/3132847.3132914", "10.1145/3132847.3132914"),
-        ("doi:10.1007/s10994-006-6226-1Received: 2 May", "10.1007/s10994-006-6226-1"),
-    ],
-)
-def test_a_doi_without_what_is_glued_to_it(printed, doi):
-    assert read(TITLE, *body(), row(760, 8, printed)).doi == doi
 
 
 def test_the_doi_beside_cite_this_article_on_the_last_page_is_the_paper_s_own():

@@ -22,15 +22,6 @@ LANGUAGES = {
     "Vietnamese": "Mỗi câu trả lời dựa trên những trang mà người đọc đã thêm vào thư viện của mình",
     "code": "def read_pages(source, index): return [clean_text(page) for page in source if page.number == index]",
 }
-NOT_JUDGED = {
-    "Chinese": "每个答案都基于读者自己添加到图书馆的页面",
-    "Arabic": "كل إجابة تستند إلى الصفحات التي أضافها القارئ إلى مكتبته",
-    "Greek": "Κάθε απάντηση βασίζεται στις σελίδες που πρόσθεσε ο αναγνώστης",
-    "Russian": "Каждый ответ основан на страницах, которые читатель добавил",
-    "formula": "∑ᵢ xᵢ² + β·h(t) ≥ ‖W x − b‖ / σ",
-    "table": "| 0.85 | 12.3 ± 0.4 | 7.1 % | 1,024 |",
-    "protein": "MEEPQSDPSVEPPLSQETFSDLWKLLPENNVLSPLPSQAMDDLML",
-}
 
 
 def permuted(text, seed):
@@ -45,11 +36,6 @@ def test_text_in_a_language_has_few_bits_a_pair(name):
     bits, count = mean_bits(LANGUAGES[name])
     assert count > 40
     assert bits < 2.9
-
-
-@pytest.mark.parametrize("name", NOT_JUDGED)
-def test_other_scripts_formulas_and_sequences_are_not_judged(name):
-    assert mean_bits(NOT_JUDGED[name])[1] < 10
 
 
 def test_a_page_in_letters_for_others_is_left_out_with_a_warning_and_the_good_one_stays(tmp_path):

@@ -10,15 +10,10 @@ from hypothesis import strategies as st
 from ragscience.core.records import Metadata
 from ragscience.reading.paper_metadata import metadata_of
 from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
-from tests.shared_data import SHARED_DATA, needs_shared_data
 
 
 def read(*lines, file=None, text=""):
     return metadata_of([page(*lines)], file or {}, text)
-
-
-def squashed(text):
-    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
 
 
 TITLE = row(100, 17, "A Study of Things", flags=BOLD)
@@ -26,49 +21,6 @@ AUTHORS = row(140, 10, "Ada Lovelace, Alan Turing and Grace Hopper")
 
 
 # Titles
-
-
-def test_the_largest_lines_are_the_title_and_lines_of_it_are_joined():
-    found = read(row(100, 17, "A Study of"), row(120, 17, "Many Things"), AUTHORS, *body())
-    assert found.title == "A Study of Many Things"
-    assert found.confidence["title"] > 0.7
-
-
-def test_small_capitals_are_one_title_in_capitals_and_small_letters():
-    small = [
-        span("N", 100, 100, 17),
-        span("EURAL", 110, 103, 13.6),
-        span(" M", 145, 100, 17),
-        span("ACHINES", 160, 103, 13.6),
-        span(" ", 210, 103, 13.6),
-        span("AT", 214, 103, 13.6),
-        span(" W", 230, 100, 17),
-        span("ORK", 245, 103, 13.6),
-    ]
-    assert read(line(*small), AUTHORS, *body()).title == "Neural Machines at Work"
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "text", "title"),
-    [
-        ("Adaptation of Large Lan-", "guage Models", "", "Adaptation of Large Language Models"),
-        ("Fast and Memory-", "Efficient Attention", "", "Fast and Memory-Efficient Attention"),
-        ("Models with Pre-", "training of Words", "pre-training helps", "Models with Pre-training of Words"),
-    ],
-)
-def test_a_hyphen_at_the_end_of_a_title_line(first, second, text, title):
-    assert read(row(100, 17, first), row(120, 17, second), AUTHORS, *body(), text=text).title == title
-
-
-def test_a_larger_banner_of_the_journal_is_not_the_title():
-    banner = row(60, 20, "Journal of Imagined Results")
-    assert read(banner, row(110, 16, "A Study of Things"), AUTHORS, *body()).title == "A Study of Things"
-
-
-@pytest.mark.parametrize("file_title", ["proc.dvi", "Microsoft Word - draft7", "untitled", "doi:", "paper.tex", "x"])
-def test_a_title_in_the_file_that_is_none_is_not_believed(file_title):
-    assert read(file={"title": file_title}).title == ""
-    assert read(TITLE, AUTHORS, *body(), file={"title": file_title}).title == "A Study of Things"
 
 
 def test_the_file_and_the_page_agree():
@@ -209,12 +161,6 @@ def test_a_doi_without_the_signs_around_it(printed, doi):
     assert read(TITLE, *body(), row(750, 8, printed)).doi == doi
 
 
-def test_the_doi_in_the_margin_comes_before_one_in_the_text():
-    cited = row(600, 10, "see 10.1000/other for more")
-    assert read(TITLE, *body(), cited, row(770, 8, "doi: 10.1000/own")).doi == "10.1000/own"
-    assert read(TITLE, *body(), cited, file={"subject": "doi:10.1000/file"}).doi == "10.1000/file"
-
-
 # Old fonts and wild input
 
 
@@ -256,21 +202,3 @@ def test_the_fields_of_any_page_are_clean(lines, file):
 
 
 # The shared papers
-
-
-def of_file(path):
-    import pymupdf
-
-    with pymupdf.open(path) as document:
-        pages = [page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT) for page in document.pages(0, 1)]
-        return metadata_of(pages, document.metadata, document[0].get_text())
-
-
-@needs_shared_data
-def test_other_copies_say_the_same():
-    ids = {path.name: of_file(path).arxiv_id for path in sorted((SHARED_DATA / "duplicates").glob("*.pdf"))}
-    assert ids == {
-        "attention_older_version.pdf": "1706.03762v5",
-        "attention_v7_same_paper_other_bytes.pdf": "1706.03762v7",
-        "bert_alt_1810.04805v1.pdf": "1810.04805v1",
-    }

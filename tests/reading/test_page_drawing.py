@@ -45,26 +45,6 @@ def test_what_is_read_stands_where_it_is_drawn(tmp_path, rotation, crop):
     assert (dark & inside).sum() > 0.99 * dark.sum()
 
 
-def test_a_page_in_larger_units_is_measured_in_points(tmp_path):
-    source = make_pdf(tmp_path / "plain.pdf", [TEXT])
-    with pymupdf.open(source) as document:
-        document.xref_set_key(document[0].xref, "UserUnit", "2")
-        document.save(tmp_path / "a.pdf")
-    shape = draw_page(tmp_path / "a.pdf", 1, 0, tmp_path / "none.png")
-    assert (shape.width, shape.height, shape.crop_box) == (1190, 1684, (0, 0, 595, 842))
-    assert read_pdf(tmp_path / "a.pdf").pages[0].lines[0].box[0] == pytest.approx(100, abs=1)
-    assert not (tmp_path / "none.png").exists()
-
-
-def test_a_picture_is_never_larger_than_memory_allows(tmp_path):
-    with pymupdf.open() as document:
-        document.new_page(width=20, height=14_000)
-        document.save(tmp_path / "long.pdf")
-    draw_page(tmp_path / "long.pdf", 1, 3000, tmp_path / "page.png")
-    picture = pymupdf.Pixmap(str(tmp_path / "page.png"))
-    assert 15_000_000 < picture.width * picture.height <= 16_500_000
-
-
 def test_a_worker_draws_and_says_what_is_wrong(tmp_path):
     source = make_pdf(tmp_path / "a.pdf", [TEXT])
     reader = ReaderProcess(60, 1 << 30)

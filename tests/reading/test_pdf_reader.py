@@ -27,14 +27,6 @@ def test_each_page_is_where_its_record_says(tmp_path):
     assert document.warnings == ()
 
 
-def test_blank_pages_are_pages_with_a_warning(tmp_path):
-    document = read_pdf(make_pdf(tmp_path / "a.pdf", ["one", "", "three"]))
-    assert document.text == "one\n\nthree"
-    assert [(page.start, page.end) for page in document.pages] == [(0, 3), (3, 3), (5, 10)]
-    assert [bool(page.warning) for page in document.pages] == [False, True, False]
-    assert document.warnings == ("1 of 3 pages without text: blank, scanned or damaged",)
-
-
 def test_control_characters_are_marked_before_offsets_are_counted(tmp_path):
     path = make_mapped_pdf(tmp_path / "a.pdf", r"esc \033[31m nul \000 P", {"P": 0xE000})
     document = read_pdf(path)
@@ -50,12 +42,6 @@ def test_an_encrypted_file_needs_its_password(tmp_path):
     assert "the one given does not open it" in problem_of(path, "wrong").message
     assert read_pdf(path, "pässwört").text == "secret"
     assert read_pdf(path, "owner").text == "secret"
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    assert problem_of(tmp_path / "no.pdf").reason == "missing"
-    (tmp_path / "file").touch()
-    assert problem_of(tmp_path / "file" / "no.pdf").reason == "missing"
 
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path):
@@ -88,18 +74,6 @@ def test_what_is_named_pdf_and_is_none(tmp_path, content, what):
     problem = problem_of(path)
     assert problem.reason == "not-a-pdf"
     assert what in problem.message
-
-
-def test_an_empty_file(tmp_path):
-    (tmp_path / "a.pdf").touch()
-    assert problem_of(tmp_path / "a.pdf").reason == "empty"
-
-
-@pytest.mark.parametrize("junk", [b"HTTP/1.1 200 OK\r\n\r\n", b"\xef\xbb\xbf", b"j" * 1000 + b"\n"])
-def test_bytes_before_the_header_do_no_harm(tmp_path, junk):
-    path = make_pdf(tmp_path / "a.pdf", ["still here"])
-    path.write_bytes(junk + path.read_bytes())
-    assert read_pdf(path).text == "still here"
 
 
 def test_a_truncated_file_is_repaired_with_a_warning(tmp_path):
@@ -140,21 +114,6 @@ def test_a_text_layer_that_no_one_can_read_is_a_scan_too(tmp_path):
     problem = problem_of(make_mapped_pdf(tmp_path / "a.pdf", r"\001\002\003\004\005 ab", {}))
     assert problem.reason == "no-text"
     assert "71%" in problem.message
-
-
-def test_a_name_in_other_bytes_than_utf8(tmp_path):
-    path = make_pdf(tmp_path / "a.pdf", ["named oddly"])
-    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xe9.pdf")
-    assert read_pdf(path.rename(odd)).text == "named oddly"
-
-
-def test_mupdf_says_nothing_on_its_own(tmp_path, capfd):
-    path = make_pdf(tmp_path / "a.pdf", ["one"])
-    path.write_bytes(path.read_bytes()[:-300])
-    read_pdf(path)
-    path.write_bytes(b"%PDF-1.7\n1 0 obj << /Broken")
-    problem_of(path)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_memory_that_runs_out_inside_mupdf_is_a_memory_error(tmp_path):

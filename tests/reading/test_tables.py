@@ -107,22 +107,6 @@ def test_framed_text_is_no_table(tmp_path):
     assert "The model reads every passage" in text
 
 
-def test_the_names_of_groups_of_columns_stand_above_the_first_of_them(tmp_path):
-    xs = [55, 160, 230, 300, 370]
-    rows = [
-        ["Model", "P@1", "MAP", "P@1", "MAP"],
-        ["Base", "1.5", "2.5", "3.5", "4.5"],
-        ["Big", "5.5", "6.5", "7.5", "8.5"],
-    ]
-    sheet = Sheet().write(50, 80, "Table 1: Two data sets.", 9).rule(50, 90, 420, 90)
-    sheet.write(172, 101, "News stories", 9).write(322, 101, "Web pages", 9)
-    sheet.rule(155, 105, 255, 105).rule(295, 105, 395, 105)
-    write_rows(sheet, xs, 117, rows)
-    sheet.rule(50, 121, 420, 121).rule(50, 146, 420, 146).paragraph(50, 180, 12)
-    tables, _ = tables_of(tmp_path, sheet)
-    assert tables == [[["", "News stories", "", "Web pages", ""], *rows]]
-
-
 def test_the_label_of_several_rows_stands_in_the_first_of_them(tmp_path):
     rows = [["", "Size", "Dev", "Test"], *(["", f"{n}B", f"{n}.1", f"{n}.2"] for n in range(1, 7))]
     sheet = Sheet().write(50, 80, "Table 1: Sizes.", 9).rule(50, 92, 420, 92).rule(50, 107, 420, 107)
@@ -137,32 +121,6 @@ def test_the_label_of_several_rows_stands_in_the_first_of_them(tmp_path):
     (table,) = tables
     assert [row[0] for row in table] == ["", "Small", "", "", "Medium", "", "Large"]
     assert [row[1:] for row in table] == [row[1:] for row in rows]
-
-
-def test_tables_side_by_side_have_their_own_rows(tmp_path):
-    sheet = Sheet()
-    for x, caption in ((50, "Table 1: The first of them."), (310, "Table 2: The second of them.")):
-        sheet.rule(x, 92, x + 230, 92).rule(x, 107, x + 230, 107).rule(x, 146, x + 230, 146).write(x, 80, caption, 9)
-        write_rows(sheet, [x + 5, x + 80, x + 130, x + 190], 103, SCORES)
-    two_columns(sheet, 180, 30)
-    tables, _ = tables_of(tmp_path, sheet)
-    assert tables == [SCORES, SCORES]
-
-
-def test_tables_in_two_columns_keep_their_captions(tmp_path):
-    sheet = Sheet()
-    for x, top, name in ((50, 60, "Table 1"), (310, 300, "Table 2")):
-        sheet.rule(x, top, x + 230, top).rule(x, top + 15, x + 230, top + 15).rule(x, top + 54, x + 230, top + 54)
-        write_rows(sheet, [x + 5, x + 80, x + 130, x + 190], top + 11, SCORES)
-        sheet.write(x, top + 68, f"{name}: The scores, below them.", 9)
-    sheet.paragraph(50, 160, 40, width=5)
-    sheet.paragraph(310, 60, 18, width=5, start=4)
-    sheet.paragraph(310, 400, 20, width=5, start=5)
-    document = read_pdf(draw(tmp_path / "a.pdf", [sheet]))
-    kinds = [(one.kind, document.text[one.start : one.end].split(":")[0][:12]) for one in document.elements]
-    at = [kinds.index(("caption", name)) for name in ("Table 1", "Table 2")]
-    assert at[0] < at[1]
-    assert [kinds[number + 1] for number in at] == [("table", "| System | D")] * 2
 
 
 @needs_shared_data

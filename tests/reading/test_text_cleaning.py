@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.reading.text_cleaning import (
-    clean_span,
     clean_text,
     sensible_title,
 )
@@ -19,24 +18,6 @@ def test_clean_text_holds_nothing_dangerous_and_can_be_written(text):
     assert all(unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t" for c in cleaned)
     cleaned.encode("utf-8")
     assert clean_text(cleaned) == cleaned
-
-
-def test_a_control_character_is_marked_where_it_stood():
-    assert clean_text("0.\x0400\tone\x1b[31m\x00\x85\ud800") == "0.\ufffd00\tone\ufffd[31m\ufffd\ufffd\ufffd"
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        "In Search of an Understandable Consensus Algorithm",
-        "Overview of the Technology\r\nAcceptance Model\r\n",
-        "BERT: Pre-training of Deep Bidirectional Transformers",
-        "Über die Größe",
-        "注意力就是你所需要的",
-    ],
-)
-def test_a_title_is_kept_on_one_line(title):
-    assert sensible_title(title) == " ".join(title.split())
 
 
 @pytest.mark.parametrize(
@@ -62,20 +43,3 @@ def test_a_title_is_kept_on_one_line(title):
 )
 def test_what_is_no_title_is_left_out(raw):
     assert sensible_title(raw) == ""
-
-
-@pytest.mark.parametrize(
-    ("raw", "clean"),
-    [
-        ("eﬃcient ﬂow", "efficient flow"),
-        ("a\u00a0b\u2009c\td", "a b c d"),
-        ("zero\u200bwidth\ufeff", "zerowidth"),
-        ("\uf0b7 item", "• item"),
-        ("de\x0cnition of o\x0b", "definition of off"),
-        ("\x0c\x02", "\ufffd\ufffd"),
-        ("½ ² ﬁ", "½ ² fi"),
-        ("\ud800", "\ufffd"),
-    ],
-)
-def test_a_span_is_cleaned_without_changing_what_it_says(raw, clean):
-    assert clean_span(raw) == clean

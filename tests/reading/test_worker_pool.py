@@ -32,16 +32,6 @@ def test_files_come_in_their_order_as_read_pdf_reads_them(papers):
         assert list(pool.read_all(papers)) == [(path, read_pdf(path)) for path in papers]
 
 
-def test_no_more_workers_than_files_and_the_same_ones_again(papers):
-    with ReadingPool(4, LONG, GIGABYTE) as pool:
-        list(pool.read_all(papers[:1]))
-        (first,) = workers_of()
-        list(pool.read_all(papers[:1]))
-        assert workers_of() == [first]
-        list(pool.read_all(papers))
-        assert len(workers_of()) <= 4
-
-
 def test_a_file_without_end_times_out_and_the_next_is_read(papers, tmp_path):
     endless = make_endless_pdf(tmp_path / "endless.pdf")
     with ReadingPool(1, 1.0, GIGABYTE) as pool:
@@ -67,16 +57,6 @@ def test_a_worker_that_dies_in_a_file_is_replaced(papers, tmp_path, how):
     assert problem.reason == "crashed"
     assert how.name in problem.message
     assert isinstance(after, Document)
-
-
-def test_a_worker_that_dies_between_files_costs_no_file(papers):
-    with ReadingPool(1, LONG, GIGABYTE) as pool:
-        list(pool.read_all(papers[:1]))
-        (worker,) = workers_of()
-        worker.kill()
-        until(lambda: is_gone(worker))
-        ((_, result),) = pool.read_all(papers[1:2])
-    assert isinstance(result, Document)
 
 
 def test_a_file_beyond_the_memory_is_too_large_and_the_next_is_read(papers, tmp_path):
