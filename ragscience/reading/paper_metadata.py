@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragscience.core.records import Metadata
-from ragscience.reading.author_block import find_authors
+from ragscience.reading.author_names import find_authors
 from ragscience.reading.first_page import Segment, blocks_of, body_size, segments_of, stamps_of
 from ragscience.reading.name_words import plain_text
 from ragscience.reading.publication import find_publication, find_year

@@ -17,7 +17,7 @@ from ragscience.core.records import Box
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.heading_text import heading_number
 from ragscience.reading.side_by_side import caption_starts
-from ragscience.reading.table_rules import SAME, Level, levels_of
+from ragscience.reading.table_columns import SAME, Level, levels_of
 from ragscience.reading.text_rows import Row, TableArea, make_rows, split_row, widest_gap
 
 __all__ = ["PageTables", "find_table_areas"]

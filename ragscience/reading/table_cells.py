@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragscience.core.records import Box
-from ragscience.reading.table_columns import WORD_GAP, Cell, cell_of, cells_of
-from ragscience.reading.table_rules import SAME, Level, levels_of
+from ragscience.reading.table_columns import SAME, WORD_GAP, Cell, Level, cell_of, cells_of, levels_of
 from ragscience.reading.text_rows import Placed
 from ragscience.reading.text_spans import Piece
 

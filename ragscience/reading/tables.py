@@ -9,8 +9,7 @@ from itertools import pairwise
 
 from ragscience.core.records import Box
 from ragscience.reading.table_cells import Grid, Spanning
-from ragscience.reading.table_columns import Cell, column_bounds
-from ragscience.reading.table_rules import SAME, Level
+from ragscience.reading.table_columns import SAME, Cell, Level, column_bounds
 from ragscience.reading.text_rows import Placed, join_spans
 from ragscience.reading.text_spans import box_around
 

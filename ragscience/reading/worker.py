@@ -14,8 +14,7 @@ from typing import BinaryIO
 
 from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.reading.layout_model import block_layout_model
-from ragscience.reading.page_drawing import draw_page
-from ragscience.reading.pdf_highlights import join_pages, mark_pages
+from ragscience.reading.pdf_highlights import draw_page, join_pages, mark_pages
 from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_cleaning import printable_name

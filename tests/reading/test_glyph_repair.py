@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from ragscience.reading.glyph_names import text_of
+from ragscience.reading.glyph_repair import text_of
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_cleaning import clean_span
 from tests.pdf_factory import make_mapped_pdf, make_raw_pdf

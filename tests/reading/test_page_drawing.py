@@ -5,7 +5,7 @@ import pymupdf
 import pytest
 
 from ragscience.core.errors import FileProblem
-from ragscience.reading.page_drawing import draw_page
+from ragscience.reading.pdf_highlights import draw_page
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess
 from tests.pdf_factory import make_pdf
