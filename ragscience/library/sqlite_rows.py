@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.core.errors import LibraryDamaged, RagScienceError
@@ -97,7 +98,7 @@ class SqlSnapshot(Snapshot):
         self.db, self.state, self.damage = db, state, database.damage
         self._database = database
 
-    @property
+    @cached_property  # other threads may push this version's out of the database's few
     def listing(self) -> Listing:
         """The papers. Raises LibraryDamaged where some are lost."""
         return self._database.listing(self.db, self.state)
@@ -379,7 +380,7 @@ class SqlDatabase(Transactions):
         """What `act` gives for a change, which is committed after it."""
         with self.writing() as db:
             change = SqlChange(SqlSnapshot(db, read_state(db), self), self.root)
-            self.listing(db, change.state)
+            _ = change.before.listing  # as it was before the change
             result = act(change)
             change.finish()
         if change.listing is not None:

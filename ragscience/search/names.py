@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary, ref
 from ragscience.core.tokenizing import terms, tokenize
 from ragscience.library.store import term_counts
 from ragscience.search.kept_names import KeptNames, KeptPaper, Row, kept_names, name_of
+from ragscience.search.name_strength import NOUN, as_author, case_factor, of_file
 from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
 if TYPE_CHECKING:
@@ -44,14 +45,8 @@ STATED_AT_LEAST = 0.5
 """The least factor of usage of a name of several words that the paper states, or that is its whole title."""
 SHAPED_AT_LEAST = 0.8
 """The least factor of usage of a name that is written as only names are: others use it because they mean the paper."""
-IN_SMALL_LETTERS, ALL_SMALL = 0.6, 0.8
-"""Factors of a name without its capitals, in a text that has others ("a raft") and in one without any."""
-ALONE, ALONE_OF_ONE = 0.5, 0.8
-"""Strength of a family name without "et al.", a second author or a year: of several authors, of a single one."""
 RARE, FEWEST_PASSAGES = 0.02, 500
 """A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
-OF_FILE = 0.7, 0.0
-"""Strengths of a file's name of one word: a word of its own, and one that is a common word written as such ("hits")."""
 OF_OTHERS = 0.6, 0.8
 """Strengths of a name that one other paper gives to a paper, and that two or more do."""
 DESCRIBED, MOST_OF_TOLD = 0.8, 0.6
@@ -70,9 +65,7 @@ _SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
 """BERTLARGE: a name with its subscript, as a PDF gives it."""
 _MORE_LETTERS = len("MEDIUM")
 """What a text may have behind a name: a plural's s, or the subscript of a size."""
-_NOUN = r"(?:papers?|articles?|stud(?:y|ies)|preprints?|manuscripts?|publications?)"
-_PAPER_AFTER = re.compile(rf"[’']?s?\s++(?:[a-z]+\s++)?{_NOUN}\b|\s++(?:algorithm|method|model|authors?)\b")
-_DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1,6}}?){_NOUN}\b", re.IGNORECASE)
+_DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1,6}}?){NOUN}\b", re.IGNORECASE)
 """ "The sepsis paper"."""
 _NOT_TELLING = frozenset(
     terms("first second third last other same whole original current new old previous earlier latest next one two only")
@@ -81,10 +74,6 @@ _VERSION = re.compile(r"[-‐–]?\d")
 """ "GPT-3" is no paper that others call "GPT"."""
 _FILE = re.compile(r"(?<![^\s()\[\]<>\"“”,;:])[^\s()\[\]<>\"“”,;:]{1,255}?\.pdf\b", re.IGNORECASE)
 _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
-_BESIDE_AUTHOR = re.compile(
-    r"(?:[’']s)?+,?+ ?+(et al\b\.?+|and (?:others|colleagues|co-?authors)|(?:and|&) ([^\W\d_][\w’'-]{1,30}+))?+"
-    r"(?:[’']s)?+,?+ ?+[(\[]?+((?:19|20)\d\d\b)?+"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,14 +310,14 @@ class PaperNames:
         for paper_id, row in owners:
             name = name_of(row)
             if name.how in AUTHORS:
-                strength, stop = _as_author(name, text, start, end)
+                strength, stop = as_author(name, text, start, end)
                 strength *= self._rarity(name) if stop == end else 1.0
             elif name.how == "file" and " " not in name.name:
                 own = name.base * self._usage(paper_id, name)
-                as_file = _of_file(name.name, text, start, end)
+                as_file = of_file(name.name, text, start, end)
                 strength, stop = as_file and max(as_file, own), end
             else:
-                strength, stop = name.base * self._usage(paper_id, name) * _case(name.name, text, start, end), end
+                strength, stop = name.base * self._usage(paper_id, name) * case_factor(name.name, text, start, end), end
             if strength >= LEAST and strength > best.get(paper_id, (0.0, 0))[0]:
                 best[paper_id] = strength, stop
         longest = max((stop for _, stop in best.values()), default=end)
@@ -364,37 +353,6 @@ class PaperNames:
         """1 for a family name that few passages have, 0 for one that is a common word."""
         having = max((self._frequencies[term] for term in tokenize(name.name)), default=self._passages)
         return 1.0 if having <= RARE * max(self._passages, FEWEST_PASSAGES) else 0.0
-
-
-def _as_author(name: PaperName, text: str, start: int, end: int) -> tuple[float, int]:
-    """(strength, end) of a family name with the words beside it: who else, and the year."""
-    second, *years = name.detail
-    beside = _BESIDE_AUTHOR.match(text, end)
-    others, other, year = (beside[1], beside[2], beside[3]) if beside else (None, None, None)
-    is_beside = bool(others or year or _PAPER_AFTER.match(text, end))
-    if not (text[start].isupper() or is_beside) or (year and years and year not in years):
-        return 0.0, end
-    is_second = bool(other and second) and key_of(other or "") == key_of(second)
-    if beside is None or not (is_second or (others and not other) or (year and not others)):
-        return (ALONE if name.how == AUTHORS[0] else ALONE_OF_ONE), end
-    return name.base if years or not year else ALONE, len(text[: beside.end()].rstrip(" ,(["))
-
-
-def _of_file(name: str, text: str, start: int, end: int) -> float:
-    """The strength of a file's name of one word: a common word must be written as a name or go before "paper"."""
-    from ragscience.models.minilm import common_words
-
-    is_name = not text[start:end].islower() or name.casefold() not in common_words()
-    return OF_FILE[not (is_name or _PAPER_AFTER.match(text, end))]
-
-
-def _case(name: str, text: str, start: int, end: int) -> float:
-    """The factor of a name that is written in small letters though its own are not."""
-    if text[start:end] != text[start:end].lower() or name == name.lower():
-        return 1.0
-    long = is_shaped(name) and len(name) > 3
-    has_capitals = any(letter.isupper() for letter in text[1:])
-    return 1.0 if long else IN_SMALL_LETTERS if has_capitals else ALL_SMALL
 
 
 def _followed(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ragscience.search.names_of_paper import introduced, is_shaped
+from ragscience.search.introduced_names import introduced
+from ragscience.search.names_of_paper import is_shaped
 
 
 @pytest.mark.parametrize(
