@@ -29,7 +29,6 @@ __all__ = ["ModelChoice", "ModelRow", "ModelSources", "choose_embedder", "choose
 Notify = Callable[[str], None]
 Part = TypeVar("Part", covariant=True)
 PULL = "python query.py models pull"
-TOKENS = "python ingest.py rebuild --tokens"
 REBUILD = "python ingest.py rebuild --embeddings"
 
 
@@ -174,13 +173,8 @@ def choose_reranker(
         return ModelChoice(reranker, f"its files are in {folder}", where=str(folder))
     if setting == "cross-encoder":
         raise ModelProblem(f"The reranker {model} is not on this machine.", f"Fetch it with `{PULL}`.")
-    if late:
-        warning = f"{model} is not on this machine, so late interaction reranks the passages. `{PULL}` fetches it."
-    else:
-        warning = (
-            f"{model} is not on this machine, and the library has no token vectors: the passages are not "
-            f"reranked. `{PULL}` fetches it, or `{TOKENS}` adds them."
-        )
+    instead = "late interaction reranks the passages" if late else "the passages are not reranked"
+    warning = f"{model} is not on this machine, so {instead}. `{PULL}` fetches it."
     return ModelChoice(None, "its files are not on this machine", warning)
 
 
@@ -212,7 +206,7 @@ def choose_llm(
 def _llm_of(
     server: ModelServer, setting: str, model: str, options: ChatOptions, sources: ModelSources
 ) -> ModelChoice[ServedLLM | None]:
-    from ragscience.models.model_servers import check_installed
+    from ragscience.models.model_http import check_installed
     from ragscience.models.served_llm import ServedLLM
 
     if isinstance(server, OpenAIServer):

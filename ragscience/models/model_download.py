@@ -14,14 +14,9 @@ from ragscience.models.model_http import one_line, said_by, status_of
 from ragscience.models.model_servers import Ollama
 
 __all__ = [
-    "NEEDED_FILES",
-    "OPTIONAL_FILES",
-    "PullProgress",
-    "find_on_this_machine",
-    "hub_cache",
-    "pull_cross_encoder",
+    "NEEDED_FILES", "OPTIONAL_FILES", "PullProgress", "find_on_this_machine", "hub_cache", "pull_cross_encoder",
     "pull_ollama",
-]
+]  # fmt: skip
 
 HUB = "https://huggingface.co"
 REACH_SECONDS = 10.0
@@ -107,17 +102,10 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
                 folder = Path(path).parent
     except LocalEntryNotFoundError as error:
         raise unreachable from error
-    except EntryNotFoundError as error:
-        raise ModelProblem(f"{name} has no {file} at {shown}.", "Choose another cross-encoder.") from error
-    except HfHubHTTPError as error:
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
+        what = f" has no {file} at {shown}" if isinstance(error, EntryNotFoundError) else " could not be fetched"
         raise ModelProblem(
-            f"{shown} refused {name}: {_first_line(error)}.", "Check the name in RAG_RERANKER."
-        ) from error
-    except HFValidationError as error:
-        raise ModelProblem(f"{name!r} is not the name of a model on the hub.", "It looks like owner/model.") from error
-    except OSError as error:
-        raise ModelProblem(
-            f"{name} could not be fetched: {_first_line(error)}.", "Check the disk, then try again."
+            f"{name}{what}: {_first_line(error)}.", "Check the name in RAG_RERANKER, and the disk, then try again."
         ) from error
     return folder
 

@@ -9,6 +9,7 @@ import ipaddress
 import socket
 import ssl
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -16,21 +17,13 @@ from math import inf
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from ragscience.core.errors import ModelProblem
 from ragscience.models.reply_limits import UnusableReply, when_over
 
 __all__ = [
-    "MALFORMED",
-    "MEMORY",
-    "cause_of",
-    "client_options",
-    "is_loopback",
-    "json_errors",
-    "one_line",
-    "positive",
-    "retry_pause",
-    "said_by",
-    "status_of",
-]
+    "MALFORMED", "MEMORY", "cause_of", "check_installed", "client_options", "is_loopback", "json_errors", "one_line",
+    "positive", "retry_pause", "said_by", "status_of",
+]  # fmt: skip
 
 MALFORMED = (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError)
 """What JSON of another shape than the server's ends in, within its client or here."""
@@ -47,7 +40,7 @@ _OUR_HEADERS = frozenset(
 
 
 def client_options(
-    url: str, *, connect_seconds: float, read_seconds: float | None, longest: int, seconds: float | None = None
+    url: str, connect_seconds: float, read_seconds: float | None, seconds: float | None, longest: int
 ) -> dict[str, Any]:
     """Arguments for httpx.Client.
 
@@ -186,3 +179,16 @@ def retry_pause(error: Exception) -> float | None:
         return max(asked, RETRY_SECONDS) if asked <= LONGEST_PAUSE else None
     is_memory = any(words in said_by(error).casefold() for words in MEMORY)
     return RETRY_SECONDS if code >= 500 and not is_memory else None
+
+
+def check_installed() -> None:
+    """Raise ModelProblem where the package that speaks with a server with OpenAI's API is not installed."""
+    from importlib.util import find_spec
+
+    # LangChain warns of each field of a reply that is of another type than OpenAI's own.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
+    if find_spec("langchain_openai") is None:
+        raise ModelProblem(
+            "A server with OpenAI's API needs the package langchain-openai, which is not installed.",
+            "Run `python -m pip install -r requirements-llm-server.txt`.",
+        )

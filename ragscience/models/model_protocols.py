@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from ragscience.core.records import EmbedderIdentity
 
-__all__ = ["ChatModel", "Counter", "Embedder", "Reply", "Reranker", "Scale", "TokenEmbedder", "TokenVectors"]
+__all__ = [
+    "ChatModel", "Counter", "Embedder", "ModelDetails", "Reply", "Reranker", "Scale", "ServerStatus", "TokenEmbedder",
+    "TokenVectors",
+]  # fmt: skip
 
 Scale = Literal["log-odds", "probability", "other"]
 """Scores of a cross-encoder are log-odds (logits), or probabilities (through a sigmoid); "other": neither."""
@@ -32,6 +35,35 @@ class TokenVectors:
     """Where each word piece begins and ends in the text, in characters, shape (n, 2)."""
     pieces: tuple[str, ...]
     """The n word pieces; one that continues a word begins with "##"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """Whether a model server answers, and its models."""
+
+    running: bool
+    version: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Full name ("llama3.1:8b") to digest, in hexadecimal; empty where the server gives none."""
+    why: str = ""
+    """Why it is not running: a sentence without its full stop."""
+
+    def find(self, name: str) -> str | None:
+        """The full name of a model that is there; a name without a tag means its tag `latest`."""
+        return next((known for known in (name, f"{name}:latest") if known in self.models), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDetails:
+    """What a server says about a model; None where it says nothing."""
+
+    context_length: int | None = None
+    """In tokens."""
+    dimension: int | None = None
+    """Of its embeddings (of its hidden state, for a chat model)."""
+    capabilities: tuple[str, ...] = ()
+    """Among them "tools" and "thinking"."""
+    parameters: int | None = None
 
 
 class Embedder(Protocol):

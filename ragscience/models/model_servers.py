@@ -9,12 +9,10 @@ LM Studio (`loaded_context_length` in `/api/v0/models`).
 from __future__ import annotations
 
 import socket
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -34,8 +32,9 @@ from ragscience.models.model_http import (
     said_by,
     status_of,
 )
+from ragscience.models.model_protocols import ModelDetails, ServerStatus
 
-__all__ = ["ModelDetails", "ModelServer", "Ollama", "OpenAIServer", "ServerStatus", "check_installed"]
+__all__ = ["ModelServer", "Ollama", "OpenAIServer"]
 
 _LONGEST_ANSWER = 16 * 2**20
 """Bytes of the answer to a small request: a list of ten thousand models."""
@@ -44,47 +43,19 @@ _MOST_NAMED = 5
 _KEY_FIX = "Set RAG_LLM_KEY, or name a file that holds the key in RAG_LLM_KEY_FILE."
 _AGAIN = "Try again; the server's own log may say more."
 _REFUSALS = (
+    (MEMORY, "{} does not fit in memory", "Choose a smaller model, or lower RAG_NUM_CTX."),
     (
         ("too large", "batch size"),
-        "A passage is too long for",
+        "A passage is too long for {}",
         "Start llama.cpp's server with a larger --ubatch-size, or lower RAG_CHUNK_SIZE.",
     ),
     (
         ("exceed", "context size", "context length", "context window", "too long"),
-        "The prompt is too long for",
+        "The prompt is too long for {}",
         "Set RAG_NUM_CTX to what the server gives, or ask for fewer passages with -k.",
     ),
 )
 """Words of a refusal, and what they mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
-    """Whether a model server answers, and its models."""
-
-    running: bool
-    version: str = ""
-    models: Mapping[str, str] = field(default_factory=dict)
-    """Full name ("llama3.1:8b") to digest, in hexadecimal; empty where the server gives none."""
-    why: str = ""
-    """Why it is not running: a sentence without its full stop."""
-
-    def find(self, name: str) -> str | None:
-        """The full name of a model that is there; a name without a tag means its tag `latest`."""
-        return next((known for known in (name, f"{name}:latest") if known in self.models), None)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDetails:
-    """What a server says about a model; None where it says nothing."""
-
-    context_length: int | None = None
-    """In tokens."""
-    dimension: int | None = None
-    """Of its embeddings (of its hidden state, for a chat model)."""
-    capabilities: tuple[str, ...] = ()
-    """Among them "tools" and "thinking"."""
-    parameters: int | None = None
 
 
 class ModelServer(ABC):
@@ -113,8 +84,8 @@ class ModelServer(ABC):
         """Time limit for each further piece of a reply, and for an embedding."""
         self.offline = offline
         self.key = key or SecretStr("")
-
-    # What differs
+        self.client_options = partial(client_options, self.url, self.connect_seconds)
+        """`model_http.client_options` for this server."""
 
     @abstractmethod
     def _list(self) -> tuple[str, Mapping[str, str]]:
@@ -135,8 +106,6 @@ class ModelServer(ABC):
     @abstractmethod
     def reply_errors(self) -> tuple[type[Exception], ...]:
         """What a call of LangChain's client may end in."""
-
-    # What is the same
 
     @property
     def is_forbidden(self) -> bool:
@@ -214,18 +183,6 @@ class ModelServer(ABC):
             raise ValueError("not a JSON object")
         return value
 
-    def client_options(self, read_seconds: float | None, seconds: float | None, longest: int) -> dict[str, Any]:
-        """As `model_http.client_options`."""
-        return client_options(
-            self.url,
-            connect_seconds=self.connect_seconds,
-            read_seconds=read_seconds,
-            seconds=seconds,
-            longest=longest,
-        )
-
-    # Failures
-
     def problem(self, error: Exception, name: str) -> ModelProblem:
         """One of `reply_errors` or `json_errors` as one line and a fix, without the key."""
         import httpx
@@ -255,19 +212,14 @@ class ModelServer(ABC):
             return ModelProblem(f"{server} {key} (HTTP {code}).", _KEY_FIX)
         if code == 404:
             return self.without(name)
-        if any(words in folded for words in MEMORY):
-            fix = "Choose a smaller model, or lower RAG_NUM_CTX."
-            return ModelProblem(f"{name} does not fit in memory{told}.", fix)
         for words, meaning, fix in _REFUSALS:
             if any(each in folded for each in words):
-                return ModelProblem(f"{meaning} {name}{told}.", fix)
+                return ModelProblem(f"{meaning.format(name)}{told}.", fix)
         if code == 429:
             return ModelProblem(f"{server} is busy (HTTP 429{told}).", "Try again in a moment.")
-        if 300 <= code < 400:
-            fix = f"Set {self.setting} to the address itself."
-            return ModelProblem(f"{server} redirects (HTTP {code}), which is not followed.", fix)
         http = f" (HTTP {code}{told})" if code > 0 else told
-        return ModelProblem(f"{server} failed with {name}{http}.", _AGAIN)
+        fix = f"Set {self.setting} to the address itself; redirects are not followed." if 300 <= code < 400 else _AGAIN
+        return ModelProblem(f"{server} failed with {name}{http}.", fix)
 
     def _said(self, error: Exception) -> str:
         """The server's own words in one line, without the key."""
@@ -310,8 +262,7 @@ class Ollama(ModelServer):
             architecture = info.get("general.architecture", "")
             context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
             capabilities = tuple(str(each) for each in answer.get("capabilities") or ())
-            size = str((answer.get("details") or {}).get("parameter_size", ""))
-            parameters = positive(info.get("general.parameter_count")) or _parameters(size)
+            parameters = positive(info.get("general.parameter_count"))
         except json_errors() as error:
             raise self.problem(error, name) from None
         return ModelDetails(positive(context), positive(dimension), capabilities, parameters)
@@ -395,27 +346,5 @@ class OpenAIServer(ModelServer):
         return self.url.removesuffix("/v1") + path
 
 
-def check_installed() -> None:
-    """Raise ModelProblem where the package that speaks with a server with OpenAI's API is not installed."""
-    from importlib.util import find_spec
-
-    # LangChain warns of each field of a reply that is of another type than OpenAI's own.
-    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
-    if find_spec("langchain_openai") is None:
-        raise ModelProblem(
-            "A server with OpenAI's API needs the package langchain-openai, which is not installed.",
-            "Run `python -m pip install -r requirements-llm-server.txt`.",
-        )
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _parameters(size: str) -> int | None:
-    """The number that Ollama writes as "494.03M" or "8.0B"; None for anything else."""
-    unit = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}.get(size[-1:])
-    try:
-        return positive(round(float(size[:-1]) * unit)) if unit else None
-    except (ValueError, OverflowError):
-        return None

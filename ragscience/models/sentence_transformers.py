@@ -15,7 +15,7 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.windows import pooled, sendable, split_windows
+from ragscience.models.windows import embed_in_windows, sendable, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,19 +67,16 @@ class SentenceTransformerEmbedder:
         return vector
 
     def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
-        """The mean of each text's unit window vectors, weighted by their characters, normalised."""
-        model, dimension = self._load(), self.identity.dimension
-        windows: list[str] = []
-        owners: list[int] = []
-        for number, text in enumerate(texts):
-            pieces = self._windows(sendable(text))
-            windows += pieces
-            owners += [number] * len(pieces)
-        if not windows:
-            return np.empty((0, dimension), dtype=np.float32)
+        model = self._load()
         encode = model.encode_query if task == "query" else model.encode_document
-        vectors = encode(windows, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
-        return pooled(len(texts), owners, windows, vectors, self._name)
+
+        def embed(windows: list[str]) -> NDArray[np.float32]:
+            if not windows:
+                return np.empty((0, self.identity.dimension), dtype=np.float32)
+            rows = encode(windows, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+            return np.asarray(rows, dtype=np.float32)
+
+        return embed_in_windows(texts, self._windows, embed, self._name)
 
     def _windows(self, text: str) -> list[str]:
         """The text split into pieces that fit the model's window."""
@@ -95,13 +92,6 @@ class SentenceTransformerEmbedder:
     def _load(self) -> Any:
         if self._model is None:
             self._model = _loaded("SentenceTransformer", self._folder, self._name)
-            if not getattr(self._model.tokenizer, "is_fast", False):
-                self._model = None
-                raise ModelProblem(
-                    f"{self._name} has a slow tokenizer, which does not tell where in a text its tokens are: a text "
-                    "longer than the model's window could not be cut.",
-                    "Name a model whose folder has a tokenizer.json.",
-                )
         return self._model
 
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.model_http import retry_pause
-from ragscience.models.model_servers import ModelDetails, ModelServer, Ollama, check_installed
-from ragscience.models.windows import byte_windows, pooled, sendable, unit_rows
+from ragscience.models.model_http import check_installed, retry_pause
+from ragscience.models.model_protocols import ModelDetails
+from ragscience.models.model_servers import ModelServer, Ollama
+from ragscience.models.windows import byte_windows, embed_in_windows, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,31 +121,24 @@ class ServedEmbedder:
 
     def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
         dimension = self.identity.dimension
-        context = min(self._details.context_length or UNKNOWN_CONTEXT, LARGEST_CONTEXT)
-        most_bytes = max(64, context * BYTES_PER_TOKEN - len(prefix.encode()))
-        owners: list[int] = []
-        windows: list[str] = []
-        for number, text in enumerate(texts):
-            pieces = byte_windows(sendable(text) or " ", most_bytes)
-            windows += pieces
-            owners += [number] * len(pieces)
-        vectors = np.empty((len(windows), dimension), dtype=np.float32)
-        for start in range(0, len(windows), BATCH):
-            batch = windows[start : start + BATCH]
-            vectors[start : start + len(batch)] = self._checked([prefix + window for window in batch], dimension)
-        return pooled(len(texts), owners, windows, vectors, self._name)
+        most_bytes = max(64, self._context * BYTES_PER_TOKEN - len(prefix.encode()))
 
-    def _checked(self, inputs: list[str], dimension: int) -> NDArray[np.float32]:
-        """Unit rows for the inputs, checked for number and dimension."""
-        rows = self._ask(inputs)
-        found = sorted({len(row) for row in rows})
-        if len(rows) != len(inputs) or found != [dimension]:
-            raise ModelProblem(
-                f"{self._name} gave {len(rows)} vectors of dimension {found} for {len(inputs)} texts; "
-                f"{dimension} was expected.",
-                "Pull the model again, then `python ingest.py rebuild --embeddings`.",
-            )
-        return unit_rows(np.stack(rows), self._name)
+        def embed(windows: list[str]) -> NDArray[np.float32]:
+            vectors = np.empty((len(windows), dimension), dtype=np.float32)
+            for start in range(0, len(windows), BATCH):
+                batch = [prefix + window for window in windows[start : start + BATCH]]
+                rows = self._ask(batch)
+                found = sorted({len(row) for row in rows})
+                if len(rows) != len(batch) or found != [dimension]:
+                    raise ModelProblem(
+                        f"{self._name} gave {len(rows)} vectors of dimension {found} for {len(batch)} texts; "
+                        f"{dimension} was expected.",
+                        "Pull the model again, then `python ingest.py rebuild --embeddings`.",
+                    )
+                vectors[start : start + len(batch)] = unit_rows(np.stack(rows), self._name)
+            return vectors
+
+        return embed_in_windows(texts, lambda text: byte_windows(text or " ", most_bytes), embed, self._name)
 
     def _ask(self, inputs: list[str]) -> list[NDArray[np.float32]]:
         """A vector for each input; where the server gives no digest, checked by that of the probe, which goes first."""
@@ -184,8 +178,9 @@ class ServedEmbedder:
         if isinstance(self.server, Ollama):
             from langchain_ollama import OllamaEmbeddings
 
-            context = min(self._details.context_length or UNKNOWN_CONTEXT, LARGEST_CONTEXT)
-            return OllamaEmbeddings(model=self._name, base_url=self.server.url, num_ctx=context, client_kwargs=options)
+            return OllamaEmbeddings(
+                model=self._name, base_url=self.server.url, num_ctx=self._context, client_kwargs=options
+            )
         check_installed()
         import httpx
         from langchain_openai import OpenAIEmbeddings
@@ -202,6 +197,10 @@ class ServedEmbedder:
             model_kwargs={"encoding_format": "float"},
             http_client=httpx.Client(**options),
         )
+
+    @property
+    def _context(self) -> int:
+        return min(self._details.context_length or UNKNOWN_CONTEXT, LARGEST_CONTEXT)
 
     @cached_property
     def _details(self) -> ModelDetails:

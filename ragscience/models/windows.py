@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from ragscience.core.errors import ModelProblem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["byte_windows", "pooled", "sendable", "split_windows", "unit_rows"]
+__all__ = ["byte_windows", "embed_in_windows", "sendable", "split_windows", "unit_rows"]
 
 
 def sendable(text: str) -> str:
@@ -47,16 +47,21 @@ def byte_windows(text: str, most_bytes: int) -> list[str]:
     return pieces
 
 
-def pooled(
-    texts: int, owners: Sequence[int], windows: Sequence[str], vectors: NDArray[np.float32], name: str
+def embed_in_windows(
+    texts: Sequence[str],
+    cut: Callable[[str], list[str]],
+    embed: Callable[[list[str]], NDArray[np.float32]],
+    name: str,
 ) -> NDArray[np.float32]:
-    """Unit rows, shape (texts, dimension), float32: of each text the mean of its windows, weighted by their length.
+    """Unit rows, shape (len(texts), dimension), float32: of each text the mean of its windows, weighted by length.
 
-    `vectors` are the unit rows of `windows`; window i is of text `owners[i]`. Raises ModelProblem as `unit_rows`.
+    `cut` gives the windows of a text, `embed` unit rows for windows. Raises ModelProblem as `unit_rows`.
     """
-    totals = np.zeros((texts, vectors.shape[1]), dtype=np.float32)
-    weights = np.array([max(1, len(window)) for window in windows], dtype=np.float32)
-    np.add.at(totals, np.array(owners, dtype=np.intp), vectors.astype(np.float32) * weights[:, None])
+    pieces = [(number, window) for number, text in enumerate(texts) for window in cut(sendable(text))]
+    vectors = embed([window for _, window in pieces])
+    totals = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
+    weights = np.array([max(1, len(window)) for _, window in pieces], dtype=np.float32)
+    np.add.at(totals, [number for number, _ in pieces], vectors.astype(np.float32) * weights[:, None])
     return unit_rows(totals, name)
 
 

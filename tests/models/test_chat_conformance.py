@@ -13,7 +13,8 @@ import pytest
 from pydantic import SecretStr
 
 from ragscience.ask.generation import Generation
-from ragscience.models.model_servers import ModelDetails, Ollama
+from ragscience.models.model_protocols import ModelDetails
+from ragscience.models.model_servers import Ollama
 from ragscience.models.model_servers import OpenAIServer as OpenAIClient
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.structured_output import ask_structured
