@@ -301,7 +301,7 @@ class _CountedReply:
     def __iter__(self) -> Iterator[str]:
         spending = self._spending
         if not spending.may_ask():
-            raise ModelProblem("The agent's budget is spent.", "Raise RAG_AGENT_SECONDS, or ask for less at once.")
+            raise ModelProblem("The agent's budget is spent.", "Ask for less at once.")
         spending.llm_calls += 1
         said: list[str] = []
         try:

@@ -175,10 +175,10 @@ class Generation:
 
     def _lateness(self) -> ModelProblem:
         if time.monotonic() - self._started > self._whole_seconds:
-            said, setting = f"was not done after {self._whole_seconds:g} seconds", "RAG_AGENT_SECONDS"
+            said, fix = f"was not done after {self._whole_seconds:g} seconds", "Ask for less at once"
         else:
-            said, setting = f"was not done {self._seconds:g} seconds after its first token", "RAG_ANSWER_SECONDS"
-        return ModelProblem(f"{self._llm.name} {said}.", f"Raise {setting}, or choose a smaller model.")
+            said, fix = f"was not done {self._seconds:g} seconds after its first token", "Raise RAG_ANSWER_SECONDS"
+        return ModelProblem(f"{self._llm.name} {said}.", f"{fix}, or choose a smaller model.")
 
     def _is_over(self) -> bool:
         return self._is_late() or (self._cancelled is not None and self._cancelled())

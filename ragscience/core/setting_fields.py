@@ -263,11 +263,6 @@ class Settings(BaseSettings):
         guarded=True,
     )
 
-    # Still to become constants where they are used
-    agent_seconds: float = setting(
-        600.0, ANSWER, "Time limit for the agent; after it, the best draft is the answer.", gt=0, le=86400
-    )
-
     def chosen(self, name: str) -> Any:
         """The value of the setting where somebody has set it, be it to the default; else None."""
         return getattr(self, name) if name in self.model_fields_set else None

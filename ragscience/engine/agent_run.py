@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ragscience.engine.requests import AskRequest
 
 
+AGENT_SECONDS = 600.0
+"""Time limit for the agent: after ten minutes, the best draft is the answer."""
 TOOL_TEXT_CHARS = 4000
 """Of the text of one tool."""
 
@@ -81,7 +83,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         passages=library.chunks,
         use_tools=_tools(run, filters, papers, profile) if library.about.chunks else None,
         limits=Limits(
-            settings.agent_iterations, settings.agent_seconds, **({"passages": request.top_k} if request.top_k else {})
+            settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
         ),
         on_step=run.on_step,
     )
