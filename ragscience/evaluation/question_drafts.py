@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.sentences import split_sentences
 from ragscience.core.serialization import from_json
+from ragscience.core.tokenizing import STOP_WORDS
 from ragscience.evaluation.answer_metrics import holds_all
 
 __all__ = ["KINDS", "SCHEMA", "Draft", "DraftPart", "DraftSource", "as_line", "by_turns", "drafts", "worded"]
@@ -40,8 +41,6 @@ results author authors
 """
 _NO_TERM = frozenset(_VAGUE.split())
 """Words that no term contains: a sentence with them depends on its context."""
-_LINKS = "a an the of in on at to for from by with against how than as its their our between into"
-_NO_END = frozenset(_LINKS.split())
 _WHERE_IT_ENDS = re.compile(
     r"\s(?:that|which|where|whose|who|when|because|since|so|if|while|and|in which|of which|used|proposed|introduced|"
     r"consisting|based)\b"
@@ -159,7 +158,7 @@ def _clause(what: str) -> str:
     """Its first clause, of MOST_WORDS at most."""
     clause = _WHERE_IT_ENDS.split(what)[0].strip(" -–—")
     words = clause.split()[:MOST_WORDS]
-    while words and words[-1].casefold() in _NO_END:
+    while words and words[-1].casefold() in STOP_WORDS:
         words.pop()
     return " ".join(words)
 

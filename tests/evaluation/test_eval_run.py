@@ -64,14 +64,6 @@ def test_one_that_fails_does_not_stop_the_others():
     assert third.values["rightly refused"] == 1
 
 
-def test_questions_are_asked_as_the_outcomes_are_taken():
-    asker = Asker()
-    outcomes = run(QUESTIONS, asker, meter=Meter(lambda: 0.0))
-    assert asker.asked == []
-    next(outcomes)
-    assert asker.asked == QUESTIONS[:1]
-
-
 def test_the_report_for_machines():
     told = json.loads(to_json(eval_output(evaluated())))
     assert told["questions"] == 3

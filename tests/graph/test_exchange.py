@@ -115,18 +115,6 @@ def write(folder, nodes, edges):
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
 
 
-def test_what_is_written(library, place, tmp_path):
-    ids = library.paper_chunks(library.papers()[0].paper_id)
-    put(
-        library,
-        say(ids[0].chunk_id, ("GRU", "METHOD", 2), ("BLEU", "METRIC"), triples=[("GRU", "IMPROVES", "BLEU")]),
-        say(ids[1].chunk_id, ("GRUs", "METHOD")),
-    )
-    nodes, edges = (list(map(json.loads, text.splitlines())) for text in exported(library, tmp_path / "new" / "out"))
-    assert (nodes, edges) == example(place)
-    assert sorted(path.name for path in (tmp_path / "new" / "out").iterdir()) == ["edges.jsonl", "nodes.jsonl"]
-
-
 def test_a_graph_of_companies_comes_in_with_its_own_types(library, place, tmp_path):
     """The production notes' triples: FOUNDED and HOLDS_PATENT between a PERSON, a COMPANY and a PATENT."""
     nodes = [("p1", "Elon Musk", "PERSON"), ("c1", "Tesla", "COMPANY"), ("x1", "Tesla battery XYZ123", "PATENT")]

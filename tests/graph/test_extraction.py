@@ -11,13 +11,13 @@ import threading
 import numpy as np
 import pytest
 
-from ragscience.graph.extraction import LLMReading, extract_by_llm, extract_locally, llm_version
+from ragscience.graph.extraction import extract_locally
 from ragscience.graph.graph_model import load_graph
 from ragscience.graph.graph_records import ENTITY_TYPES, decoded
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT, Commands
 from tests.graph.passages import LSTM
-from tests.graph.test_llm_extraction import MODEL, llm_at, reply
+from tests.graph.test_llm_extraction import MODEL, reply
 from tests.library.making import add, paper_of, unit_rows
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
@@ -66,41 +66,11 @@ def test_every_passage_is_read_once_and_a_new_paper_alone_later(library):
     assert graph.by_name("Fog1Net") and graph.by_name("Fog2Net")
 
 
-def by_llm(library, server, watcher=None, *, full=False, model=MODEL):
-    version = llm_version(model, ENTITY_TYPES)
-    reading = LLMReading(ENTITY_TYPES, version, full=full, max_tokens=1000, seconds=20.0)
-    return extract_by_llm(library, llm_at(server.url, model), reading, watcher or Seen())
-
-
 @pytest.fixture
 def server():
     with OllamaServer(models={MODEL: chat_model()}) as running:
         running.default_reply = lambda _: reply([("LSTM", "METHOD"), ("Unseen", "METHOD")])
         yield running
-
-
-def test_an_llm_reads_the_beginning_of_each_paper_and_the_rest_on_request(library, server):
-    for number in (1, 2):
-        add(library, paper(number))
-    watcher = Seen()
-    report = by_llm(library, server, watcher)
-    assert (report.papers, report.passages, watcher.total, len(server.of("/api/chat"))) == (2, 2, 2, 2)
-    assert report.dropped == 2
-    assert by_llm(library, server).passages == 0
-    rest = by_llm(library, server, full=True)
-    assert rest.passages == 4
-    assert library.graph.counts() == {("llm", llm_version(MODEL, ENTITY_TYPES)): 6}
-    assert {name for _, _, found in rows(library) for name in (m.name for m in found.mentions)} == {"LSTM"}
-
-
-def test_a_passage_whose_reply_cannot_be_used_is_told_and_tried_again_next_time(library, server):
-    for number in (1, 2):
-        add(library, paper(number))
-    server.script("no JSON", "still none")
-    report = by_llm(library, server)
-    assert (report.passages, len(report.failures), report.left) == (1, 1, 0)
-    assert report.failures[0].startswith("1.pdf, p.1: ")
-    assert by_llm(library, server).passages == 1
 
 
 # Through the command

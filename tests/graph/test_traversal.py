@@ -36,18 +36,6 @@ def test_the_graph_guides_walk():
     ]
 
 
-def test_the_production_notes_founders_then_investments_and_patents():
-    graph = drawn(*TESLA)
-    assert rings(graph, walked(graph, "Tesla", "Rivian")) == [
-        {"Tesla", "Rivian"},
-        {"Elon Musk", "RJ Scaringe"},
-        {"SolarCity", "Tesla battery patent XYZ123", "Rivian battery patent ABC456"},
-    ]
-    said = {(r.source, r.relation, r.target): r.chunk_ids for r in graph.relations()}
-    assert said["CONCEPT:elon musk", "invested_in", "CONCEPT:solarcity"] == (101,)
-    assert len(walked(graph, "Tesla", "Rivian").relations) == len(TESLA)
-
-
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda ends: ends[0] != ends[1]), max_size=25)
 
 

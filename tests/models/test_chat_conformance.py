@@ -262,12 +262,6 @@ def test_endless_tokens_are_cut_at_the_cap(says, ask, piece):
     assert len(ended.text) < 64 * 50
 
 
-def test_a_huge_line(says, ask):
-    ended = ask(Raw(says.piece("x" * 2_000_000) + says.end(), kind=says.kind))
-    assert len(ended.messages) == 1
-    assert len(ended.text) < 64 * 50
-
-
 def test_the_limit_of_tokens_is_told(says, ask):
     ended = ask(good(says, "A long story", reason="length"))
     (message,) = ended.messages
@@ -325,13 +319,6 @@ def test_an_error_in_the_middle_of_a_reply(says, ask):
 # -- odd replies that are good
 
 
-def test_characters_that_are_split_between_packets(says, ask):
-    body = says.line(json.loads(says.piece("é😀").removeprefix(b"data: "))) + says.end()
-    body = body.replace(b"\\u00e9\\ud83d\\ude00", "é😀".encode())
-    ended = ask(Raw(kind=says.kind, pieces=[body[at : at + 1] for at in range(len(body))]))
-    assert (ended.text, ended.messages) == ("é😀", [])
-
-
 def test_a_tool_call_that_nobody_asked_for_is_not_run(says, ask):
     ended = ask(Raw(says.tool_call() + says.end(reason="tool_calls"), kind=says.kind))
     (message,) = ended.messages
@@ -367,27 +354,6 @@ def test_lm_studio_tells_its_window_once_the_model_is_loaded():
 
 
 # -- the size
-
-OLLAMA_SIZE = '{"model_info": {"general.parameter_count": %s}}'
-LLAMA_CPP_SIZE = '{"data": [{"id": "qwen", "meta": {"n_params": %s}}]}'
-
-
-@pytest.mark.parametrize(
-    ("ollama", "llama_cpp", "parameters"),
-    [
-        (OLLAMA_SIZE % "8030261312", LLAMA_CPP_SIZE % "8030261312", 8_030_261_312),
-        (OLLAMA_SIZE % '"large"', LLAMA_CPP_SIZE % '"large"', None),
-        (OLLAMA_SIZE % "-1", LLAMA_CPP_SIZE % "-1", None),
-        ("{}", '{"data": [{"id": "qwen", "meta": null}]}', None),
-        ("[", '{"data": [{"id": "qwen"}]}', None),
-    ],
-)
-def test_how_many_parameters_the_model_has(says, server, ollama, llama_cpp, parameters):
-    path, body = ("/api/show", ollama) if says.api == "ollama" else ("/v1/models", llama_cpp)
-    server.raw(Raw(body.encode(), kind="application/json"), path=path)
-    llm = says.llm(server.url, [])
-    assert llm.parameters == parameters
-    close(llm)
 
 
 # -- thoughts
@@ -454,9 +420,3 @@ def test_a_schema_goes_out_as_the_server_wants_it(says, server):
     else:
         assert body["response_format"]["json_schema"]["schema"] == SCHEMA
         assert (body["stream"], body["max_tokens"]) == (True, 64)
-
-
-@pytest.mark.parametrize("text", ['{"score": NaN}', '{"scores": 7', "seven", "", "[]"])
-def test_another_json_is_asked_for_once_more(says, server, text):
-    made, bodies = structured(says, server, good(says, text), good(says, 'Well: {"score": 7}'))
-    assert (made.value, len(bodies)) == (7, 2)

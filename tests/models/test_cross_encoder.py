@@ -1,14 +1,13 @@
 """The reranker gives sentence-transformers' scores, and says what is wrong with a folder."""
 
 import json
-import os
 
 import numpy as np
 import pytest
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.cross_encoder import OnnxCrossEncoder, open_cross_encoder
-from ragscience.models.model_download import find_on_this_machine, hub_cache
+from ragscience.models.model_download import find_on_this_machine
 from ragscience.models.sentence_transformers import TorchCrossEncoder
 from tests.models.conftest import make_bert
 
@@ -46,25 +45,6 @@ def test_the_scores_are_those_of_sentence_transformers(tmp_path, model_cache, na
     np.testing.assert_array_equal(np.argsort(ours), np.argsort(theirs))
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize("activation", ["Identity", "Sigmoid", "Tanh"])
-def test_the_activation_is_that_of_a_folder_that_sentence_transformers_saved(tmp_path, model_cache, activation):
-    import torch
-    from sentence_transformers import CrossEncoder
-
-    source = make_bert(tmp_path / "cross", labels=1)
-    made = CrossEncoder(str(source), device="cpu", local_files_only=True, activation_fn=getattr(torch.nn, activation)())
-    made.save_pretrained(str(tmp_path / "saved"), create_model_card=False)
-    assert "activation" not in (tmp_path / "saved" / "config.json").read_text()
-    warnings = []
-    reranker = opened(tmp_path / "saved", model_cache, warnings)
-    assert isinstance(reranker, TorchCrossEncoder if activation == "Tanh" else OnnxCrossEncoder)
-    assert ("Tanh" in "".join(warnings)) is (activation == "Tanh")
-    theirs = made.predict([(QUESTION, passage) for passage in PASSAGES], show_progress_bar=False)
-    np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), theirs, atol=1e-3)
-    assert reranker.scale == {"Identity": "log-odds", "Sigmoid": "probability", "Tanh": "other"}[activation]
-
-
 SAVED = {"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"}
 BERT_ALONE = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}]
 
@@ -94,12 +74,6 @@ def test_the_scale_is_read_from_the_files(tmp_path, model_cache, named, saved, m
     reranker = opened(folder, model_cache, [])
     assert isinstance(reranker, TorchCrossEncoder if scale is None else OnnxCrossEncoder)
     assert scale is None or reranker.scale == scale
-
-
-def test_a_question_longer_than_the_window_leaves_room_for_the_passage(small_cross_encoder, model_cache):
-    reranker = opened(small_cross_encoder, model_cache)
-    one, other = reranker.score("long question " * 800, ["protein " * 90, "gradient " * 90])
-    assert one != other
 
 
 @pytest.mark.parametrize(("labels", "said"), [(0, "no scoring head"), (3, "3 outputs")])
@@ -152,26 +126,3 @@ def test_a_model_is_found_by_folder_and_in_the_hub_cache(tmp_path, monkeypatch):
     assert find_on_this_machine("owner/model") is None
     with pytest.raises(ModelProblem, match="no model folder"):
         find_on_this_machine(str(tmp_path / "nowhere"))
-
-
-@pytest.mark.parametrize(
-    ("names", "place"),
-    [
-        ({"HF_HUB_CACHE": "one", "HF_HOME": "two"}, "one"),
-        ({"HF_HOME": "two", "XDG_CACHE_HOME": "three"}, "two/hub"),
-        ({"XDG_CACHE_HOME": "three"}, "three/huggingface/hub"),
-        ({"HOME": "four"}, "four/.cache/huggingface/hub"),
-    ],
-)
-def test_the_hub_cache_is_where_huggingface_hub_has_it(tmp_path, monkeypatch, names, place):
-    import subprocess
-    import sys
-
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in names.items():
-        monkeypatch.setenv(name, str(tmp_path / value))
-    assert hub_cache() == tmp_path / place
-    code = "from huggingface_hub.constants import HF_HUB_CACHE; print(HF_HUB_CACHE)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    assert done.stdout.strip() == str(hub_cache())

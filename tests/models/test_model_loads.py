@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ragscience.models.bert_session import BertSession
-from ragscience.models.cross_encoder import open_cross_encoder
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 
@@ -57,27 +56,8 @@ def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_
     assert shared.sessions_opened == 2
 
 
-def test_the_reranker_loads_on_first_use_and_once(small_cross_encoder, model_cache):
-    reranker = open_cross_encoder(small_cross_encoder, "tiny/cross", cache_folder=model_cache, on_warning=pytest.fail)
-    reranker.score(QUESTION, [])
-    assert reranker.sessions_opened == 0
-    for _ in range(3):
-        reranker.score(QUESTION, [PASSAGE] * 4)
-    assert reranker.sessions_opened == 1
-
-
 def test_no_thread_outlives_the_work(session):
     before = set(threading.enumerate())
     rows = [[101, *[2054] * size, 102] for size in range(1, 40)]
     assert sum(len(numbers) for numbers, _ in session.run(rows)) == 39
-    assert set(threading.enumerate()) == before
-
-
-def test_work_that_nobody_waits_for_any_more_is_dropped(session):
-    before = set(threading.enumerate())
-    rows = [[101, *[2054] * size, 102] for size in range(1, 40)]
-    results = session.run(rows)
-    ((numbers, output), *_) = [next(results), next(results)]
-    assert (numbers, output.shape) == ([38], (1, 41, 32))
-    results.close()
     assert set(threading.enumerate()) == before

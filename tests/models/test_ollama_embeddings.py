@@ -1,7 +1,6 @@
 """Ollama's state and embeddings, through the real clients, against a real server."""
 
 import socket
-import threading
 
 import numpy as np
 import pytest
@@ -131,11 +130,6 @@ def test_prefixes_batches_and_unit_vectors(server):
     assert server.of("/api/embed")[-1]["input"] == ["search_query: why?"]
 
 
-def test_the_identity_holds_name_digest_and_dimension(server):
-    identity = embedder(server).identity
-    assert (identity.provider, identity.model, identity.digest, identity.dimension) == ("ollama", NOMIC, "ab12", 16)
-
-
 def test_a_long_text_goes_out_in_windows_and_its_tail_counts(server):
     # The server reads 64 words and drops the rest in silence, as Ollama does.
     small = embedder(server, "all-minilm:latest")
@@ -154,29 +148,6 @@ def test_a_batch_that_fails_is_sent_again_and_only_that_one(server, fault):
     sent = [body["input"][0][-1] for body in server.of("/api/embed")]
     assert sent == ["a", "d", "d", "d", "g"]
     np.testing.assert_allclose(rows[3], hashed_embedding("search_document: d", 16), atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("fault", "said", "fix"),
-    [
-        ({"status": 404, "error": "model not found"}, "no model nomic", "ollama pull nomic"),
-        ({"status": 500, "error": "model requires more system memory (5 GiB)"}, "fit in memory", "smaller"),
-        ({"status": 500, "error": "what\never\n"}, "what ever", "again"),
-        ({"status": 400, "error": "bad"}, "failed with nomic", "again"),
-        ({"malformed": True}, "could not be read", "again"),
-        ({"cut_after": 0}, "broke", "again"),
-        ({"dimension": 15}, r"dimension \[15\].*16 was expected", "rebuild --embeddings"),
-        ({"until": threading.Event()}, "nothing for 0.5 s", "RAG_LLM_TIMEOUT_SECONDS"),
-    ],
-)
-def test_each_failure_is_one_clear_line(server, fault, said, fix):
-    known = embedder(server, timeout_seconds=0.5)
-    assert known.identity.dimension == 16
-    server.fault("/api/embed", times=None, **fault)
-    with pytest.raises(ModelProblem, match=said) as caught:
-        known.embed_query("x")
-    assert "\n" not in caught.value.message
-    assert fix in caught.value.fix
 
 
 def test_vectors_that_are_no_directions_are_refused(server):

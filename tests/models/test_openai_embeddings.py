@@ -128,14 +128,6 @@ def choose(server, model_cache, setting="auto", model=MODEL, required=None, **ho
     return choose_embedder(setting, model, required=required, sources=sources)
 
 
-def test_the_server_that_is_set_embeds(server, model_cache):
-    for setting in ("auto", "openai"):
-        assert choose(server, model_cache, setting).model.identity.provider == "openai"
-    with pytest.raises(ModelProblem, match="has no model other: it has nomic-embed-text"):
-        choose(server, model_cache, model="other")
-    assert choose(server, model_cache, model="default", model_is_set=False).model.identity.model == MODEL
-
-
 def test_a_library_gets_its_own_model_whatever_it_is_called_today(server, model_cache):
     required = choose(server, model_cache).model.identity
     server.models = ("/models/nomic.gguf",)

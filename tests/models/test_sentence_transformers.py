@@ -1,11 +1,5 @@
 """Any folder of sentence-transformers as an embedder; MiniLM's own is the oracle."""
 
-import os
-import subprocess
-import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import numpy as np
 import pytest
 
@@ -35,37 +29,6 @@ def test_the_identity_tells_the_folders_weights(packaged, tmp_path):
     one = folder_digest(make_bert(tmp_path / "one", labels=0))
     assert one == folder_digest(make_bert(tmp_path / "same", labels=0))
     assert one != folder_digest(make_bert(tmp_path / "other", labels=0, seed=9))
-
-
-def test_nothing_is_asked_of_the_hub(tmp_path):
-    asked = []
-
-    class Hub(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            self.send_error(404)
-
-        def do_HEAD(self):
-            self.do_GET()
-
-        def log_message(self, *args):
-            pass
-
-    code = (
-        "import sys\nfrom pathlib import Path\n"
-        "from ragscience.models.sentence_transformers import SentenceTransformerEmbedder, TorchCrossEncoder\n"
-        "print(SentenceTransformerEmbedder(Path(sys.argv[1]), 'own').embed_query('x').shape)\n"
-        "print(TorchCrossEncoder(Path(sys.argv[2]), 'own').score('x', ['y']).shape)\n"
-    )
-    command = [sys.executable, "-c", code, make_bert(tmp_path / "a", labels=0), make_bert(tmp_path / "b", labels=1)]
-    online = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        online["HF_ENDPOINT"] = f"http://127.0.0.1:{server.server_address[1]}"
-        done = subprocess.run(command, capture_output=True, text=True, env=online, check=True)
-        server.shutdown()
-    assert done.stdout == "(32,)\n(1,)\n"
-    assert asked == []
 
 
 def test_what_cannot_be_loaded_is_told_in_one_line(tmp_path):

@@ -66,16 +66,6 @@ def test_a_reply_that_has_begun_may_be_silent_for_the_shorter_time_alone(server,
     assert "RAG_LLM_TIMEOUT_SECONDS" in caught.value.fix
 
 
-def test_the_time_of_an_answer_counts_from_its_first_token(server, monkeypatch):
-    clock = Clock(stops=500.0)
-    monkeypatch.setattr(reply_limits, "time", clock)
-    server.script("After all.")
-    server.fault("/api/chat", until=clock.stopped)
-    generation = Generation(llm(server.url), None, seconds=60.0)
-    generation.run(HI, 64)
-    assert (generation.text, generation.failure) == ("After all.", None)
-
-
 class DeafServer:
     """Takes connections and requests and says nothing; knows when a client has left."""
 

@@ -123,13 +123,6 @@ def test_failure_of_the_server_is_kept(server):
     assert done.failure == str(done.problem)
 
 
-def test_reply_without_an_end_is_left_at_the_deadline(server):
-    server.script(pieces=["for ever "], endless=True)
-    done = asked(server, seconds=0.05, max_tokens=10_000_000)
-    assert (done.value, done.calls, done.problem) == (None, 1, None)
-    assert done.failure == "llama3.1:8b was not done after 0.05 seconds."
-
-
 @given(st.text(alphabet='{}[]",:0a<think/> \\'))
 def test_no_text_breaks_the_search(text):
     assert all(isinstance(value, dict | list) for value in json_values(text))

@@ -95,17 +95,6 @@ def test_this_machine_is_asked_only_where_the_api_is_on_it(api, is_allowed):
     assert (NetworkRules.beside(api).pause_s == 3) != is_allowed
 
 
-def test_a_name_without_an_address_and_one_that_is_unknown():
-    with pytest.raises(SourceError, match=r"The name a\.test has no address"):
-        allowed_addresses("a.test", 443, lambda *_: [], allow_loopback=False)
-
-    def unknown(host, port):
-        raise OSError(-2, "Name or service not known")
-
-    with pytest.raises(SourceError, match=r"The name a\.test cannot be looked up: Name or service not known\."):
-        allowed_addresses("a.test", 443, unknown, allow_loopback=False)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -180,11 +169,6 @@ def test_such_urls_are_not_fetched(text):
 def test_such_urls_are_fetched(text, url, host, port):
     got = checked_url(text, STRICT)
     assert (str(got), host_of(got), port_of(got)) == (url, host, port)
-
-
-def test_http_and_other_ports_are_opened_by_the_rules():
-    assert port_of(checked_url("http://example.org/", RULES)) == 80
-    assert port_of(checked_url("http://127.0.0.1:8123/", RULES)) == 8123
 
 
 @given(st.text(max_size=60), st.sampled_from(["https://", "http://", ""]))

@@ -123,16 +123,6 @@ def numbered(count, first=1):
     return [FeedPaper(f"2101.{number:05}v1", f"Paper {number}") for number in range(first, first + count)]
 
 
-@pytest.mark.parametrize(("count", "asked"), [(1, [(0, 1)]), (2, [(0, 2)]), (5, [(0, 2), (2, 2), (4, 1)])])
-def test_results_are_asked_for_page_by_page(count, asked):
-    server = ArxivServer(numbered(9))
-    found = arxiv_of(server, page=2).search(Search("bees", newest_first=True), count)
-    assert [str(one.arxiv) for one in found] == [f"2101.{number:05}v1" for number in range(1, count + 1)]
-    assert [(int(one["start"]), int(one["max_results"])) for one in server.asked] == asked
-    assert {one["search_query"] for one in server.asked} == {'all:"bees"'}
-    assert {(one["sortBy"], one["sortOrder"]) for one in server.asked} == {("submittedDate", "descending")}
-
-
 def test_papers_are_asked_for_by_id_and_their_pdfs_are_beside_the_api():
     server = ArxivServer([FeedPaper("1706.03762v7"), FeedPaper("hep-th/9901001v2")])
     wanted = [ArxivId("hep-th/9901001"), ArxivId("1706.03762", 7), ArxivId("1706.03762", 3), ArxivId("2101.99999")]

@@ -96,21 +96,6 @@ def test_the_year_of_the_arxiv_id_is_taken_where_none_is_printed_and_the_note_sa
     assert "note" not in written(printed)[1]
 
 
-def test_doubtful_fields_are_marked_and_wrong_ones_are_not_there():
-    sure = {"title": 0.6, "authors": 0.9, "year": 0.3, "venue": 0.5, "doi": 0.39, "arxiv_id": 0.69}
-    one = paper(
-        title="Fog", authors=("A B",), year=2016, venue="Bee Journal", doi="10.1/x", arxiv_id="1.2", confidence=sure
-    )
-    kind, fields = written(one)
-    assert kind == "article"
-    assert "year" not in fields
-    assert "doi" not in fields
-    assert fields["note"] == "uncertain: title, venue, arXiv id; not known: year"
-    assert csl(one)["note"] == fields["note"]
-    assert "issued" not in csl(one)
-    assert csl(one)["id"] == "bfog"
-
-
 def test_the_title_of_the_files_properties_is_used_and_marked():
     _, fields = written(paper(own_title="Tea in winter"))
     assert fields["title"] == "Tea in winter"

@@ -89,26 +89,6 @@ def test_a_folder_that_cannot_be_made_is_one_line(server, pdf, tmp_path):
     assert server.requests == []
 
 
-def test_nobody_listens(tmp_path):
-    clock = Clock()
-    with fetcher(clock) as network, pytest.raises(SourceError) as caught:
-        network.pdf("http://127.0.0.1:9/a.pdf", tmp_path, on_progress=quiet)
-    assert str(caught.value) == (
-        "The connection to 127.0.0.1 failed: Connection refused. It was tried 4 times. Try again later."
-    )
-    assert clock.slept == [5, 10, 15]
-
-
-@pytest.mark.parametrize("content_type", [ATOM, "Application/Atom+XML; charset=utf-8", ""])
-def test_a_small_answer(content_type, server):
-    server.on("/feed", Reply(b"<feed/>", content_type=content_type))
-    with fetcher() as network:
-        got = network.get(f"{server.url}/feed?q=a+b#x", kinds=(ATOM, "text/xml"), max_bytes=7)
-    assert got == b"<feed/>"
-    assert server.requests[0].path == "/feed?q=a+b"
-    assert server.requests[0].headers["accept"] == f"{ATOM}, text/xml"
-
-
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     """A certificate for papers.test, with its key; made by openssl."""

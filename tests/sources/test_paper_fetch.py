@@ -1,6 +1,5 @@
 """Papers come home: what is there is told apart, the rest enters papers/ whole and under a good name, or not at all."""
 
-import io
 import json
 import os
 import signal
@@ -12,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.cli.fetch_command import picked, run_fetch
+from ragscience.cli.fetch_command import run_fetch
 from ragscience.cli.ingest_screen import FetchScreen
-from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.settings import load_settings
@@ -123,13 +121,6 @@ def test_what_is_there_is_not_fetched_again(run):
     assert len(run.files) == 2
 
 
-def test_only_what_is_new_of_a_search_is_fetched(run):
-    run("2101.00002")
-    assert run("bees", count=3) == 0
-    assert len(run.files) == 3
-    assert run.server.paths == ["/pdf/2101.00002v1", "/pdf/2101.00001v1", "/pdf/2101.00003v1"]
-
-
 def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pdfs):
     run("2101.00001v1")
     run.server.papers[0] = FeedPaper("2101.00001v3", "Paper one")
@@ -207,13 +198,6 @@ def test_one_bad_download_does_not_stop_the_others(run, bad, said):
     assert run.parts == []
 
 
-def test_a_withdrawn_paper_is_told_as_that(run):
-    run.server.papers[0] = FeedPaper("2101.00001v2", comment="This paper has been withdrawn by its authors")
-    assert run("2101.00001") == 3
-    assert "2101.00001v2 was withdrawn by its authors" in run.err
-    assert run.files == {}
-
-
 @pytest.mark.parametrize(
     ("reply", "error", "said"),
     [
@@ -247,30 +231,6 @@ def test_without_a_terminal_a_search_only_lists(run):
     assert run.server.paths == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "chosen"),
-    [
-        ("1", [0]),
-        ("1,3-5", [0, 2, 3, 4]),
-        (" 5 2 ", [1, 4]),
-        ("2-2;2", [1]),
-        ("1 - 3", [0, 1, 2]),
-        ("ALL", [0, 1, 2, 3, 4]),
-        ("none", []),
-        ("", []),
-        ("n", []),
-        (",", []),
-    ],
-)
-def test_picks_are_understood(answer, chosen):
-    assert picked(answer, 5) == chosen
-
-
-class Screen(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def downloads(screen):
     """Two downloads, as a fetch publishes them."""
     for number, name in enumerate(("first.pdf", "second\x1b[2J.pdf"), 1):
@@ -279,24 +239,6 @@ def downloads(screen):
         screen(Downloading(name, 2**20, None))
         screen(Downloading(name, 2**20, 2**21))
         screen(DownloadDone(replace(paper, status="fetched", file=f"/papers/{name}"), number, 2, 2**21))
-
-
-def test_a_terminal_shows_how_far_each_download_is(monkeypatch):
-    terminal = Screen()
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", terminal)
-    STATUS.begin([])
-    try:
-        with FetchScreen(FetchRequest(()), quiet=False, as_json=False) as screen:
-            downloads(screen)
-    finally:
-        STATUS.end()
-    shown = terminal.getvalue()
-    assert "[1/2] fetched first.pdf (2.0 MiB)\n" in shown
-    assert "[2/2] fetched second␛[2J.pdf (2.0 MiB)\n" in shown
-    assert "[2/2] fetching second" in shown
-    assert ", 1.0 of 2.0 MiB" in shown
-    assert "\x1b[2J" not in shown
 
 
 def fetched(candidate, folder, remember=lambda md5, metadata: None):

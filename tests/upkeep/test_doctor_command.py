@@ -83,27 +83,6 @@ def test_a_library_of_another_embedder_is_an_error(commands, findings, tmp_path)
     )
 
 
-def test_on_a_terminal_it_is_a_table_in_colours(commands):
-    """Through a pseudo terminal, as a person sees it."""
-    ours, theirs = pty.openpty()
-    env = {**os.environ, "RAG_HOME": str(commands.home), "TERM": "xterm-256color", "COLUMNS": "100"}
-    env.pop("NO_COLOR", None)
-    command = [sys.executable, str(ROOT / "ingest.py"), "doctor"]
-    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    seen = b""
-    try:
-        while piece := os.read(ours, 65536):
-            seen += piece
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(ours)
-    assert process.wait(60) == 0
-    assert b"\x1b[33mwarning" in seen
-    assert b"The library is empty." in seen
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [

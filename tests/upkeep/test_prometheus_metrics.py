@@ -45,12 +45,6 @@ def test_one_answer_gives_what_it_counts():
     assert value(text, "ragscience_question_duration_seconds_count", how="ask") == 1
 
 
-def test_a_failure_is_counted_by_its_kind_and_is_no_answer():
-    text = metrics_text(asked("ask", error="ModelProblem"))
-    assert value(text, "ragscience_failures_total", error="ModelProblem") == 1
-    assert value(text, "ragscience_answers_total", mode="llm") == 0
-
-
 @given(st.lists(st.floats(0, 100_000), min_size=1, max_size=8))
 def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
     samples = read(metrics_text(asked(stages=tuple(stage("dense", 0, ms) for ms in times))))
@@ -114,11 +108,3 @@ def test_what_cannot_be_a_file_is_said_before_the_work(tmp_path, name):
     with pytest.raises(UsageError, match="cannot be written"):
         MetricsFile(tmp_path / name)
     assert (tmp_path / "device").is_symlink()
-
-
-def test_a_link_to_a_file_stays_a_link(tmp_path):
-    (tmp_path / "real.prom").touch()
-    (tmp_path / "r.prom").symlink_to("real.prom")
-    MetricsFile(tmp_path / "r.prom").record(asked())
-    assert (tmp_path / "r.prom").is_symlink()
-    assert value((tmp_path / "real.prom").read_text(), "ragscience_questions_total", how="search") == 1

@@ -82,26 +82,6 @@ def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(aske
     }
 
 
-def test_several_runs_add_up_and_a_search_is_recorded_too(asked, tmp_path):
-    log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
-    found = asked.query(
-        "search", "harmonic constituents", "--json", RAG_LOG_FILE=str(log), RAG_METRICS_FILE=str(metrics)
-    )
-    assert json.loads(found.out)["timings_ms"]["search_ms"] > 0
-    questions = f"{QUESTION}\nWhat is the blue\tcolour?\n"
-    more = asked.query("ask", "--from", "-", "--log", log, "--metrics", metrics, "--quiet", stdin=questions.encode())
-    assert more.code == 0, more.err
-    agent = asked.query("ask", QUESTION, "--agent", "--log", log, "--metrics", metrics, "--quiet")
-    assert agent.code == 0, agent.err
-    lines = [fields(line) for line in log.read_text().splitlines()]
-    assert [line["query"] for line in lines[1:]] == [QUESTION, "What is the blue\tcolour?", QUESTION]
-    assert len({line["trace_id"] for line in lines}) == 4
-    text = metrics.read_text()
-    counts = [value(text, "ragscience_questions_total", how=how) for how in ("search", "ask", "agent")]
-    assert counts == [1, 2, 1]
-    assert value(text, "ragscience_answers_total", mode="extractive") == 3
-
-
 def test_a_question_that_fails_is_logged_and_counted(asked, tmp_path):
     log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
     ran = asked.query("search", "fog", "--paper", "nosuch", "--log", log, "--metrics", metrics)
