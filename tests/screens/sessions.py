@@ -88,6 +88,8 @@ TYPED = (
     "/summary ragscience",
     "/paper ragscience",
     "/paper",
+    "/focus ragscience",
+    "/focus none",
     "/filter kind=table",
     "/filter off",
     "/model",
