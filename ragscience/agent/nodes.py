@@ -38,7 +38,7 @@ from ragscience.agent.answer_drafts import (
 from ragscience.agent.answer_drafts import reflect as reflect_by_rules
 from ragscience.agent.run_searches import RunSearches, merged_found
 from ragscience.ask.generation import CancellableLLM
-from ragscience.ask.sides import SubQuery, in_its_papers, sides
+from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Stage, Step
 from ragscience.models.model_protocols import ChatModel
@@ -138,7 +138,9 @@ class Nodes:
         queue, by = _not_asked(wanted, asked), "llm"
         if split is None or not queue:
             by = "rules"
-            wanted += sides(question, names) if first else _about_missing(question, state["feedback"]["missing"], names)
+            wanted += (
+                parts_of(question, names) if first else _about_missing(question, state["feedback"]["missing"], names)
+            )
             queue = _not_asked(wanted, asked)
         texts = [query.text for query in queue]
         plain = [{"text": query.text, "papers": list(query.papers)} for query in queue]

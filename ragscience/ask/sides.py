@@ -10,7 +10,7 @@ from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
 from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["MOST_SIDES", "SubQuery", "in_its_papers", "sides"]
+__all__ = ["MOST_SIDES", "SubQuery", "in_its_papers", "parts_of", "sides"]
 
 SURE = 0.5
 """Strength of a name from which it leads to its paper."""
@@ -55,6 +55,15 @@ def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
         return (SubQuery(text),)
     named = dict.fromkeys(one.file for one in names.in_text(text) if one.strength >= SURE)
     return sides(text, names) or tuple(SubQuery(text, (file,)) for file in named) or (SubQuery(text),)
+
+
+def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
+    """The sides of a question; without any, a search for each of its clauses, where it has two or more."""
+    question = " ".join(question.split())
+    clauses = [question[start:end].strip(" ?.!,") for start, end in _clauses(question)]
+    whole = [clause for clause in clauses if len(set(terms(clause))) >= FEWEST_TERMS]
+    found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}?") for clause in whole[:MOST_SIDES])
+    return sides(question, names) or (found if len(found) > 1 else ())
 
 
 def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
