@@ -62,7 +62,7 @@ def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     question = " ".join(question.split())
     clauses = [question[start:end].strip(" ?.!,") for start, end in _clauses(question)]
     whole = [clause for clause in clauses if len(set(terms(clause))) >= FEWEST_TERMS]
-    found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}?") for clause in whole[:MOST_SIDES])
+    found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}") for clause in whole[:MOST_SIDES])
     return sides(question, names) or (found if len(found) > 1 else ())
 
 
