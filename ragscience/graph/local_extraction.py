@@ -1,8 +1,9 @@
 """Entities and relations of a paper's passages without a language model: its acronyms and names, and what it says.
 
 A name is a word with an unusual shape ("BERT", "CIFAR-10") or capitalised words ("Penn Treebank") that the paper
-repeats; an acronym comes with the words that it stands for. The type is that of the noun beside a name in most places
-("the GLUE benchmark": DATASET), else CONCEPT. Relations are those of relation_patterns.py and co-occurrence in a
+repeats; an acronym comes with the words that it stands for; a term is a noun of _HEADS with one or two words in lower
+case before it ("embedding model"). The type is that of a term's noun, or of the noun beside a name in most places ("the
+GLUE benchmark": DATASET), else CONCEPT. Relations are those of relation_patterns.py and co-occurrence in a
 sentence.
 """
 
@@ -21,14 +22,14 @@ from ragscience.core.records import StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines
 from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, EntityMention, Extracted, Triple, canonical, clean
-from ragscience.graph.relation_patterns import NamePlace, relations
+from ragscience.graph.relation_patterns import GENERAL, NamePlace, relations
 
 __all__ = ["VERSION", "OwnNames", "extract", "own_names"]
 
-VERSION = "3"
+VERSION = "4"
 """Version of the rules: passages read by an older version are read again."""
-OFTEN_SHAPED, OFTEN_CAPITALISED = 2, 3
-"""In how many sentences a name must be: a capital alone may be a heading's."""
+OFTEN_SHAPED, OFTEN_CAPITALISED, OFTEN_TERM = 2, 3, 3
+"""How often a name must be written: a capital alone may be a heading's."""
 LOWER_SHARE = 0.2
 """Words that are in lower case more often than this share of their capitals are no names."""
 LONGEST_RUN = 4
@@ -56,6 +57,8 @@ _NO_NAMES = frozenset(
     may june july august september october november december monday friday university institute department
     english arxiv preprint conference proceedings journal vol""".split()  # noqa: SIM905  # a list of forty strings
 )
+_NO_TERMS = frozenset({"data", "set", "sets", "rate", "rates"})
+"""Nouns before which a word in lower case names nothing: "test set", "learning rate"."""
 _WORD = r"[^\W\d_][^\W_]*(?:[-‐‑–/&+][^\W_]+|['’](?!s\b)[^\W_]+)*(?:\+\+|[+*](?=[\s,.)]|$))?"
 _TOKEN = re.compile(rf"{_WORD}|\d+(?:\.\d+)?")
 _CAPITALISED = re.compile(r"[A-Z][a-z]{2,}(?:['’-][A-Z]?[a-z]+)*")
@@ -91,7 +94,7 @@ def own_names(chunks: Sequence[StoredChunk], types: frozenset[str]) -> OwnNames:
         lower.update(word for _, _, word in words if word.islower())
         capital.update(word.casefold() for at, (_, _, word) in enumerate(words) if at and word[:1].isupper())
         aliases.update(dict.fromkeys(short_forms(line)))
-        for start, end in _runs(line, words):
+        for start, end in (*_runs(line, words), *_terms(line, words)):
             if kind == "row" and not _is_shaped(line[start:end]):
                 continue
             name = line[start:end]
@@ -101,6 +104,9 @@ def own_names(chunks: Sequence[StoredChunk], types: frozenset[str]) -> OwnNames:
     kinds: dict[str, tuple[str, float]] = {}
     for name, often in count.items():
         shaped = any(_is_shaped(word) for one in surfaces[name] for word in one.split())
+        term = _KIND.get(name.split()[-1]) if all(one.islower() for one in surfaces[name]) else None
+        if term and often >= OFTEN_TERM:
+            kinds[name] = (term, TYPED)
         common = all(word.isalpha() and lower[word] > LOWER_SHARE * capital[word] for word in name.split())
         if often >= (OFTEN_SHAPED if shaped else OFTEN_CAPITALISED) and not common and len(name) <= LONGEST_NAME:
             kinds[name] = _kind(votes[name])
@@ -174,6 +180,20 @@ def _runs(line: str, words: Sequence[tuple[int, int, str]]) -> Iterator[Span]:
             run = []
         if named:
             run.append((start, end, word))
+
+
+def _terms(line: str, words: Sequence[tuple[int, int, str]]) -> Iterator[Span]:
+    """The spans of a noun of _HEADS with one or two words in lower case before it: "dense search"."""
+    for at, (_, end, word) in enumerate(words):
+        if word.islower() and canonical(word) in _KIND and word not in _NO_TERMS:
+            for first in (at - 1, at - 2):
+                if first < 0 or not _is_modifier(words[first][2]) or line[words[first][1] : words[first + 1][0]] != " ":
+                    break
+                yield words[first][0], end
+
+
+def _is_modifier(word: str) -> bool:
+    return word.islower() and len(word) > 2 and word not in STOP_WORDS | GENERAL
 
 
 def _votes(line: str, start: int, end: int) -> Iterator[str]:

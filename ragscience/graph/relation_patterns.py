@@ -31,11 +31,14 @@ _TAIL = (
     r"architectures?|implementations?|variants?|few-shot|zero-shot|training|pre-training|fine-tuning),? )*"
 )
 """What may be between the first name and its verb: "PaLM 540B uses", "BERT pre-training uses"."""
-_DETERMINERS = (
-    r"(?:(?:a|an|the|its|their|our|this|these|several|multiple|many|existing|previous|prior|strong|large|larger|new|"
-    r"both|two|three|single|simple|popular|standard|original|different|all|other|well-known|modern|recent|various|"
-    r"traditional|trained|pre-trained|pretrained|challenging|\w+-sized) )*"
+GENERAL = frozenset(
+    """existing previous prior strong large larger new both two three single simple popular standard original different
+    all other modern recent various traditional trained challenging several multiple many well-known pre-trained
+    pretrained proposed same first second final best better whole entire higher lower lowest
+    underlying practical following""".split()  # noqa: SIM905  # a list of forty strings
 )
+"""Words before a noun that name nothing."""
+_DETERMINERS = rf"(?:(?:a|an|the|its|their|our|this|these|{'|'.join(sorted(GENERAL))}|\w+-sized) )*"
 _WORDS = r"(?: (?!than\b)(?:[^\s.;:,()]|\.(?=\d))+){0,9}"
 _MEASURED = r"(?:accuracy|scores?|quality|results?|performance|F1|BLEU|recall|precision)"
 

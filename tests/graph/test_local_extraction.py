@@ -39,6 +39,24 @@ def test_relations_are_stated_not_denied_and_else_a_sentence_has_names_together(
     assert weak == {("FogNet", "GRUs")}
 
 
+TERMS = (
+    "An embedding model reads a passage. Beam search uses an embedding model. The beam search is slow.",
+    "Embedding models are small. Our embedding models and beam search differ. A new model is on the test set.",
+)
+
+
+def test_a_noun_with_words_before_it_that_the_paper_repeats_is_a_term():
+    assert kinds(*TERMS) == {"embedding model": "METHOD"}
+    assert kinds(*TERMS, "A beam search and a new model fail on the test set.", "A new model, a test set.") == {
+        "embedding model": "METHOD",
+        "beam search": "ALGORITHM",
+    }
+    pairs = {
+        (one.subject, one.relation, one.object) for found in found_in(*TERMS, "A beam search.") for one in found.triples
+    }
+    assert pairs == {("beam search", CO_OCCURS, "embedding models")}
+
+
 PAIR = "AlphaNet is a model. BetaNet is a model. GammaSet is a dataset. AlphaNet, BetaNet, GammaSet. "
 
 
