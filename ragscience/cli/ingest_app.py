@@ -272,12 +272,12 @@ def doctor(
     """
     from ragscience.cli.status_line import STATUS
     from ragscience.engine.doctor_run import DoctorOutput, DoctorReport
-    from ragscience.engine.events import Checking
+    from ragscience.engine.events import Progressed
     from ragscience.engine.library_engine import Engine
 
     def show_step(event: Event) -> None:
-        if isinstance(event, Checking):
-            STATUS.show(f"checking {event.what}, {event.step} of {event.steps}")
+        if isinstance(event, Progressed):
+            STATUS.show(f"{event.what}, {event.done} of {event.total}")
 
     settings, found = _settings(run.home)
     quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})

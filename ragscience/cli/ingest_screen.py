@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import signal
 import sys
@@ -18,6 +17,7 @@ from ragscience.cli.running import SOME_FAILED, say
 from ragscience.cli.status_line import STATUS, STOPS, second_interrupt_leaves
 from ragscience.core.serialization import select
 from ragscience.engine import events
+from ragscience.engine.left_out_files import pair_line
 from ragscience.engine.outputs import WatchOutput
 from ragscience.engine.printable import counted, one_line, plain, rounded_time
 
@@ -29,8 +29,6 @@ __all__ = [
     "IngestScreen",
     "WatchScreen",
     "cancelled_by_signals",
-    "pair_line",
-    "same_paper",
     "show_kept_newest",
     "show_result",
 ]
@@ -38,8 +36,6 @@ __all__ = [
 LEAVES = "Ctrl-C again stops at once"
 LEAST_NAME = 12
 """Characters of a file's name that are shown beside how far it is, at least."""
-MOST_NAMES = 3
-"""Names in a line; the others are counted."""
 
 
 class IngestScreen:
@@ -81,7 +77,7 @@ class IngestScreen:
 
     def _begin_to_stop(self) -> None:
         self._stops = LEAVES
-        show_progress(events.Preparing("stopping"), self._stops)
+        show_progress(events.Progressed("stopping"), self._stops)
 
     def tell(self, line: str) -> None:
         """A line on stderr; none when quiet."""
@@ -104,13 +100,9 @@ def show_progress(event: events.Event, stops: str = STOPS) -> bool:
             room = shutil.get_terminal_size().columns - len(before + at + left + stops) - len("… 100 s, ") - 4
             name = name if len(name) <= max(room, LEAST_NAME) else f"{name[: max(room, LEAST_NAME) - 1]}…"
             text = f"{before}{name}{at}{left}"
-        case events.PassagesEmbedded(done, int(total)):
-            text = f"embedding passage {done:,} of {total:,}"
-        case events.Checking(what, step, steps):
-            text = f"checking {what}, {step} of {steps}"
-        case events.Preparing(what, done, total):
+        case events.Progressed(what, done, total):
             text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
-        case events.PlanMade() | events.PaperRead() | events.PassagesEmbedded():
+        case events.PlanMade() | events.PaperRead():
             return True
         case _:
             return False
@@ -123,10 +115,8 @@ def event_line(event: events.Event) -> str:
     match event:
         case events.Warned(text) | events.ModelChosen(text):
             return text
-        case events.WorkersStarted(workers, address=str(address)) if address:
-            return f"{counted(workers, 'worker')} of the Ray cluster at {address}"
-        case events.WorkersStarted(workers, memory_bytes):
-            return f"{counted(workers, 'worker')}, about {memory_bytes / 1e9:.1f} GB of memory together"
+        case events.Noted(_, line):
+            return line
         case events.PaperStored(paper, is_update):
             warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
             verb = "updated" if is_update else "added"
@@ -137,45 +127,7 @@ def event_line(event: events.Event) -> str:
             if is_file_gone:
                 return f"removed {paper.file}: its file is gone"
             return f"removed {paper.file} ({counted(paper.chunks, 'passage')}); the file itself remains"
-        case events.RemovalForgotten(path):
-            return f"`python ingest.py` reads {path} again"
-        case events.PaperRenamed(before, path):
-            return f"{before.file} is now {path}"
-        case events.PaperCopied(_, file, other):
-            return f"{file} has the same bytes as {other}: not read again"
-        case events.PaperSuppressed(file, "", path):
-            again = f"`python ingest.py add {shlex.quote(str(path))}` reads it again"
-            return f"{file} is left out: it was removed from the library. {again}."
-        case events.PaperSuppressed(file, newer):
-            return f"{file} is left out: {newer} is the same paper, newer or more complete"
-        case events.OtherFormatsSkipped(names):
-            return _others_line(names)
-        case events.DuplicateFound(pair):
-            keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
-            return f"{pair_line(pair)}. {keep}"
-        case events.IndexesRebuilt(passages):
-            return f"search indexes rebuilt: {counted(passages, 'passage')}"
     return ""
-
-
-def _others_line(names: Sequence[str]) -> str:
-    """Documents that are no PDFs."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    shown = ", ".join(names[:MOST_NAMES]) + more
-    if len(names) == 1:
-        return f"1 file is not a PDF and was skipped: {shown}. Print or export it as PDF to add it."
-    return f"{len(names):,} files are not PDFs and were skipped: {shown}. Print or export them as PDF to add them."
-
-
-def same_paper(pair: events.Duplicate) -> str:
-    """What shows that both are the same paper."""
-    return ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
-
-
-def pair_line(pair: events.Duplicate) -> str:
-    """The one to leave first: why it is the same paper, and what decides which is kept."""
-    kept = "more complete" if pair.newer_by == "completeness" else f"newer by its {pair.newer_by}"
-    return f"{pair.older}: the same paper as {pair.newer} ({same_paper(pair)}), which is {kept}"
 
 
 def show_result(result: events.IngestResult, screen: IngestScreen) -> int:
@@ -239,15 +191,9 @@ class FetchScreen(IngestScreen):
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
-            case events.SourceBusy(reason, seconds):
-                say(f"{reason} Trying again in {seconds:.0f} s.")
-            case events.ArgumentKnown(name, file):
-                self.tell(f"{name} is already in papers/: {file}")
-            case events.ArgumentFailed(failure):
-                if self._shows_failures:
-                    argument = " ".join(failure.argument.split())
-                    argument = argument if len(argument) <= 80 else f"{argument[:79]}…"
-                    say(f"not found: {argument}: {failure.error}")
+            case events.Noted("busy" | "not-found" as kind, line):
+                if self._shows_failures or kind == "busy":
+                    say(line)
             case events.DownloadStarted(paper, number, total):
                 self._is_downloading = True
                 self._download = f"[{number}/{total}] fetching {plain(paper.title)}"
@@ -302,8 +248,8 @@ class WatchScreen:
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
-            case events.WatchChanged(state, folder, text):
-                self._line(state, folder, text)
+            case events.Noted(kind, line, file, text) if file or not line:
+                self._line(kind, file, text)
             case events.PaperStored(paper, is_update, seconds):
                 text = f"{counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}"
                 text, name = "; ".join([text, *paper.warnings]), "updated" if is_update else "added"
@@ -311,10 +257,6 @@ class WatchScreen:
             case events.PaperRemoved(paper, seconds=seconds):
                 text = f"its file is gone, {counted(paper.chunks, 'passage')}"
                 self._line("removed", paper.file, text, seconds, pages=paper.pages, passages=paper.chunks)
-            case events.PaperRenamed(before, _, file):
-                self._line("renamed", file, f"it was {before.path}, not read again")
-            case events.PaperCopied(path, _, other):
-                self._line("copy", str(path), f"the same bytes as {other}, not read again")
             case events.PaperFailed(path, problem, seconds):
                 self._line("failed", str(path), str(problem), seconds)
             case _:

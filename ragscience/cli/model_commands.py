@@ -70,7 +70,7 @@ def pull(run: opt.Run) -> int:
 
     The cross-encoder comes from the Hugging Face Hub, Ollama's models through Ollama.
     """
-    from ragscience.engine.events import Downloaded, Downloading, Event, Warned
+    from ragscience.engine.events import Downloading, Event, Noted, Warned
 
     shown: dict[str, int] = {}
     lines = 0
@@ -83,9 +83,9 @@ def pull(run: opt.Run) -> int:
                 if not run.quiet and shown.get(item) != tenth:
                     shown[item] = tenth
                     say(f"{plain(item)}: {done / 2**20:.0f} MiB, {10 * tenth} %")
-            case Downloaded(item):
+            case Noted(_, line):
                 lines += 1
-                say(f"{item} was downloaded.")
+                say(line)
             case Warned(text):
                 lines += text.startswith("error:")
                 say(text)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ragscience.cli.ingest_screen import pair_line, same_paper
 from ragscience.cli.output import facts, flat, print_json, print_table, put, sign_of
 from ragscience.cli.running import as_called, say
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
 from ragscience.core.serialization import select
 from ragscience.engine import outputs as form
-from ragscience.engine.left_out_files import SkippedFile
+from ragscience.engine.left_out_files import SkippedFile, pair_line, same_paper
 from ragscience.engine.papers import PAPER_COLUMNS, PaperOutline, PaperPage
 from ragscience.engine.printable import counted, one_line, plain, shortened
 

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragscience.engine.dialogue import Dialogue
     from ragscience.engine.events import (
-        Checking,
         Event,
         ModelAsked,
         ModelChosen,
+        Noted,
         OnEvent,
         PaperFailed,
         PaperRead,
         PaperRemoved,
         PaperStored,
         PlanMade,
+        Progressed,
         Reranking,
         Searched,
         StepDone,
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from ragscience.engine.requests import AskRequest, SearchRequest
 
 __all__ = [
-    "AskRequest", "Checking", "Dialogue", "Engine", "Event", "ModelAsked", "ModelChosen", "OnEvent", "PaperFailed",
-    "PaperRead", "PaperRemoved", "PaperStored", "PlanMade", "Reranking", "SearchRequest", "Searched", "StepDone",
-    "Thinking", "Token", "Warned",
+    "AskRequest", "Dialogue", "Engine", "Event", "ModelAsked", "ModelChosen", "Noted", "OnEvent", "PaperFailed",
+    "PaperRead", "PaperRemoved", "PaperStored", "PlanMade", "Progressed", "Reranking", "SearchRequest", "Searched",
+    "StepDone", "Thinking", "Token", "Warned",
 ]  # fmt: skip
 _HOMES = {"AskRequest": "requests", "Dialogue": "dialogue", "Engine": "library_engine", "SearchRequest": "requests"}
 """The modules of what is no event."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import AccessTokens
-from ragscience.engine.events import Checking, OnEvent
+from ragscience.engine.events import OnEvent, Progressed
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.findings import DoctorFinding, DoctorOutput, Given, Severity, guarded, worst
@@ -50,12 +50,12 @@ def doctor(
 ) -> DoctorReport:
     """Check the library and the models, with `network` also the servers; nothing is written or loaded.
 
-    With `fast` the contents of the database are not verified. `on_event` gets a `Checking` for each check.
+    With `fast` the contents of the database are not verified. `on_event` gets a `Progressed` for each check.
     """
 
     def on_check(what: str, step: int, steps: int) -> None:
         if on_event is not None:
-            on_event(Checking(what, step, steps))
+            on_event(Progressed(f"checking {what}", step, steps))
 
     now = datetime.now(UTC)
     opened = None if settings.library == EMBEDDED else partial(open_store, home, settings)

@@ -90,17 +90,6 @@ class Thinking(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Checking(Event):
-    """A step begins of a check that reads the whole library."""
-
-    what: str
-    """What is looked at: "contents", "indexes", …"""
-    step: int
-    """From 1."""
-    steps: int
-
-
-@dataclass(frozen=True, slots=True)
 class Downloading(Event):
     """A file is on its way."""
 
@@ -111,28 +100,28 @@ class Downloading(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Downloaded(Event):
-    """A model is here now."""
+class Progressed(Event):
+    """How far a step is that is not at single papers."""
 
-    item: str
+    what: str
+    """What is done, as "comparing files"."""
+    done: int = 0
+    total: int | None = None
+    """None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
-class WorkersStarted(Event):
-    """Other processes read, cut and embed the papers of a run."""
+class Noted(Event):
+    """Something that a person is to know of, in words."""
 
-    workers: int
-    memory_bytes: int = 0
-    """What they take together, about; 0 where it is other machines' memory."""
-    address: str = ""
-    """The Ray cluster that they are of; empty: processes of this machine."""
-
-
-OnEvent = Callable[[Event], None]
-"""Called in the thread that does the work; what it raises ends the work."""
-
-
-# Ingest
+    kind: str
+    """A stable word: "copy", "duplicate", "left-out", "renamed", "known", "busy", …; of a watch its state."""
+    line: str
+    """For a run; empty where only a watch says it."""
+    file: str = ""
+    """What it is about, for a watch."""
+    text: str = ""
+    """What is to be said of the file, for a watch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +131,11 @@ class PlanMade(Event):
     papers: int
 
 
-@dataclass(frozen=True, slots=True)
-class Preparing(Event):
-    """A run is not at the papers yet, or no longer."""
+OnEvent = Callable[[Event], None]
+"""Called in the thread that does the work; what it raises ends the work."""
 
-    what: str
-    """What it does, as "comparing files"."""
-    done: int = 0
-    total: int | None = None
-    """None where it is not known."""
+
+# Ingest
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +163,6 @@ class PaperRead(Event):
     """The text of a file is read; its passages are next."""
 
     path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class PassagesEmbedded(Event):
-    """More passages have vectors."""
-
-    done: int
-    """In this run."""
-    total: int | None = None
-    """None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,66 +197,6 @@ class PaperRemoved(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class RemovalForgotten(Event):
-    """A file whose paper was removed earlier is read again by the next run."""
-
-    path: str
-    """Where the paper was."""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperRenamed(Event):
-    """The file of a paper has another name; it is not read again."""
-
-    before: Paper
-    path: Path
-    file: str
-    """Its short name now."""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperCopied(Event):
-    """A file has the bytes of another one, and is not read. Published once."""
-
-    path: Path
-    file: str
-    """Short, but not the same as the other's."""
-    other: str
-
-
-@dataclass(frozen=True, slots=True)
-class PaperSuppressed(Event):
-    """A file is left out: for a newer version of its paper, or because its paper was removed. Published once."""
-
-    file: str
-    newer: str = ""
-    """The version that is kept; empty where the paper was removed."""
-    path: Path = Path()
-
-
-@dataclass(frozen=True, slots=True)
-class OtherFormatsSkipped(Event):
-    """Documents that are no PDFs are in the folder, and were not there before."""
-
-    files: tuple[str, ...]
-    """Their names."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateFound(Event):
-    """A new paper is the same as another one of the library."""
-
-    pair: Duplicate
-
-
-@dataclass(frozen=True, slots=True)
-class IndexesRebuilt(Event):
-    """The search indexes are new."""
-
-    passages: int
-
-
-@dataclass(frozen=True, slots=True)
 class IngestResult:
     """What a run did, and what the library holds now."""
 
@@ -312,19 +227,6 @@ class SyncPlan:
 
     to_read: tuple[Path, ...]
     gone: tuple[Paper, ...]
-
-
-# Watch
-
-
-@dataclass(frozen=True, slots=True)
-class WatchChanged(Event):
-    """The state of a watch."""
-
-    state: Literal["watching", "waiting", "problem", "vanished", "back", "stopped"]
-    folder: str = ""
-    text: str = ""
-    """Why, in words."""
 
 
 # Fetch
@@ -394,30 +296,6 @@ class FetchResult:
     """Arguments whose papers were there, so that nothing was looked up."""
     ingest: IngestResult | None = None
     """None where nothing was to be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceBusy(Event):
-    """A server asks for patience."""
-
-    reason: str
-    seconds: float
-    """Until the next try."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentKnown(Event):
-    """A paper is there already."""
-
-    name: str
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentFailed(Event):
-    """An argument leads to no paper."""
-
-    failure: FetchFailure
 
 
 @dataclass(frozen=True, slots=True)

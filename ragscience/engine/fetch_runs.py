@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Metadata
 from ragscience.engine.events import (
-    ArgumentFailed,
-    ArgumentKnown,
     DownloadDone,
     Downloading,
     DownloadStarted,
@@ -20,8 +18,8 @@ from ragscience.engine.events import (
     FetchRequest,
     FetchResult,
     IngestResult,
+    Noted,
     OnEvent,
-    SourceBusy,
 )
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import open_store, refuse_papers_in
@@ -79,7 +77,7 @@ class FetchRun:
             self._known = Known.of(library.papers(), self._loose, sources)
         client = HttpClient(
             NetworkRules.beside(self._settings.arxiv_url),
-            on_wait=lambda reason, seconds: self._on_event(SourceBusy(reason, seconds)),
+            on_wait=lambda reason, seconds: self._on_event(Noted("busy", f"{reason} Trying again in {seconds:.0f} s.")),
         )
         arxiv = Arxiv(self._settings.arxiv_url, lambda url: client.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED))
         named = self._look_up(arxiv, wanted)
@@ -129,7 +127,7 @@ class FetchRun:
             file = self._known.urls.get(wanted.url, "")
         if file:
             self._known_arguments += 1
-            self._on_event(ArgumentKnown(shown(wanted.said), file))
+            self._on_event(Noted("known", f"{shown(wanted.said)} is already in papers/: {file}"))
             self._read_later(file)
         return bool(file)
 
@@ -162,7 +160,7 @@ class FetchRun:
         chosen = [not request.only_list and (paper.is_named or id(paper) in taken) for paper in papers]
         for paper, is_chosen in zip(papers, chosen, strict=True):
             if is_chosen and paper.file:
-                self._on_event(ArgumentKnown(paper.title, paper.file))
+                self._on_event(Noted("known", f"{paper.title} is already in papers/: {paper.file}"))
                 self._read_later(paper.file)
         return list(zip(papers, chosen, strict=True))
 
@@ -195,7 +193,9 @@ class FetchRun:
 
     def _fail(self, argument: str, error: RagScienceError) -> None:
         self._failures.append(FetchFailure(argument, error))
-        self._on_event(ArgumentFailed(self._failures[-1]))
+        name = " ".join(argument.split())
+        name = name if len(name) <= 80 else f"{name[:79]}…"
+        self._on_event(Noted("not-found", f"not found: {name}: {error}"))
 
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:

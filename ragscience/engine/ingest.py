@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Chunk, Document, Page, Paper
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import Event, OnEvent, PaperStored, PlanMade, Preparing
+from ragscience.engine.events import Event, OnEvent, PaperStored, PlanMade, Progressed
 from ragscience.engine.shared_parts import SharedParts, open_at, open_store
 from ragscience.library.store import Home, NewPaper, Store, text_hash
 
@@ -263,7 +263,7 @@ def _compare(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) -> 
         raise RagScienceError(f"The copy holds {counts[0]} papers with {counts[1]} passages, which is wrong.", fix)
     copies = {paper.md5: paper for paper in new.papers()}
     for number, paper in enumerate(papers):
-        on_event(Preparing("comparing papers", number, len(papers)))
+        on_event(Progressed("comparing papers", number, len(papers)))
         if _digest(old, paper) != _digest(new, copies[paper.md5]):
             raise RagScienceError(f"{paper.file} is not the same in the copy.", fix)
     if _graph(old) != _graph(new) or old.graph.counts() != new.graph.counts():

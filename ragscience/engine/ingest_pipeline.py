@@ -16,9 +16,8 @@ from ragscience.engine.events import (
     PaperFailed,
     PaperRead,
     PaperStored,
-    PassagesEmbedded,
     PlanMade,
-    Preparing,
+    Progressed,
     RunProgressed,
 )
 from ragscience.library import left_out
@@ -47,34 +46,33 @@ Read = Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]
 
 
 class RunProgress(ReadingProgress):
-    """How far a run is; publishes `RunProgressed`. The remaining time follows from the pages of what is done."""
+    """How far a run is; publishes `RunProgressed`. The remaining time follows from the bytes of what is done."""
 
     def __init__(
-        self, pages: Mapping[Path, int], on_event: OnEvent, clock: Callable[[], float] = time.monotonic
+        self, sizes: Mapping[Path, int], on_event: OnEvent, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`pages` has each file's number of pages, 0 where it is not known."""
-        self._pages = pages
-        self._left = dict(pages)
-        self._read: dict[Path, int] = {}
+        """`sizes` are the files' bytes."""
+        self._sizes = sizes
+        self._left = dict(sizes)
+        self._read: dict[Path, tuple[int, int]] = {}
         self._on_event = on_event
         self._clock = clock
         self._began = clock()
         self._part = 0.0
-        """Pages of the file in hand that are embedded."""
+        """Bytes of the file in hand that stand for what is embedded."""
 
     def page_done(self, path: Path, number: int, pages: int) -> None:
         """A page is read, of so many; from the readers' threads."""
-        del pages
-        self._read[path] = number
+        self._read[path] = number, pages
 
     def waiting(self, path: Path) -> None:
         """The run waits for this file to be read."""
-        pages = self._pages[path]
-        self._publish(path, page=min(self._read.get(path, -1) + 1, pages), pages=pages)
+        number, pages = self._read.get(path, (0, 0))
+        self._publish(path, page=min(number + 1, pages), pages=pages)
 
     def embedded(self, path: Path, done: int, passages: int) -> None:
         """So many of its passages have vectors."""
-        self._part = self._pages[path] * done / max(1, passages)
+        self._part = self._sizes[path] * done / max(1, passages)
         self._publish(path, passage=min(done + 1, passages), passages=passages)
 
     def done(self, path: Path) -> None:
@@ -83,13 +81,13 @@ class RunProgress(ReadingProgress):
         self._part = 0.0
 
     def _publish(self, path: Path, *, page: int = 0, pages: int = 0, passage: int = 0, passages: int = 0) -> None:
-        number, total = len(self._pages) - len(self._left) + 1, len(self._pages)
+        number, total = len(self._sizes) - len(self._left) + 1, len(self._sizes)
         self._on_event(RunProgressed(path, number, total, page, pages, passage, passages, self.seconds_left()))
 
     def seconds_left(self) -> float | None:
         """Seconds until the last file is stored; None until enough is measured to say so."""
         seconds, left = self._clock() - self._began, sum(self._left.values()) - self._part
-        done = sum(self._pages.values()) - left
+        done = sum(self._sizes.values()) - left
         return seconds * left / done if seconds >= _ENOUGH_SECONDS and done > 0 else None
 
 
@@ -148,7 +146,7 @@ class Pipeline:
                 if cancel is not None and cancel.is_set():
                     return
         finally:
-            self._on_event(Preparing("updating the search indexes"))
+            self._on_event(Progressed("updating the search indexes"))
             self._library.refresh_indexes()
             PaperNames.of(self._library).write()
 
@@ -206,7 +204,6 @@ class Pipeline:
             nonlocal done
             done += more
             self.embedded += more
-            self._on_event(PassagesEmbedded(self.embedded + self.reused))
             if self.progress is not None:
                 self.progress.embedded(path, done, len(order))
 

@@ -14,19 +14,17 @@ from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted
 from ragscience.engine.events import (
-    DuplicateFound,
     IngestResult,
+    Noted,
     OnEvent,
     PaperFailed,
     PaperRemoved,
-    PaperRenamed,
-    Preparing,
+    Progressed,
     SyncPlan,
     Warned,
-    WorkersStarted,
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
-from ragscience.engine.left_out_files import Skips, remove_older, remove_papers
+from ragscience.engine.left_out_files import Skips, pair_line, remove_older, remove_papers
 from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.duplicates import Duplicate
 from ragscience.library.index_config import available_memory
@@ -88,11 +86,11 @@ class IngestRun:
         papers = self.library.home.papers
         if not self._settings.papers and list(paths) == [papers]:
             papers.mkdir(parents=True, exist_ok=True)
-        found: FoundFiles = self._files.find(paths, lambda count: self._on_event(Preparing("looking for PDFs", count)))
+        found: FoundFiles = self._files.find(paths, lambda count: self._on_event(Progressed("looking for PDFs", count)))
         self._skips.note_others(found.others)
 
         def compared(number: int) -> None:
-            self._on_event(Preparing("comparing files", number, len(found.pdfs)))
+            self._on_event(Progressed("comparing files", number, len(found.pdfs)))
 
         try:
             return make_plan(self.library, found.pdfs, found.failures, compared, self._files)
@@ -160,7 +158,7 @@ class IngestRun:
         try:
             if plan.to_read:
                 self._require_same_reader()
-                self._on_event(Preparing("opening the models"))
+                self._on_event(Progressed("opening the models"))
                 embedder = self._models.embedder(self._settings, self.library.about.embedder, self._warn, packed=True)
                 if self.library.about.chunks:
                     require_identity(self.library, embedder.identity, self._chunker)
@@ -180,12 +178,7 @@ class IngestRun:
             load_splitter()  # while the reader's process comes up
             tokens = self._models.ingest_tokens(self._settings, embedder, self._warn)
             options = self._options(embedder, tokens)
-            paths = [state.path for state in plan.to_read]
-            pages = {}
-            for number, count in enumerate(readers.count_pages(paths, self._opened(plan, only_here=True))):
-                self._on_event(Preparing("counting pages", number, len(paths)))
-                pages[paths[number]] = count
-            progress = RunProgress(pages, self._on_event)
+            progress = RunProgress({state.path: state.size_bytes for state in plan.to_read}, self._on_event)
             read_all: Callable[..., Read] = readers.read_all
             if self.workers:
                 read_all = stack.enter_context(self._open_workers(options, plan)).read_all
@@ -227,35 +220,40 @@ class IngestRun:
         if isinstance(self.workers, str):
             from ragscience.library.ray_workers import RayWorkers
 
-            self._on_event(Preparing("connecting to the Ray cluster"))
+            self._on_event(Progressed("connecting to the Ray cluster"))
             cluster = RayWorkers(self.workers, options, job_of)
-            self._on_event(WorkersStarted(cluster.workers, address=self.workers))
+            self._on_event(
+                Noted("workers", f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self.workers}")
+            )
             return cluster
         wanted = min(self.workers, len(states))
         workers = max(1, min(wanted, (available_memory() or wanted * WORKER_BYTES) // WORKER_BYTES))
-        self._on_event(WorkersStarted(workers, workers * WORKER_BYTES))
+        memory = f"about {workers * WORKER_BYTES / 1e9:.1f} GB of memory together"
+        self._on_event(Noted("workers", f"{counted(workers, 'worker')}, {memory}"))
         if workers < wanted:
             self._warn(f"There is no memory for {wanted} workers now.")
         if workers > available_cores():
             self._warn(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing.")
         return WorkerProcesses(workers, options, job_of)
 
-    def _opened(self, plan: Plan, *, only_here: bool = False) -> Callable[[Path], AbstractContextManager[Path]]:
+    def _opened(self, plan: Plan) -> Callable[[Path], AbstractContextManager[Path]]:
         """What gives the file to read for a path of the plan."""
         md5s = {state.path: state.md5 for state in plan.to_read}
-        return lambda path: self._files.opened(path, md5s[path], only_here=only_here)
+        return lambda path: self._files.opened(path, md5s[path])
 
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""
         for paper, state in plan.renames:
             now = self.library.paper(path=str(state.path))
-            self._on_event(PaperRenamed(paper, state.path, now.file if now else str(state.path)))
+            file, text = now.file if now else str(state.path), f"it was {paper.path}, not read again"
+            self._on_event(Noted("renamed", f"{paper.file} is now {state.path}", file, text))
         self._skips.note_copies(plan.copies)
         for failure in plan.failures:
             self._on_event(PaperFailed(failure.path, failure.problem))
         pairs = pipeline.duplicates() if pipeline else []
         for pair in pairs:
-            self._on_event(DuplicateFound(pair))
+            keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
+            self._on_event(Noted("duplicate", f"{pair_line(pair)}. {keep}"))
         return IngestResult(
             added=tuple(pipeline.added) if pipeline else (),
             updated=tuple(pipeline.updated) if pipeline else (),

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
-from ragscience.engine.events import (
-    OtherFormatsSkipped,
-    PaperCopied,
-    PaperRemoved,
-    PaperSuppressed,
-    RemovalForgotten,
-)
+from ragscience.engine.events import Noted, PaperRemoved
 from ragscience.engine.paper_lookup import find_papers, papers_matching
 from ragscience.library import left_out
 from ragscience.library.duplicates import Duplicate, duplicates, keep_newest
@@ -36,6 +30,8 @@ _PASSING = frozenset(
     {"changed", "missing", "other-format", "no-model", "network", "refused", "cache-size", "worker-failed"}
 )
 """Reasons that are not kept: they may be gone the next time, or concern what was named."""
+MOST_NAMES = 3
+"""Names in a line; the others are counted."""
 
 
 class Skips:
@@ -62,11 +58,12 @@ class Skips:
                 kept.append(state)
             elif newer is not None:
                 short = short_name(state.path, newer.path)
-                why = f"{newer.file} is the same paper, newer or more complete."
-                self._leave_out(state, "older-version", why, again, PaperSuppressed(short, newer.file, state.path))
+                why = f"{newer.file} is the same paper, newer or more complete"
+                self._leave_out(state, "older-version", f"{why}.", again, f"{short} is left out: {why}")
             elif state.md5 in removed:
                 why = "It was removed from the library."
-                self._leave_out(state, "removed", why, again, PaperSuppressed(state.path.name, path=state.path))
+                line = f"{state.path.name} is left out: it was removed from the library. {again} reads it again."
+                self._leave_out(state, "removed", why, again, line)
             elif self._is_as_unreadable(state, read_by):
                 self.still_unreadable += 1
             else:
@@ -79,13 +76,14 @@ class Skips:
         for state, other in copies:
             file = SkippedFile(str(state.path), "same-bytes", f"It has the same bytes as {other}.", md5=state.md5)
             if self._files.note(file):
-                self._on_event(PaperCopied(state.path, short_name(state.path, other), other))
+                line = f"{short_name(state.path, other)} has the same bytes as {other}: not read again"
+                self._on_event(Noted("copy", line, str(state.path), f"the same bytes as {other}, not read again"))
 
     def note_others(self, paths: Iterable[Path]) -> None:
         """Documents in other formats than PDF."""
         files = [SkippedFile(str(path), "other-format", "Only PDFs can be added.", AS_PDF) for path in paths]
         if news := [file for file in files if self._files.note(file)]:
-            self._on_event(OtherFormatsSkipped(tuple(Path(file.path).name for file in news)))
+            self._on_event(Noted("other-format", _others_line([Path(file.path).name for file in news])))
 
     def note_failures(self, failures: Iterable[Failure], states: Mapping[Path, FileState], read_by: str) -> None:
         """Files that could not be read, unless the next run may have more luck."""
@@ -97,11 +95,11 @@ class Skips:
         """Keep what was noted, for the runs to come."""
         self._files.save(known_files(self._library))
 
-    def _leave_out(self, state: FileState, reason: str, why: str, again: str, event: PaperSuppressed) -> None:
+    def _leave_out(self, state: FileState, reason: str, why: str, again: str, line: str) -> None:
         self.still_left_out += 1
         if self._files.note(SkippedFile(str(state.path), reason, why, f"{again} reads it again.", state.md5)):
             self.still_left_out -= 1
-            self._on_event(event)
+            self._on_event(Noted("left-out", line))
 
     def _is_as_unreadable(self, state: FileState, read_by: str) -> bool:
         known = self._files.get(state.path)
@@ -140,7 +138,7 @@ def remove_papers(library: Store, names: Sequence[str], on_event: OnEvent, *, fo
         forgotten |= known
     if forget:
         for md5 in sorted(forgotten, key=before.__getitem__):
-            on_event(RemovalForgotten(before[md5]))
+            on_event(Noted("read-again", f"`python ingest.py` reads {before[md5]} again"))
         left_out.forget_removed(library, forgotten | {paper.md5 for paper in papers})
     else:
         # Before, so that a run that is killed in between leaves nothing that the next ingest would undo.
@@ -180,3 +178,24 @@ def remove_older(library: Store, on_event: OnEvent) -> tuple[Duplicate, ...]:
 def short_name(path: Path, other: str) -> str:
     """The shortest end of a path that distinguishes it from another one."""
     return short_names([str(path), other])[str(path)]
+
+
+def same_paper(pair: Duplicate) -> str:
+    """What shows that both are the same paper."""
+    return ", ".join(f"{pair.overlap:.0%} of the text" if reason == "text" else reason for reason in pair.reasons)
+
+
+def pair_line(pair: Duplicate) -> str:
+    """The one to leave first: why it is the same paper, and what decides which is kept."""
+    kept = "more complete" if pair.newer_by == "completeness" else f"newer by its {pair.newer_by}"
+    return f"{pair.older}: the same paper as {pair.newer} ({same_paper(pair)}), which is {kept}"
+
+
+def _others_line(names: Sequence[str]) -> str:
+    """Documents that are no PDFs."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    one = len(names) == 1
+    files, them = (
+        ("1 file is not a PDF and was", "it") if one else (f"{len(names):,} files are not PDFs and were", "them")
+    )
+    return f"{files} skipped: {', '.join(names[:MOST_NAMES])}{more}. Print or export {them} as PDF to add {them}."

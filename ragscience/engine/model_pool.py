@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
-from ragscience.engine.events import Downloaded, Downloading, OnEvent, Warned
+from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.requests import NO_LLM, SearchRequest
 from ragscience.models.model_choice import (
     ModelChoice,
@@ -330,7 +330,7 @@ class ModelPool:
     def pull(self, settings: Settings, on_event: OnEvent) -> bool:
         """Fetch the cross-encoder and Ollama's models that are missing; whether all came.
 
-        Events are `Downloading`, `Downloaded`, and `Warned` for what is left out or failed. Raises UsageError offline.
+        Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline.
         """
         if settings.offline:
             raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
@@ -358,7 +358,7 @@ class ModelPool:
                 is_whole = False
                 on_event(Warned(f"error: {name}: {error}"))
             else:
-                on_event(Downloaded(name))
+                on_event(Noted("downloaded", f"{name} was downloaded."))
         return is_whole
 
 

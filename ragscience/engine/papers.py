@@ -13,7 +13,7 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Answer, Element, Filters, Page, Paper, title_of
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import Checking, OnEvent, Warned
+from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.paper_lookup import check_filters, find_paper, find_papers, papers_matching
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.skipped_files import SkippedFiles
@@ -282,7 +282,7 @@ class Papers:
 
         def on_check(what: str, step: int, steps: int) -> None:
             if self._shared.on_event is not None:  # each time, unlike `publish`
-                self._shared.on_event(Checking(what, step, steps))
+                self._shared.on_event(Progressed(f"checking {what}", step, steps))
 
         return self._after_damage(duplicates(self._shared.library, on_check))
 

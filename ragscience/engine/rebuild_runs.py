@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError, UsageError
 from ragscience.core.records import Paper
+from ragscience.core.tokenizing import counted
 from ragscience.engine.events import (
-    IndexesRebuilt,
     IngestResult,
+    Noted,
     OnEvent,
     PaperFailed,
-    PassagesEmbedded,
+    Progressed,
     Warned,
-    WatchChanged,
 )
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
@@ -127,7 +127,7 @@ class RebuildRun(IngestRun):
 
     def _rebuild_indexes(self) -> None:
         self.library.rebuild_indexes()
-        self._on_event(IndexesRebuilt(self.library.about.chunks))
+        self._on_event(Noted("indexes", f"search indexes rebuilt: {counted(self.library.about.chunks, 'passage')}"))
 
     def _replace_vectors(self, embedder: Embedder) -> None:
         library = self.library
@@ -147,7 +147,7 @@ class RebuildRun(IngestRun):
                     tokens = embed_batch(source, source, lacking)[1] if lacking else []
                     yield ids, embedder.embed_documents(texts), self._fitting(lacking, tokens)
                 done += len(ids)
-                self._on_event(PassagesEmbedded(done, total))
+                self._on_event(Progressed("embedding passage", done, total))
 
         library.vectors.replace(embedder.identity, batches())
 
@@ -166,7 +166,7 @@ class RebuildRun(IngestRun):
             texts = [chunk.searched for chunk in chunks]
             library.tokens.put(self._fitting(texts, embed_batch(source, source, texts)[1]))
             done += len(chunks)
-            self._on_event(PassagesEmbedded(done, len(wanted)))
+            self._on_event(Progressed("embedding passage", done, len(wanted)))
 
     @property
     def _token_limit(self) -> int:
@@ -262,7 +262,7 @@ class WatchRun:
         next_look = 0.0
         wall_ns: int | None = time.time_ns()
         is_there = True
-        self._publish(WatchChanged("watching", folder.shown))
+        self._publish(Noted("watching", "", folder.shown))
         for changed in folder.ticks(self._cancel, lambda text: self._publish(Warned(text))):
             now = time.monotonic()
             if now < next_look and (not changed or self._is_waiting):
@@ -270,8 +270,8 @@ class WatchRun:
             files = folder.files()
             if (files is not None) != is_there:
                 is_there = files is not None
-                gone = WatchChanged("vanished", folder.shown, folder.lost)
-                self._publish(WatchChanged("back", folder.shown, folder.back) if is_there else gone)
+                gone = Noted("vanished", "", folder.shown, folder.lost)
+                self._publish(Noted("back", "", folder.shown, folder.back) if is_there else gone)
             if files is None:
                 next_look = now + min(BUSY_SECONDS, folder.pause)
                 continue
@@ -281,7 +281,7 @@ class WatchRun:
             if pause:
                 state.again(work)
             next_look = time.monotonic() + (pause or (folder.settle if state.is_waiting else folder.pause))
-        self._publish(WatchChanged("stopped"))
+        self._publish(Noted("stopped", ""))
 
     def carry_out(self, work: Work) -> float:
         """Do a piece of work; 0, or where it fails, the seconds until the next try."""
@@ -291,7 +291,7 @@ class WatchRun:
             self._write(work)
         except LibraryBusy as busy:
             if not self._is_waiting:
-                self._publish(WatchChanged("waiting", text=busy.message))
+                self._publish(Noted("waiting", "", text=busy.message))
             self._is_waiting = True
             return BUSY_SECONDS
         except RagScienceError as problem:
@@ -300,7 +300,7 @@ class WatchRun:
             # Models and readers are made again: what they were made for may have changed.
             self.close()
             self.models = ModelPool(lambda *_: None)
-            self._publish(WatchChanged("problem", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
+            self._publish(Noted("problem", "", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
             self._is_waiting = True
             return PROBLEM_SECONDS
         self._is_waiting, self._has_worked = False, True

@@ -95,19 +95,6 @@ class ReadingPool:
         if not self._idle and not self._busy:
             self._give_back(ReaderProcess(self._timeout_seconds, self._memory_bytes, waits=False))
 
-    def count_pages(self, paths: Iterable[Path], opened: Opened = nullcontext) -> Iterator[int]:
-        """The number of pages of each file; 0 where they cannot be counted. Raises as `read_all`."""
-        for path in paths:
-            reader = self._take(threading.Event())
-            try:
-                with opened(path) as file:
-                    count = reader.count(file)
-                yield count if isinstance(count, int) else 0
-            except FileProblem:
-                yield 0
-            finally:
-                self._give_back(reader)
-
     def read_all(
         self,
         paths: Iterable[Path],

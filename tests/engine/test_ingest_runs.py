@@ -8,7 +8,7 @@ import pytest
 from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest, Warned
-from ragscience.engine.events import PaperSuppressed, SyncPlan
+from ragscience.engine.events import Noted, SyncPlan
 from ragscience.library import ingestion
 from tests.commands.papers import KILNS
 from tests.conftest import copied
@@ -84,8 +84,9 @@ def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(en
     assert [
         run(on_event=said.append).still_left_out for run in (engine.ingest.add, engine.ingest.sync, engine.ingest.add)
     ] == [0, 1, 1]
-    (left_out,) = [event for event in said if isinstance(event, PaperSuppressed)]
-    assert (left_out.file, left_out.newer, left_out.path) == ("kilns.pdf", "", kilns)
+    (left_out,) = [event for event in said if isinstance(event, Noted) and event.kind == "left-out"]
+    assert left_out.line.startswith("kilns.pdf is left out: it was removed from the library.")
+    assert str(kilns) in left_out.line
     assert len(engine.papers.list()) == 2
     assert len(engine.ingest.add([engine.home.papers]).added) == 0
     assert [paper.file for paper in engine.ingest.add([kilns]).added] == ["kilns.pdf"]

@@ -10,7 +10,7 @@ import pytest
 from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
-from ragscience.engine import AskRequest, Checking, Engine, SearchRequest, Warned
+from ragscience.engine import AskRequest, Engine, Progressed, SearchRequest, Warned
 from ragscience.library.store import Home, Library, text_hash
 from ragscience.models.minilm import MiniLM
 from ragscience.models.token_codes import CODE_BYTES
@@ -207,12 +207,12 @@ def test_checks_of_the_whole_library_say_how_far_they_are(home):
     told = []
     with Engine.open(home.root, load_settings(home=home.root, offline=True), on_event=told.append) as engine:
         engine.doctor()
-        checks = [one for one in told if isinstance(one, Checking)]
+        checks = [one for one in told if isinstance(one, Progressed)]
         told.clear()
         engine.papers.duplicates()
-        pairs = [one for one in told if isinstance(one, Checking)]
-    assert [one.step for one in checks] == list(range(1, checks[0].steps + 1))
-    assert [(one.step, one.steps) for one in pairs] == [(1, 2), (2, 2)]
+        pairs = [one for one in told if isinstance(one, Progressed)]
+    assert [one.done for one in checks] == list(range(1, checks[0].total + 1))
+    assert [(one.done, one.total) for one in pairs] == [(1, 2), (2, 2)]
 
 
 def test_files_that_changed_places_are_read_again_where_they_are(home):

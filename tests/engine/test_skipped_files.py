@@ -8,7 +8,7 @@ import pytest
 from ragscience.core.errors import FileProblem
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed, ingest_runs
-from ragscience.engine.events import OtherFormatsSkipped, PaperCopied
+from ragscience.engine.events import Noted
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
 from tests.commands.papers import BEES, spoil
@@ -102,7 +102,7 @@ def test_a_file_that_may_not_be_opened_is_named_once(home):
 def test_a_copy_is_named_once(home):
     shutil.copy(home / "papers" / "bees.pdf", home / "papers" / "copy.pdf")
     said = [run(home)[2], run(home)[2]]
-    assert [sum(isinstance(event, PaperCopied) for event in events) for events in said] == [1, 0]
+    assert [sum(isinstance(event, Noted) and event.kind == "copy" for event in events) for events in said] == [1, 0]
     assert listed(home) == {"copy.pdf": "same-bytes"}
 
 
@@ -112,8 +112,15 @@ def test_documents_in_other_formats_are_named_once(home):
     said = [run(home)[2], run(home, sync=True)[2]]
     (home / "papers" / "more" / "figure.png").write_text("dots")
     said.append(run(home)[2])
-    names = [[event.files for event in events if isinstance(event, OtherFormatsSkipped)] for events in said]
-    assert names == [[("notes.md", "thesis.docx")], [], [("figure.png",)]]
+    names = [
+        [event.line.partition(". ")[0] for event in events if isinstance(event, Noted) and event.kind == "other-format"]
+        for events in said
+    ]
+    assert names == [
+        ["2 files are not PDFs and were skipped: notes.md, thesis.docx"],
+        [],
+        ["1 file is not a PDF and was skipped: figure.png"],
+    ]
     assert listed(home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
 
 
