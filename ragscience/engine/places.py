@@ -104,10 +104,8 @@ def _pattern(part: str) -> re.Pattern[str]:
 _MOST_PLACES = 20
 _KEPT = ".%=<>"
 """Signs that count, as they make other numbers."""
-_FEWEST_LETTERS = 12
-"""Of a piece of words that are not found as a whole."""
-_MOST_SKIPPED = 0.2
-"""Share of the letters that may not be found: running heads, and formulas, which every program orders anew."""
+_LEAST_ALIKE = 85
+"""Of 100, of words that are not found as a whole: running heads come between, and programs order formulas anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +131,11 @@ def passage_numbered(library: Store, chunk_id: int) -> StoredChunk:
 
 def passage_parts(library: Store, chunk: StoredChunk) -> list[PagePart]:
     """The passage page by page."""
-    found = []
-    for page, start, end in page_parts(chunk, 0, len(chunk.text)):
-        span = chunk.start + start, chunk.start + end
-        found.append(PagePart(page, *span, chunk.text[start:end], library.contents(chunk.paper_id).boxes(page, *span)))
-    return found
+    boxes, begin = library.contents(chunk.paper_id).boxes, chunk.start
+    return [
+        PagePart(page, begin + start, begin + end, chunk.text[start:end], boxes(page, begin + start, begin + end))
+        for page, start, end in page_parts(chunk, 0, len(chunk.text))
+    ]
 
 
 def word_places(library: Store, paper: Paper, words: str, number: int | None) -> list[list[PagePart]]:
@@ -146,91 +144,63 @@ def word_places(library: Store, paper: Paper, words: str, number: int | None) ->
     Words as they were copied from a PDF viewer are found, too: blanks, hyphens, ligatures and most signs do not matter,
     and what a viewer has between two columns or pages may be left out. Raises NothingFound where they are not found.
     """
+    from rapidfuzz import fuzz
+
     with library.snapshot():
-        near = [
-            page for page in library.contents(paper.paper_id).pages if number is None or abs(page.number - number) <= 1
-        ]
-        texts = {page.number: _Letters.of(library, paper.paper_id, page) for page in near}
-        wanted = _Letters.read(words, 0)
-        places = [
-            [span] for page, text in texts.items() if number in (None, page) for span in text.all_of(wanted.letters)
+        contents = library.contents(paper.paper_id)
+        near = [page for page in contents.pages if number is None or abs(page.number - number) <= 1]
+        letters = {page.number: _letters_of(library, paper.paper_id, page) for page in near}
+        wanted = "".join(letter for letter, _ in _letters(words, 0))
+        spans = [
+            (found[at][1], found[at + len(wanted) - 1][1] + 1)
+            for page, found in letters.items()
+            if wanted and number in (None, page)
+            for at in _starts(wanted, "".join(letter for letter, _ in found))
         ][:_MOST_PLACES]
-        if not places:
-            pairs = (texts[page.number] + texts.get(page.number + 1, _NOTHING) for page in near)
-            places = [spans for pair in pairs if (spans := pair.pieces_of(wanted.letters))][:1]
-        if not places:
-            where = paper.file if number is None else f"page {number} of {paper.file}"
-            raise NothingFound(f"These words are not found on {where}.", "Take whole words from the text of a page.")
-        return [[part for span in place for part in _parts_of(library, paper, near, span)] for place in places]
+        places = [list(_parts_of(library, paper, near, span)) for span in spans]
+        for page in near if wanted and not places else ():
+            pair = letters[page.number] + letters.get(page.number + 1, [])
+            text = "".join(letter for letter, _ in pair)
+            like = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=_LEAST_ALIKE)
+            if like is not None and len(text) >= len(wanted):
+                span = pair[like.dest_start][1], pair[like.dest_end - 1][1] + 1
+                parts = list(_parts_of(library, paper, near, span))
+                if any(number in (None, part.page) for part in parts):
+                    return [parts]
+    if not places:
+        where = paper.file if number is None else f"page {number} of {paper.file}"
+        raise NothingFound(f"These words are not found on {where}.", "Take whole words from the text of a page.")
+    return places
+
+
+def _starts(wanted: str, text: str) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + len(wanted))
 
 
 def _parts_of(library: Store, paper: Paper, pages: Sequence[Page], span: tuple[int, int]) -> Iterator[PagePart]:
     """The parts of `Document.text[start:end]`, one for each page with words of it."""
+    contents = library.contents(paper.paper_id)
     for page in pages:
         start, end = max(span[0], page.start), min(span[1], page.end)
         if start < end:
-            text = library.contents(paper.paper_id).text(page.number)[start - page.start : end - page.start]
-            yield PagePart(
-                page.number, start, end, text, library.contents(paper.paper_id).boxes(page.number, start, end)
-            )
+            text = contents.text(page.number)[start - page.start : end - page.start]
+            yield PagePart(page.number, start, end, text, contents.boxes(page.number, start, end))
 
 
-@dataclass(frozen=True, slots=True)
-class _Letters:
+def _letters_of(library: Store, paper_id: int, page: Page) -> list[tuple[str, int]]:
+    """Those of a page; none of a damaged one."""
+    try:
+        return _letters(library.contents(paper_id).text(page.number), page.start)
+    except LibraryDamaged:
+        return []
+
+
+def _letters(text: str, start: int) -> list[tuple[str, int]]:
     """The letters and digits of a text, case and accents aside, each with its offset in the document."""
-
-    letters: str
-    offsets: list[int]
-
-    @classmethod
-    def of(cls, library: Store, paper_id: int, page: Page) -> _Letters:
-        """Those of a page; none of a damaged one."""
-        try:
-            return cls.read(library.contents(paper_id).text(page.number), page.start)
-        except LibraryDamaged:
-            return _NOTHING
-
-    @classmethod
-    def read(cls, text: str, start: int) -> _Letters:
-        """Those of a text that begins at `start`."""
-        found = [(letter, at) for at, character in enumerate(text, start) for letter in _plain(character)]
-        return cls("".join(letter for letter, _ in found), [at for _, at in found])
-
-    def __add__(self, other: _Letters) -> _Letters:
-        return _Letters(self.letters + other.letters, self.offsets + other.offsets)
-
-    def all_of(self, wanted: str) -> Iterator[tuple[int, int]]:
-        """Each place of the wanted letters, as (start, end) in the document."""
-        begin = self.letters.find(wanted) if wanted else -1
-        while begin >= 0:
-            yield self._span(begin, len(wanted))
-            begin = self.letters.find(wanted, begin + len(wanted))
-
-    def pieces_of(self, wanted: str) -> list[tuple[int, int]]:
-        """The places of the longest pieces that the wanted letters are made of; empty unless they are most of it."""
-        found, at, skipped = list[tuple[int, int]](), 0, 0
-        while at < len(wanted) and skipped <= _MOST_SKIPPED * len(wanted):
-            length = self._longest(wanted, at)
-            if length:
-                found.append(self._span(self.letters.find(wanted[at : at + length]), length))
-            at, skipped = at + (length or 1), skipped + (not length)
-        return found if skipped <= _MOST_SKIPPED * len(wanted) else []
-
-    def _longest(self, wanted: str, at: int) -> int:
-        """The length of the longest piece from `at` on that is there; 0 where it is too short to be sure of."""
-        low, high = _FEWEST_LETTERS, len(wanted) - at
-        if low > high or wanted[at : at + low] not in self.letters:
-            return 0
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if wanted[at : at + middle] in self.letters else (low, middle - 1)
-        return low
-
-    def _span(self, begin: int, length: int) -> tuple[int, int]:
-        return self.offsets[begin], self.offsets[begin + length - 1] + 1
-
-
-_NOTHING = _Letters("", [])
+    return [(letter, at) for at, character in enumerate(text, start) for letter in _plain(character)]
 
 
 @lru_cache(maxsize=4096)
