@@ -72,7 +72,7 @@ READ_SHORT = {
     "ragscience.ask.citations:_PATH": (100, "reads a name of at most 83 characters"),
     "ragscience.core.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
     "ragscience.graph.local_extraction:_ADJECTIVE": (100, "reads one word of at most 30 characters"),
-    "ragscience.graph.relation_patterns:": SENTENCE,
+    "ragscience.graph.local_extraction:": SENTENCE,
     "ragscience.ask.help_route:": QUESTION,
     "ragscience.ask.library_route:": QUESTION,
     "ragscience.ask.mention_sentences:": SENTENCE,
