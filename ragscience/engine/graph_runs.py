@@ -428,7 +428,7 @@ class LibraryGraph:
 
 
 def _named(graph: KnowledgeGraph, name: str) -> Sequence[str]:
-    from ragscience.graph.entity_linking import similar_names
+    from ragscience.graph.graph_search import similar_names
 
     keys = (name,) if name in graph.network else graph.by_name(name)
     if keys:

@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import to_json
-from ragscience.graph.graph_model import gather, load_graph, relation_of
+from ragscience.graph.graph_model import gather, relation_of
 from ragscience.graph.graph_records import (
     LONGEST_NAME,
     EntityMention,
@@ -61,24 +61,10 @@ def export_jsonl(library: Store, folder: Path) -> Transferred:
 
     Raises RagScienceError where a write fails.
     """
-    with library.snapshot():
-        rows, names = library.graph.rows(), library.graph.stable_ids()
-    nodes, edges = gather((paper, decoded(chunk, text)) for chunk, paper, _, text in rows)
-    node_lines, edge_lines = [], []
-    for key in sorted(nodes):
-        entity, counts = nodes[key].entity(key), nodes[key].counts
-        shares = {name: _shares(counts[name], names) for name in entity.names}
-        properties = {"mentions": entity.mentions, "confidence": entity.confidence, "names": shares}
-        line = {"node_id": key, "label": entity.label, "node_type": entity.entity_type, "properties": properties}
-        node_lines.append({**line, "chunk_ids": _named(entity.chunk_ids, names)})
-    for edge in sorted(edges):
-        merged = relation_of(edge, edges[edge])
-        said = {"count": merged.count, "confidence": merged.confidence, "said": _shares(edges[edge], names)}
-        line = {"source": merged.source, "target": merged.target, "edge_type": merged.relation, "properties": said}
-        edge_lines.append({**line, "evidence_chunk_ids": _named(edges[edge], names)})
+    nodes, edges = _lines(library)
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for name, lines in ((NODES, node_lines), (EDGES, edge_lines)):
+        for name, lines in ((NODES, nodes), (EDGES, edges)):
             write_atomically(folder / name, "".join(to_json(line) + "\n" for line in lines).encode())
     return Transferred(len(nodes), len(edges))
 
@@ -91,34 +77,50 @@ def export_graphml(library: Store, path: Path) -> Transferred:
     """
     from networkx import MultiDiGraph, write_graphml_xml
 
-    with library.snapshot():
-        graph, names = load_graph(library), library.graph.stable_ids()
+    nodes, edges = _lines(library)
     drawn: MultiDiGraph[str] = MultiDiGraph()
-    for entity in graph.entities():
-        drawn.add_node(
-            _xml(entity.key),
-            label=_xml(entity.label),
-            node_type=_xml(entity.entity_type),
-            mentions=entity.mentions,
-            confidence=entity.confidence,
-            chunk_ids=" ".join(_named(entity.chunk_ids, names)),
-        )
-    for number, edge in enumerate(graph.relations()):
-        drawn.add_edge(
-            _xml(edge.source),
-            _xml(edge.target),
-            f"e{number}",  # becomes the id of an XML element, which must be unique
-            edge_type=_xml(edge.relation),
-            count=edge.count,
-            confidence=edge.confidence,
-            evidence_chunk_ids=" ".join(_named(edge.chunk_ids, names)),
-        )
+    for line in nodes:
+        drawn.add_node(_xml(line["node_id"]), **_attributes(line))
+    for number, line in enumerate(edges):  # the key becomes the id of an XML element, which must be unique
+        drawn.add_edge(_xml(line["source"]), _xml(line["target"]), f"e{number}", **_attributes(line))
     content = io.BytesIO()
     write_graphml_xml(drawn, content)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content.getvalue())
-    return Transferred(len(graph), graph.relation_count)
+    return Transferred(len(nodes), len(edges))
+
+
+def _lines(library: Store) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The lines of nodes.jsonl and of edges.jsonl."""
+    with library.snapshot():
+        rows, names = library.graph.rows(), library.graph.stable_ids()
+    found, evidence = gather((paper, decoded(chunk, text)) for chunk, paper, _, text in rows)
+    nodes, edges = [], []
+    for key in sorted(found):
+        entity, counts = found[key].entity(key), found[key].counts
+        shares = {name: _shares(counts[name], names) for name in entity.names}
+        properties = {"mentions": entity.mentions, "confidence": entity.confidence, "names": shares}
+        line = {"node_id": key, "label": entity.label, "node_type": entity.entity_type, "properties": properties}
+        nodes.append({**line, "chunk_ids": _named(entity.chunk_ids, names)})
+    for edge in sorted(evidence):
+        merged = relation_of(edge, evidence[edge])
+        said = {"count": merged.count, "confidence": merged.confidence, "said": _shares(evidence[edge], names)}
+        line = {"source": merged.source, "target": merged.target, "edge_type": merged.relation, "properties": said}
+        edges.append({**line, "evidence_chunk_ids": _named(evidence[edge], names)})
+    return nodes, edges
+
+
+def _attributes(line: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a line and of its properties that GraphML can hold, without the ids."""
+    values = {**line, **line["properties"]}
+    kept = {name: value for name, value in values.items() if name not in ("node_id", "source", "target")}
+    texts = {name: " ".join(value) if isinstance(value, list) else value for name, value in kept.items()}
+    return {
+        name: _xml(value) if isinstance(value, str) else value
+        for name, value in texts.items()
+        if not isinstance(value, dict)
+    }
 
 
 _N = TypeVar("_N", int, float)

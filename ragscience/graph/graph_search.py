@@ -4,12 +4,16 @@ Paths lead from a question's entities to what it asks for, found by beam search 
 Graph-enhanced Agent for Retrieval-augmented Generation", section 3.2): a path's score is the similarity of the question
 to its triples, and the n-th continuation of one path counts less, so that the beam does not fill with variants of one
 beginning. A path's vector is the mean of its triples' vectors, so that each triple is embedded once.
+
+A question's entities are found by the graph search notes' order: exact names, then `SequenceMatcher.ratio() > 0.8`,
+on word borders and normalised as everywhere in the graph (`graph_records.matched`), so that "LSTMs" names the LSTM.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -19,17 +23,18 @@ from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, FoundPath, Profile
-from ragscience.core.tokenizing import tokenize
-from ragscience.graph.entity_linking import link
+from ragscience.core.tokenizing import STOP_WORDS
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
+from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, GraphPath, Relation, folded, matched
 from ragscience.graph.traversal import Walk, damping, passage_scores, steps_of, strength, walk
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder
 
-__all__ = ["MOST_CONCEPTS", "MOST_EMBEDDED", "GraphSearch", "best_paths", "by_words"]
+__all__ = [
+    "MOST_CONCEPTS", "MOST_EMBEDDED", "MOST_SEEDS", "SIMILAR", "GraphSearch", "best_paths", "link", "similar_names"
+]  # fmt: skip
 
 HOPS = 2
 """Steps from a question's entities: the graph guide's depth."""
@@ -143,22 +148,6 @@ def triple_text(graph: KnowledgeGraph, relation: Relation) -> str:
     return f"{graph.label(relation.source)} {says} {graph.label(relation.target)}"
 
 
-def by_words(question: str) -> tuple[NDArray[np.float32], Vectors]:
-    """Bag-of-words vectors without an embedder: the question's vector, and a function for texts, over its terms."""
-    terms = {term: place for place, term in enumerate(dict.fromkeys(tokenize(question)))}
-    width = max(len(terms), 1)
-
-    def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = np.zeros((len(texts), width), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            its = set(tokenize(text))
-            for term in its & terms.keys():
-                row[terms[term]] = 1.0 / math.sqrt(len(its))
-        return rows
-
-    return np.full(width, 1.0 / math.sqrt(width), dtype=np.float32), vectors
-
-
 class GraphSearch:
     """Search in one graph; the results for a question are cached for all its uses."""
 
@@ -173,8 +162,7 @@ class GraphSearch:
     ) -> None:
         """`passages` is how many the library has; `types` are the entity types to use (none: all).
 
-        Without an embedder paths are compared with the question by its words. `triples`, the vectors of triples, may be
-        shared between questions.
+        Without an embedder there are no paths. `triples`, the vectors of triples, may be shared between questions.
         """
         self.graph = graph
         self._embedder = embedder
@@ -201,13 +189,12 @@ class GraphSearch:
         """Those paths, best first. Raises ModelProblem where the embedder fails."""
         if question not in self._paths:
             seeds = [key for key, depth in self._walked(question).depths.items() if not depth]
-            vector, vectors, cache = *by_words(question), Cache()
-            if self._embedder is not None:
-                if len(self._triples) > MOST_KEPT:
-                    self._triples.clear()
-                vector, vectors = self._embedder.embed_query(question), self._embedder.embed_documents
-                cache = self._triples
-            self._paths[question] = best_paths(self.graph, seeds, vector, vectors, cache=cache)
+            if self._embedder is None:
+                return ()
+            if len(self._triples) > MOST_KEPT:
+                self._triples.clear()
+            vector, vectors = self._embedder.embed_query(question), self._embedder.embed_documents
+            self._paths[question] = best_paths(self.graph, seeds, vector, vectors, cache=self._triples)
         return self._paths[question]
 
     def concepts(self, question: str) -> tuple[str, ...]:
@@ -239,6 +226,92 @@ class GraphSearch:
     def _walked(self, question: str) -> Walk:
         """What is near the entities that the question names."""
         if question not in self._walks:
-            weights = {one.key: one.weight for one in link(question, self.graph, types=self._types)}
+            weights = link(question, self.graph, types=self._types)
             self._walks[question] = walk(self.graph, weights, hops=HOPS, types=self._types)
         return self._walks[question]
+
+
+# The names of a question
+
+SIMILAR = 0.8
+"""Two names are similar above this ratio of difflib's (the graph search notes)."""
+LONGEST_IN_WORDS, MOST_WORDS = 6, 200
+"""Maximum words of a name in a question, and of a question."""
+MOST_SEEDS = 12
+"""Maximum number of entities per question."""
+INSIDE = 0.5
+"""Weight of a name inside a longer one: "memory" in "long short-term memory"."""
+SHORTEST_SIMILAR = 4
+"""Minimum characters of a name for similarity search."""
+
+_WORD = re.compile(r"[^\W_]+(?:[.'’+*#][^\W_]+)*[+*#]*")
+_DIGITS = re.compile(r"\d+")
+_EDGE_WORDS = STOP_WORDS | frozenset(["much", "many", "paper", "papers"])
+
+
+def link(question: str, graph: KnowledgeGraph, *, types: frozenset[str]) -> dict[str, float]:
+    """At most MOST_SEEDS entities of `types` (none: all) that the question names, by key, the surest first.
+
+    Each has its confidence, over 0 to 1: 1 for its own name, the ratio for a similar one, less inside another.
+    Word groups of the question that are no name, nor part of one, are matched by similarity.
+    """
+    groups = list(_groups(question))
+    exact = [(start, end, name) for start, end, name in groups if graph.by_name(name)]
+    weighed: list[tuple[float, str, str]] = []
+    for start, end, name in exact:
+        inside = any(a <= start and end <= b and (a, b) != (start, end) for a, b, _ in exact)
+        weighed.append((INSIDE if inside else 1.0, name, name))
+    wanted = [
+        name
+        for start, end, name in groups
+        if len(name) >= SHORTEST_SIMILAR and not any(a <= start and end <= b for a, b, _ in exact)
+    ]
+    unknown = [name for name in dict.fromkeys(wanted) if not graph.by_name(name)]
+    for name, near in similar_names(unknown, list(graph.names)).items():
+        # "gpt 2 model" is not "gpt 3 model"
+        weighed += [(ratio, name, other) for other, ratio in near if _DIGITS.findall(name) == _DIGITS.findall(other)]
+    found: dict[str, tuple[float, str]] = {}
+    for weight, name, of_graph in weighed:
+        for key in graph.by_name(of_graph):
+            if not types or graph.entity(key).entity_type in types:
+                found[key] = max(found.get(key, (0.0, "")), (weight, name), key=lambda pair: pair[0])
+    # Ties: the name with more words first; then the order of the graph.
+    order = sorted(found, key=lambda key: (-found[key][0], -len(found[key][1].split()), key))
+    return {key: found[key][0] for key in order[:MOST_SEEDS]}
+
+
+def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tuple[tuple[str, float], ...]]:
+    """For each name wanted those of `names` whose difflib ratio with it is above SIMILAR, most similar first.
+
+    rapidfuzz prunes the pairs: difflib's matching blocks are a common subsequence, so its ratio is
+    never above that of the longest one, which rapidfuzz computes for all pairs at once. difflib decides.
+    """
+    from difflib import SequenceMatcher
+
+    found: dict[str, list[tuple[str, float]]] = {name: [] for name in wanted}
+    if wanted and names:
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import cdist
+
+        near = cdist(wanted, names, scorer=Indel.normalized_similarity, score_cutoff=SIMILAR - 1e-6)
+        for row, column in zip(*(places.tolist() for places in near.nonzero()), strict=True):
+            ratio = SequenceMatcher(None, wanted[row], names[column]).ratio()
+            if ratio > SIMILAR:
+                found[wanted[row]].append((names[column], ratio))
+    return {name: tuple(sorted(set(near), key=lambda pair: (-pair[1], pair[0]))) for name, near in found.items()}
+
+
+def _groups(question: str) -> Iterator[tuple[int, int, str]]:
+    """(first word, last word + 1, canonical name) of the question's word groups, the longest first.
+
+    A group that begins or ends with a word like "the" is not a name.
+    """
+    words = list(_WORD.finditer(question))[:MOST_WORDS]
+    for length in range(min(LONGEST_IN_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            group = words[start : start + length]
+            if any(one.group().casefold() in _EDGE_WORDS for one in (group[0], group[-1])):
+                continue
+            text = question[group[0].start() : group[-1].end()]
+            if len(text) <= LONGEST_NAME and (name := matched(text)):
+                yield start, start + length, name

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.entity_linking import MOST_SEEDS, SIMILAR, link, similar_names
+from ragscience.graph.graph_search import MOST_SEEDS, SIMILAR, link, similar_names
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn
 
@@ -15,7 +15,7 @@ ALL = frozenset()
 
 def named(question, graph, types=ALL):
     found = link(question, graph, types=types)
-    return {graph.label(one.key): round(one.weight, 2) for one in found}
+    return {graph.label(key): round(weight, 2) for key, weight in found.items()}
 
 
 def test_the_production_notes_question_names_the_two_companies():

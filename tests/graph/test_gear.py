@@ -3,24 +3,39 @@
 import numpy as np
 
 from ragscience.core.errors import ModelProblem
+from ragscience.core.tokenizing import tokenize
 from ragscience.graph.graph_search import (
     MOST_CONCEPTS,
     MOST_EMBEDDED,
     GraphSearch,
     best_paths,
-    by_words,
 )
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, number
 
 
+class Words:
+    """An embedder by the words that a text shares with the question."""
+
+    def embed_query(self, text):
+        self.terms = list(dict.fromkeys(tokenize(text)))
+        return np.full(len(self.terms), len(self.terms) ** -0.5, dtype=np.float32)
+
+    def embed_documents(self, texts):
+        found = [set(tokenize(text)) for text in texts]
+        return np.array([[(term in its) / len(its) ** 0.5 for term in self.terms] for its in found], dtype=np.float32)
+
+
 def trails(graph, question, *names, hops=2):
-    vector, vectors = by_words(question)
-    return best_paths(graph, [number(graph, name) for name in names], vector, vectors, hops=hops, cache={})
+    words = Words()
+    vector = words.embed_query(question)
+    return best_paths(
+        graph, [number(graph, name) for name in names], vector, words.embed_documents, hops=hops, cache={}
+    )
 
 
 def searching(graph, embedder=None):
-    return GraphSearch(graph, embedder=embedder, passages=50, types=())
+    return GraphSearch(graph, embedder=embedder or Words(), passages=50, types=())
 
 
 def test_the_production_notes_paths_lead_to_investment_and_patents():
