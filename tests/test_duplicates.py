@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragscience.core.records import Chunk, Document, Metadata, Page
-from ragscience.library.duplicates import duplicates, duplicates_of, keep_newest
+from ragscience.library.left_out import duplicates, duplicates_of, keep_newest
 from ragscience.library.store import Home, Library, NewPaper
 from tests.library.making import CHUNKER, EMBEDDER, unit_rows
 

@@ -19,7 +19,7 @@ from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import Element, Filters, Found, Hit, Paper, StoredChunk
 from ragscience.core.tokenizing import counted
-from ragscience.library.paper_patterns import match_papers
+from ragscience.library.filter_selection import match_papers
 from ragscience.search.names import PaperNames
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.ask.router import RouteContext
 from ragscience.core.records import Citation, Filters, Paper, title_of
 from ragscience.core.tokenizing import terms, tokenize
-from ragscience.library.paper_patterns import match_papers
+from ragscience.library.filter_selection import match_papers
 from ragscience.library.store import Store
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile
 from ragscience.core.settings import deciding_values
 from ragscience.engine.requests import QuestionProfiles
-from ragscience.library.paper_patterns import match_papers
+from ragscience.library.filter_selection import match_papers
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:

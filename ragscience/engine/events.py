@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ragscience.core.errors import FileProblem, RagScienceError
     from ragscience.core.records import Paper, Step
-    from ragscience.library.duplicates import Duplicate as Duplicate
     from ragscience.library.ingestion import Failure
+    from ragscience.library.left_out import Duplicate as Duplicate
     from ragscience.sources.arxiv import Candidate
 
 

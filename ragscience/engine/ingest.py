@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragscience.engine.fetch_runs import Choose
     from ragscience.engine.ingest_runs import IngestRun
     from ragscience.engine.rebuild_runs import Part
-    from ragscience.library.duplicates import Duplicate
+    from ragscience.library.left_out import Duplicate
 
 
 class Ingest:

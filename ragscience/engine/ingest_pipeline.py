@@ -21,8 +21,8 @@ from ragscience.engine.events import (
     RunProgressed,
 )
 from ragscience.library import left_out
-from ragscience.library.duplicates import Duplicate, duplicates_of
 from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
+from ragscience.library.left_out import Duplicate, duplicates_of
 from ragscience.library.paper_task import EmbeddedPaper, TaskOptions, Vectors, embed_texts, prepare
 from ragscience.library.store import NewPaper, Store, text_hash
 from ragscience.reading.worker_pool import ReadingProgress

@@ -12,11 +12,10 @@ from ragscience.core.errors import FileProblem
 from ragscience.engine.events import Noted, PaperRemoved
 from ragscience.engine.paper_lookup import find_papers, papers_matching
 from ragscience.library import left_out
-from ragscience.library.duplicates import Duplicate, duplicates, keep_newest
+from ragscience.library.filter_selection import fits_file
 from ragscience.library.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
-from ragscience.library.paper_patterns import fits_file
+from ragscience.library.left_out import Duplicate, SkippedFile, SkippedFiles, duplicates, keep_newest
 from ragscience.library.paper_rows import short_names
-from ragscience.library.skipped_files import SkippedFile, SkippedFiles
 from ragscience.library.store import known_files
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Filters, Paper, title_of
 from ragscience.engine.requests import described
-from ragscience.library.paper_patterns import did_you_mean, fold, no_such_paper, papers_exactly, papers_fitting
+from ragscience.library.filter_selection import did_you_mean, fold, no_such_paper, papers_exactly, papers_fitting
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store

@@ -15,7 +15,7 @@ from ragscience.core.tokenizing import counted
 from ragscience.engine.events import Warned
 from ragscience.engine.requests import DECIDING_WHERE_SET, AskRequest
 from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
-from ragscience.library.audit_diff import Difference, compare
+from ragscience.library.audit import Difference, compare
 from ragscience.library.history import Conversation, History, KeptAnswer, check_name
 
 if TYPE_CHECKING:

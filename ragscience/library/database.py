@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Self
 
 from ragscience.core.errors import LibraryDamaged, LibraryUnavailable, RagScienceError
-from ragscience.library.atomic_files import disk_errors, read_checked_json
+from ragscience.library.atomic_files import WriterLock, disk_errors, read_checked_json
 from ragscience.library.home import Home
-from ragscience.library.lock import WriterLock
 from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, write_state
 from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
-from ragscience.library.damage import Damage
+from ragscience.library.atomic_files import WriterLock
 from ragscience.library.database import OldLibrary, connect_for_reading, database_errors, listed_files
 from ragscience.library.home import Home
-from ragscience.library.lock import WriterLock
-from ragscience.library.paper_rows import path_from
-from ragscience.library.sealed_rows import LIST_DAMAGED, read_state
-from ragscience.library.sources_table import FileSource
+from ragscience.library.paper_rows import FileSource, path_from
+from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, read_state
 from ragscience.library.sqlite_rows import read_listing, read_notes, read_sources
 
 if TYPE_CHECKING:

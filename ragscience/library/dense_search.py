@@ -7,10 +7,9 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.library.atomic_files import disk_errors
+from ragscience.library.atomic_files import WriterLock, disk_errors
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
-from ragscience.library.lock import WriterLock
 from ragscience.library.sealed_rows import CommonState, State
 from ragscience.library.snapshots import Database
 from ragscience.library.sqlite_rows import SqlDatabase, SqlSnapshot

@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
-from ragscience.library.damage import REBUILD_INDEXES
-from ragscience.library.keyword_index import add_terms, is_damaged, mean_idf, sum_of
-from ragscience.library.keyword_scores import Frequencies, bm25, norms_of, scores_of
+from ragscience.library.keyword_index import (
+    Frequencies,
+    add_terms,
+    bm25,
+    is_damaged,
+    mean_idf,
+    norms_of,
+    scores_of,
+    sum_of,
+)
+from ragscience.library.sealed_rows import REBUILD_INDEXES
 from ragscience.library.sqlite_rows import SqlChange, SqlDatabase, SqlSnapshot
 
 if TYPE_CHECKING:

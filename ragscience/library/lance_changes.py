@@ -16,7 +16,7 @@ from ragscience.library.lance_tables import among, as_table, changed_meanwhile, 
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of
 from ragscience.library.paper_rows import PaperRow
 from ragscience.library.snapshots import Change
-from ragscience.library.vectors import text_hash
+from ragscience.library.tables import text_hash
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragscience.core.errors import LibraryBusy, LibraryDamaged, RagScienceError
-from ragscience.library.atomic_files import disk_errors
-from ragscience.library.damage import Damage
+from ragscience.library.atomic_files import WriterLock, disk_errors
 from ragscience.library.home import Home
 from ragscience.library.lance_changes import READABLE, LanceChange
 from ragscience.library.lance_snapshots import LanceSnapshot, LanceState
@@ -30,8 +29,7 @@ from ragscience.library.lance_tables import (
     lance_errors,
     make_table,
 )
-from ragscience.library.lock import WriterLock
-from ragscience.library.sealed_rows import LIST_DAMAGED
+from ragscience.library.sealed_rows import LIST_DAMAGED, Damage
 
 __all__ = ["LanceDatabase"]
 

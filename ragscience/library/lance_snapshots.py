@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import EmbedderIdentity
-from ragscience.library.damage import Damage
-from ragscience.library.keyword_scores import mean_idf_of
+from ragscience.library.keyword_index import mean_idf_of
 from ragscience.library.lance_tables import among, lance_errors, vector_rows
-from ragscience.library.paper_rows import Listing, PaperRow
-from ragscience.library.sealed_rows import LIST_DAMAGED, CommonState
+from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
+from ragscience.library.sealed_rows import LIST_DAMAGED, CommonState, Damage
 from ragscience.library.snapshots import Snapshot
-from ragscience.library.sources_table import FileSource, source_from
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,16 +1,28 @@
-"""Files that an ingest leaves out, by MD5: older versions of papers that are kept, and papers that were removed."""
+"""What is left out of a library, and why: older versions, removed papers, duplicates, files that are no papers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragscience.core.records import Paper
+from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
+from ragscience.library.home import Home
 from ragscience.library.paper_contents import NewPaper
-from ragscience.library.similarity import near_duplicates
+from ragscience.library.similarity import Duplicate, near_duplicates, same_statements
 from ragscience.library.store_protocol import Store
 
-__all__ = ["aside", "forget_removed", "inherit_aside", "note_removed", "removed", "set_aside", "versions_aside"]
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
+__all__ = [
+    "NOT_FAILED", "Duplicate", "SkippedFile", "SkippedFiles", "aside", "duplicates", "duplicates_of",
+    "forget_removed", "inherit_aside", "keep_newest", "note_removed", "removed", "set_aside", "versions_aside",
+]  # fmt: skip
 
 _ASIDE, _REMOVED = "aside", "removed"
 
@@ -74,3 +86,151 @@ def forget_removed(library: Store, md5s: Collection[str]) -> None:
     """Forget that the papers with these bytes were removed."""
     if known := library.noted(_REMOVED).keys() & set(md5s):
         library.note(_REMOVED, dict.fromkeys(known))
+
+
+_FEW = 20
+"""Of more papers that are compared with all others, all are read."""
+
+
+def duplicates(library: Store, on_step: Callable[[str, int, int], None] | None = None) -> list[Duplicate]:
+    """Each pair of papers that are the same, named by `Paper.file`.
+
+    `on_step` is told what is done next, its number from 1, and how many steps there are.
+    """
+    tell = on_step or _unheard
+    tell("texts of the papers", 1, 2)
+    fingerprints = library.fingerprints()
+    tell(f"pairs of papers ({len(fingerprints)})", 2, 2)
+    return near_duplicates(fingerprints)
+
+
+def _unheard(what: str, step: int, steps: int) -> None:
+    """Nobody wants to know."""
+
+
+def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:
+    """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other.
+
+    Of the others only those are read that may be the same as one of few.
+    """
+    if not files:
+        return []
+    papers = library.papers()
+    own = [paper.paper_id for paper in papers if paper.file in files]
+    if len(own) > _FEW:
+        return near_duplicates(library.fingerprints(), files)
+    mine = library.fingerprints(own)
+    alike = {papers[place].paper_id for place in same_statements(mine, [paper.metadata for paper in papers])}
+    alike |= {*own, *library.papers_sharing_text(mine)}
+    return near_duplicates(library.fingerprints(sorted(alike)), files)
+
+
+def keep_newest(library: Store) -> list[Paper]:
+    """Remove the older ones of duplicate papers from the library, never their files; returns those removed.
+
+    A paper is removed only if a newer duplicate of it stays: of a chain of versions in which only neighbours are
+    similar, more than one may stay. The library must be open for writing.
+    """
+    papers = {paper.file: paper for paper in library.papers()}
+    newer: defaultdict[str, set[str]] = defaultdict(set)
+    for pair in duplicates(library):
+        newer[pair.older].add(pair.newer)
+    leaving = [papers[file] for file in _dominated(list(papers), newer)]
+    if leaving:
+        library.remove_papers([paper.paper_id for paper in leaving])
+    return leaving
+
+
+def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
+    """Those of `files` of which a newer one stays; `newer` gives the newer ones of each file."""
+    undecided, leaving = list(files), []
+    while undecided:
+        left = set(undecided)
+        stay = {file for file in undecided if not newer.get(file, set()) & left}
+        gone = {file for file in undecided if newer.get(file, set()) & stay}
+        if not stay:
+            # Version, year and date contradict each other in a circle: one with fewest newer ones counts as newest.
+            newest = min(undecided, key=lambda file: len(newer[file] & left))
+            stay = {newest}
+            gone = {file for file in undecided if newest in newer[file]} | (newer[newest] & left)
+        leaving += [file for file in undecided if file in gone]
+        undecided = [file for file in undecided if file not in stay | gone]
+    return leaving
+
+
+NOT_FAILED = frozenset({"removed", "older-version", "same-bytes", "other-format"})
+"""Reasons of files that could be read, or need not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that is not in the library."""
+
+    path: str
+    """Full."""
+    reason: str
+    """A stable word: that of a FileProblem, or "removed", "older-version", "same-bytes", "other-format"."""
+    message: str
+    fix: str = ""
+    md5: str = ""
+    """Of its bytes; empty where they could not be read."""
+    read_by: str = ""
+    """How it was tried to be read: the reader's version and limits."""
+
+    def is_like(self, other: SkippedFile | None) -> bool:
+        """Whether the same was known before: the same file with the same bytes, for the same reason."""
+        return other is not None and (self.path, self.md5, self.reason) == (other.path, other.md5, other.reason)
+
+
+class SkippedFiles:
+    """What runs before this one skipped, and what this one does."""
+
+    def __init__(self, home: Home, exists: Callable[[str], bool] = os.path.lexists) -> None:
+        """`exists` says whether a file is still there."""
+        self._home = home
+        self._exists = exists
+        self._files = {file.path: file for file in _read(home)}
+        self._has_changed = False
+
+    def get(self, path: Path) -> SkippedFile | None:
+        """What is known of a file by its full path."""
+        return self._files.get(str(path))
+
+    def note(self, file: SkippedFile) -> bool:
+        """Remember a file; whether it is news."""
+        before = self._files.get(file.path)
+        self._has_changed |= before != file
+        self._files[file.path] = file
+        return not file.is_like(before)
+
+    def present(self, read: Collection[str]) -> list[SkippedFile]:
+        """Those that still exist and whose paths are not in `read`, by path."""
+        return sorted(
+            (file for path, file in self._files.items() if path not in read and self._exists(path)),
+            key=lambda file: file.path,
+        )
+
+    def save(self, read: Collection[str]) -> None:
+        """Write those that still exist and whose paths are not in `read`. Raises RagScienceError."""
+        kept = self.present(read)
+        if not (self._has_changed or len(kept) < len(self._files)):
+            return
+        target = self._home.skipped
+        with disk_errors(target):
+            write_checked_json(target, [_row(file, self._home) for file in kept])
+        self._has_changed = False
+
+
+def _row(file: SkippedFile, home: Home) -> dict[str, str]:
+    """As JSON; the path relative to the home within it, so that a home may be moved."""
+    within = os.path.join(os.path.abspath(home.root), "")  # noqa: PTH100, PTH118  # with a separator at its end
+    return {**asdict(file), "path": file.path.removeprefix(within)}
+
+
+def _read(home: Home) -> Iterable[SkippedFile]:
+    root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
+    try:
+        rows = read_checked_json(home.skipped)
+        return [SkippedFile(**{**row, "path": os.path.join(root, row["path"])}) for row in rows]  # noqa: PTH118
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

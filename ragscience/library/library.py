@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import TOKENIZER_VERSION
-from ragscience.library.damage import REBUILD_INDEXES
 from ragscience.library.dense_search import Dense
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseSizes
 from ragscience.library.keyword_index import is_damaged
 from ragscience.library.keywords import Keywords, index_all, seal_keywords
+from ragscience.library.sealed_rows import REBUILD_INDEXES
 from ragscience.library.sqlite_rows import SqlDatabase
 from ragscience.library.store_protocol import Store
 

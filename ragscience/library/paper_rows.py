@@ -8,27 +8,72 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.records import Metadata, Paper, StoredChunk
+from ragscience.core.records import Document, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import storable
-from ragscience.library.sources_table import ONLY_FROM_OUTSIDE, from_outside
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = [
-    "Listing",
-    "Outline",
-    "PaperRow",
-    "new_paper_json",
-    "path_from",
-    "path_within",
-    "short_names",
-]
+    "ONLY_FROM_OUTSIDE", "FileSource", "Listing", "Outline", "PaperRow", "from_outside", "merged", "new_paper_json",
+    "path_from", "path_within", "short_names", "source_from", "source_json",
+]  # fmt: skip
+
+_MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
+ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """The source of a file."""
+
+    md5: str
+    """MD5 of the file, in hexadecimal."""
+    fetched_at: str
+    """ISO 8601, UTC."""
+    metadata: Metadata
+    """The metadata given by the source, `url` included."""
+
+
+def source_json(metadata: Metadata) -> str:
+    """What is kept of a source that is fetched now."""
+    fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
+    return json.dumps([datetime.now(UTC).isoformat(timespec="seconds"), fields])
+
+
+def source_from(md5: str, content: bytes | str) -> FileSource:
+    """The inverse of `source_json`."""
+    fetched_at, fields = json.loads(content)
+    known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+    return FileSource(md5, fetched_at, Metadata(**known))
+
+
+def merged(document: Document, source: FileSource | None) -> Document:
+    """The document with the source's metadata in place of what its pages give; confidence 1, as it was not parsed."""
+    if source is None:
+        return document
+    outside = source.metadata
+    fields = {name: getattr(outside, name) for name in _MERGED if getattr(outside, name)}
+    more = {name: getattr(outside, name) for name in ONLY_FROM_OUTSIDE}
+    confidence = {**document.metadata.confidence, **dict.fromkeys(fields, 1.0)}
+    metadata = replace(document.metadata, **fields, **more, confidence=confidence)
+    if metadata.venue != document.metadata.venue:
+        metadata = replace(metadata, kind="", volume="", number="", pages="")
+    return replace(document, title=outside.title or document.title, metadata=metadata)
+
+
+def from_outside(metadata: Metadata, source: Metadata | None) -> Metadata:
+    """A paper's metadata with the fields that only its source has."""
+    if source is None:
+        return metadata
+    return replace(metadata, **{name: getattr(source, name) for name in ONLY_FROM_OUTSIDE})
+
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 

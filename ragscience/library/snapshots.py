@@ -10,16 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
-from ragscience.library.damage import Damage
 from ragscience.library.paper_contents import NewPaper
 from ragscience.library.paper_rows import Listing, Outline, PaperRow
-from ragscience.library.sealed_rows import CommonState
+from ragscience.library.sealed_rows import CommonState, Damage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.library.sources_table import FileSource
+    from ragscience.library.paper_rows import FileSource
 
 __all__ = ["Change", "Database", "Snapshot"]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.core.errors import LibraryDamaged, RagScienceError
 from ragscience.core.serialization import storable
-from ragscience.library.damage import Damage
 from ragscience.library.database import Transactions
 from ragscience.library.keyword_index import add_terms, remove_terms
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of
-from ragscience.library.paper_rows import Listing, PaperRow
+from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
 from ragscience.library.sealed_rows import (
     CHECKSUM_BYTES,
     LIST_DAMAGED,
+    Damage,
     State,
     checksum_of,
     opened,
@@ -28,8 +28,7 @@ from ragscience.library.sealed_rows import (
     write_state,
 )
 from ragscience.library.snapshots import Change, Snapshot
-from ragscience.library.sources_table import FileSource, source_from
-from ragscience.library.vectors import text_hash
+from ragscience.library.tables import text_hash
 
 if TYPE_CHECKING:
     import numpy as np

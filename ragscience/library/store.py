@@ -1,15 +1,128 @@
-"""The library on disk: SQLite is the source of truth; the dense index is a cache of it."""
+"""What other packages use of the library; how often terms occur in passages of a store; a notebook's vector store."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragscience.core.errors import LibraryUnavailable
+from ragscience.core.records import Filters
+from ragscience.core.tokenizing import tokenize
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
+from ragscience.library.keyword_index import bm25, counts_in, norms_of
 from ragscience.library.library import Library
 from ragscience.library.paper_contents import NewPaper
-from ragscience.library.sources_table import merged
+from ragscience.library.paper_rows import merged
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
-from ragscience.library.term_counts import keyword_scores, term_counts
-from ragscience.library.vectors import text_hash
+from ragscience.library.tables import text_hash
+
+if TYPE_CHECKING:
+    import numpy as np
+    from langchain_community.vectorstores import FAISS
+    from langchain_core.embeddings import Embeddings
+    from numpy.typing import NDArray
 
 __all__ = [
-    "About", "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store",
+    "About", "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts", "as_vector_store",
     "keyword_scores", "known_files", "merged", "require_identity", "term_counts", "text_hash",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """Where the terms of a question occur: the counts behind keyword scores."""
+
+    terms: tuple[str, ...]
+    """Distinct terms, in the order of the question."""
+    passages: int
+    """Number of passages searched."""
+    frequencies: NDArray[np.int64]
+    """How many of these contain each term, shape (terms,)."""
+    counts: NDArray[np.int64]
+    """How often each term occurs in each requested passage, shape (terms, ids); 0 in a missing one."""
+    norms: NDArray[np.float64]
+    """`k1 * (1 - b + b * length / mean length)` of each requested passage, shape (ids,)."""
+
+
+def keyword_scores(library: Store, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+    """The BM25 score of each passage of `ids` for `text`, float64, shape (len(ids),); 0 where no word of it matches."""
+    import numpy as np
+
+    scores = np.zeros(len(ids), np.float64)
+    terms = tokenize(text)
+    if not terms or not len(ids):
+        return scores
+    with library.snapshot():
+        known = library.keywords.frequencies(terms)
+        texts = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
+    found = dict(zip(texts, bm25(terms, [*texts.values()], known).tolist(), strict=True))
+    return np.array([found.get(int(one), 0.0) for one in ids], np.float64)
+
+
+def term_counts(
+    library: Store,
+    terms: Sequence[str],
+    ids: Sequence[int] | NDArray[np.int64],
+    allowed: NDArray[np.int64] | None = None,
+) -> TermCounts:
+    """Where the terms (as `tokenize` gives them) occur: in the passages `ids`, and in how many of `allowed`.
+
+    Where `allowed` is more than half of the passages, those of the whole library are counted instead: only how rare a
+    term is matters then.
+    """
+    import numpy as np
+
+    distinct = tuple(dict.fromkeys(terms))
+    with library.snapshot():
+        known = library.keywords.frequencies(distinct)
+        numbers, passages = [known.having[term] for term in distinct], known.passages
+        if allowed is not None and 2 * allowed.size <= passages:
+            numbers = [library.keywords.having([term], allowed).size if n else 0 for term, n in known.having.items()]
+            passages = int(allowed.size)
+        texts = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
+    passages_terms = [texts.get(int(one), []) for one in ids]
+    return TermCounts(
+        distinct,
+        passages,
+        np.array(numbers, np.int64),
+        counts_in(distinct, passages_terms).astype(np.int64),
+        norms_of([len(each) for each in passages_terms], known),
+    )
+
+
+def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
+    """A `langchain_community.vectorstores.FAISS` with the passages and vectors of the library as it is now.
+
+    `embeddings` must be of the model that made the library; it embeds one word here, to compare dimensions. Documents
+    carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind`, `header` and `chunk_id`; references are
+    left out. The store is a copy in memory: what changes it does not change the library. Raises LibraryUnavailable for
+    an embedder of another dimension or an empty library.
+    """
+    from langchain_community.vectorstores import FAISS
+    from langchain_community.vectorstores.utils import DistanceStrategy
+
+    with Library.open(home) as library, library.snapshot():
+        made_by = library.about.embedder
+        dimension = len(embeddings.embed_query("dimension"))
+        if made_by is None or made_by.dimension != dimension or not library.about.chunks:
+            kept = made_by.dimension if made_by else 0
+            raise LibraryUnavailable(
+                f"The library's vectors have {kept} dimensions, these embeddings {dimension}.",
+                f"Use the embeddings of {made_by.model}." if made_by else "Ingest something first: `python ingest.py`.",
+            )
+        allowed = library.select(Filters())
+        ids, vectors = library.vectors.of(None if allowed is None else allowed.tolist())
+        chunks = library.chunks(ids.tolist())
+    fields = {"source": "path", "page": "page_start"} | {
+        name: name for name in ("file", "page_end", "section", "kind", "header", "chunk_id")
+    }
+    return FAISS.from_embeddings(
+        [(chunk.text, vector.tolist()) for chunk, vector in zip(chunks, vectors, strict=True)],
+        embeddings,
+        metadatas=[{name: getattr(chunk, field) for name, field in fields.items()} for chunk in chunks],
+        ids=[str(chunk.chunk_id) for chunk in chunks],
+        distance_strategy=DistanceStrategy.MAX_INNER_PRODUCT,
+        relevance_score_fn=lambda cosine: min(1.0, max(0.0, (1.0 + cosine) / 2.0)),
+    )

@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, Protocol, Self
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
-from ragscience.library.damage import described, rebuilds
 from ragscience.library.filter_selection import Selecting
-from ragscience.library.graph_table import GraphTable, SourcesTable
 from ragscience.library.home import Home
-from ragscience.library.keyword_scores import Frequencies
+from ragscience.library.keyword_index import Frequencies
 from ragscience.library.ledger import Ledger, LedgerState
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within
+from ragscience.library.sealed_rows import described, rebuilds
 from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
 from ragscience.library.snapshots import Change, Database
-from ragscience.library.vectors import Vectors, check_vectors
+from ragscience.library.tables import GraphTable, SourcesTable, Vectors, check_vectors
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import FileProblem, SourceError
 from ragscience.core.tokenizing import counted
 from ragscience.library import left_out
-from ragscience.library.duplicates import duplicates
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
-from ragscience.library.skipped_files import NOT_FAILED, SkippedFiles
+from ragscience.library.left_out import NOT_FAILED, SkippedFiles, duplicates
 from ragscience.upkeep.findings import DoctorFinding, few, quoted
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from config import Settings
 from ragscience.cli.ingest_screen import WatchScreen
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.rebuild_runs import WatchRun
-from ragscience.library.lock import WriterLock
+from ragscience.library.atomic_files import WriterLock
 from ragscience.library.store import Home, Library
 from tests.commands.papers import BEES, KILNS, fill
 from tests.conftest import NOBODY, ROOT

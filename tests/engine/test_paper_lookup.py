@@ -8,7 +8,7 @@ from ragscience import Engine, SearchRequest
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Filters
 from ragscience.core.settings import default_settings
-from ragscience.library.paper_patterns import did_you_mean
+from ragscience.library.filter_selection import did_you_mean
 from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from ragscience.library.audit_diff import compare
+from ragscience.library.audit import compare
 from tests.library.answers_made import answer, record
 
 BEFORE = record(answer_id="a" * 12)

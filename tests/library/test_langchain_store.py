@@ -5,8 +5,7 @@ import pytest
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.langchain_store import as_vector_store
-from ragscience.library.store import Library
+from ragscience.library.store import Library, as_vector_store
 
 from .making import DIMENSION
 

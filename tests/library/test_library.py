@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Filters, Page
+from ragscience.library.filter_selection import match_papers
 from ragscience.library.paper_contents import page_breaks
-from ragscience.library.paper_patterns import match_papers
 from ragscience.library.paper_rows import short_names
 from ragscience.library.store import Home, Library, NewPaper, keyword_scores, known_files, require_identity, text_hash
 

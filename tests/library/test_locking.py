@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
-from ragscience.library.lock import WriterLock
+from ragscience.library.atomic_files import WriterLock
 from ragscience.library.store import Library
 
 from .making import add, numbered_paper

@@ -9,8 +9,8 @@ import pytest
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Metadata
 from ragscience.library import paper_task
+from ragscience.library.paper_rows import FileSource
 from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, embed_paper
-from ragscience.library.sources_table import FileSource
 from ragscience.models.minilm import MiniLM
 from tests.library.workers.papers import draw_papers
 
