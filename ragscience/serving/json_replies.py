@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from ragscience.core.serialization import to_json
+from ragscience.core.serialization import SCHEMA_VERSION, to_json
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 
-__all__ = ["JsonReply", "json_reply", "without_folders", "words_without_folders"]
+__all__ = ["JsonReply", "json_reply", "of", "record_reply", "without_folders", "words_without_folders"]
 
 _MESSAGES = frozenset(
     ("detail", "embedder", "error", "fix", "llm", "message", "notes", "remedy", "reranker", "warning", "warnings")
@@ -47,6 +47,19 @@ class JsonReply(Response):
 def json_reply(value: object, status: int = 200) -> Response:
     """The reply with that record."""
     return JsonReply(value, status)
+
+
+def record_reply(*parts: Mapping[str, object], **more: object) -> Response:
+    """The reply with these fields, and the version of the schema."""
+    value = {"schema": SCHEMA_VERSION}
+    for part in (*parts, more):
+        value |= part  # type: ignore[arg-type]
+    return JsonReply(value)
+
+
+def of(record: object, names: str) -> dict[str, Any]:
+    """These attributes of a record, by their names."""
+    return {name: getattr(record, name) for name in names.split()}
 
 
 def without_folders(value: Any, home: Path, key: str = "") -> Any:
