@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from ragscience.serving.server_options import ServerOptions
+    from ragscience.serving.server_state import ServerOptions
 
 __all__ = ["Access", "AccessGate", "address_of", "person_of", "too_many"]
 

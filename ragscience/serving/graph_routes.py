@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
@@ -12,23 +11,12 @@ from starlette.responses import HTMLResponse, Response
 
 from ragscience.core import __version__
 from ragscience.core.errors import NothingFound
-from ragscience.engine.graph_runs import GraphRequest, types_named
-from ragscience.engine.outputs import GraphPathOutput
+from ragscience.core.records import Paper, PathStep, title_of
+from ragscience.engine.graph_runs import Entity, GraphRequest, types_named
 from ragscience.serving.access import person_of
-from ragscience.serving.graph_outputs import (
-    ConceptOutput,
-    ConceptsOutput,
-    GraphSummaryOutput,
-    SimilarOutput,
-    concept_output,
-    concepts_output,
-    path_output,
-    similar_output,
-    summary_output,
-)
 from ragscience.serving.ingest_queue import Job
+from ragscience.serving.json_replies import json_reply, of, record_reply
 from ragscience.serving.paper_routes import Md5
-from ragscience.serving.question_routes import json_reply
 from ragscience.serving.server_state import state_of
 
 if TYPE_CHECKING:
@@ -37,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["graph_routes", "map_page_route"]
 
+MOST_UNREAD = 100
+"""Papers that a summary names."""
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many results.")]
 Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many results to leave out, for the next page.")]
@@ -63,10 +53,13 @@ map_page_route = APIRouter(include_in_schema=False)
 """The page of the map, without a prefix."""
 
 
-@graph_routes.get("/graph", responses={200: {"model": GraphSummaryOutput}}, response_class=Response)
+@graph_routes.get("/graph", response_class=Response)
 def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
-    return json_reply(summary_output(state_of(request).engine.graph.summary()))
+    found = state_of(request).engine.graph.summary()
+    counts = of(found, "state entities relations entity_types relation_types papers passages passages_read")
+    unread = [_named(paper) for paper in found.unread[:MOST_UNREAD]]
+    return record_reply(counts, built=found.passages_read > 0, papers_unread=len(found.unread), unread=unread)
 
 
 @graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}}, response_class=Response)
@@ -77,7 +70,7 @@ def build(request: Request, body: BuildBody | None = None) -> Response:
     return json_reply(state_of(request).queue.build_graph(wanted, person_of(request.scope).name), 202)
 
 
-@graph_routes.get("/graph/concepts", responses={200: {"model": ConceptsOutput}}, response_class=Response)
+@graph_routes.get("/graph/concepts", response_class=Response)
 def concepts(
     request: Request,
     q: Annotated[str, Query(max_length=300, description="A part of a name; nothing: all.")] = "",
@@ -87,10 +80,10 @@ def concepts(
     """The entities with such a name: those that are called so first, then the most frequent."""
     engine = _with_graph(request)
     total, found = engine.graph.named(q, limit=limit, offset=offset)
-    return json_reply(concepts_output(q, total, offset, found))
+    return record_reply(query=q, total=total, offset=offset, concepts=[_entity(one) for one in found])
 
 
-@graph_routes.get("/graph/concepts/{name:path}", responses={200: {"model": ConceptOutput}}, response_class=Response)
+@graph_routes.get("/graph/concepts/{name:path}", response_class=Response)
 def concept(
     request: Request,
     name: Annotated[str, Path(min_length=1, max_length=300, description="A name, or the id of an entity.")],
@@ -104,10 +97,21 @@ def concept(
     found = engine.graph.neighbours(name, hops=hops, most=offset + limit, together=together)
     entities = tuple(one.entity for one in found.entities)
     places = engine.graph.passages_of(entities, limit=limit, offset=offset)
-    return json_reply(concept_output(found, places, offset, _md5_of(engine)))
+    md5 = _md5_of(engine)
+    relations = found.relations[offset:]
+    return record_reply(
+        of(found, "hops reached"),
+        entities=[_entity(one.entity) | {"pages": _pages(one.pages, md5)} for one in found.entities],
+        relations=[_step(each.step, md5) | of(each, "depth confidence") for each in relations],
+        relations_total=found.walked,
+        papers=[_named(paper) | {"passages": count} for paper, count in places.papers],
+        passages=[of(one, "file page") | {"md5": md5.get(one.file), "quote": one.text} for one in places.passages],
+        passages_total=places.total,
+        offset=offset,
+    )
 
 
-@graph_routes.get("/graph/path", responses={200: {"model": GraphPathOutput}}, response_class=Response)
+@graph_routes.get("/graph/path", response_class=Response)
 def path(
     request: Request,
     source: Annotated[Name, Query(alias="from")],
@@ -117,13 +121,16 @@ def path(
     """How two entities are connected, with pages for each step."""
     engine = _with_graph(request)
     names, steps = engine.graph.path(source, target, together=together)
-    return json_reply(path_output(names, steps, _md5_of(engine)))
+    md5 = _md5_of(engine)
+    return record_reply(source=names[0], target=names[-1], steps=[_step(step, md5) for step in steps])
 
 
-@graph_routes.get("/graph/similar/{md5}", responses={200: {"model": SimilarOutput}}, response_class=Response)
+@graph_routes.get("/graph/similar/{md5}", response_class=Response)
 def similar(md5: Md5, request: Request, limit: Limit = 5) -> Response:
     """The papers most like one, by the mean of their passages' vectors."""
-    return json_reply(similar_output(*state_of(request).engine.graph.related(md5, limit)))
+    paper, related = state_of(request).engine.graph.related(md5, limit)
+    near = [_named(one) | {"cosine": round(cosine, 6)} for one, cosine in related]
+    return record_reply(of(paper, "md5 file"), related=near)
 
 
 @graph_routes.get("/map", response_class=Response)
@@ -139,27 +146,20 @@ async def map_page(request: Request) -> Response:
 
 
 def _page(drawn: ServedMap) -> Response:
-    headers = {
-        "Content-Security-Policy": f"{drawn.policy}; frame-ancestors 'self'",
-        "X-Frame-Options": "SAMEORIGIN",
-    }
-    return HTMLResponse(drawn.page, headers=headers)
+    policy = f"{drawn.policy}; frame-ancestors 'self'"
+    return HTMLResponse(drawn.page, headers={"Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN"})
 
 
 async def _map_reply(request: Request, reply: Callable[[ServedMap], Response]) -> Response:
     """The reply with its ETag; 304 where the client has it already."""
-    cache = state_of(request).maps
-    headers = {"Cache-Control": "private, no-cache", "ETag": _tag(await cache.state())}
-    if headers["ETag"] in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:
-        return Response(status_code=304, headers=headers)
-    drawn = await cache.get()
+    maps = state_of(request).maps
+    tag = f'"{await maps.state()}-{__version__}"'
+    if tag in [each.strip() for each in request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "private, no-cache"})
+    drawn = await maps.get()
     response = reply(drawn)
-    response.headers.update(headers | {"ETag": _tag(drawn.state)})
+    response.headers.update({"ETag": f'"{drawn.state}-{__version__}"', "Cache-Control": "private, no-cache"})
     return response
-
-
-def _tag(state: str) -> str:
-    return f'"{hashlib.sha256(f"{__version__} {state}".encode()).hexdigest()[:32]}"'
 
 
 def _with_graph(request: Request) -> Engine:
@@ -172,3 +172,19 @@ def _with_graph(request: Request) -> Engine:
 
 def _md5_of(engine: Engine) -> dict[str, str]:
     return {paper.file: paper.md5 for paper in engine.papers.list()}
+
+
+def _named(paper: Paper) -> dict[str, Any]:
+    return of(paper, "md5 file") | {"title": title_of(paper)}
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    return {"id": entity.key, "name": entity.label, "type": entity.entity_type} | of(entity, "names mentions")
+
+
+def _step(step: PathStep, md5: dict[str, str]) -> dict[str, Any]:
+    return of(step, "source relation target") | {"pages": _pages(step.pages, md5)}
+
+
+def _pages(pages: Iterable[tuple[str, int]], md5: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"md5": md5.get(file), "file": file, "page": page} for file, page in pages]

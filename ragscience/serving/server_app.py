@@ -14,13 +14,11 @@ from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_files import PagePictures
 from ragscience.serving.access import Access, AccessGate
 from ragscience.serving.ingest_queue import IngestQueue
-from ragscience.serving.map_cache import MapCache
 from ragscience.serving.mcp_mount import McpMount
 from ragscience.serving.problem_responses import add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
-from ragscience.serving.server_options import ServerOptions
-from ragscience.serving.server_state import ServerState
+from ragscience.serving.server_state import MapCache, ServerOptions, ServerState
 
 if TYPE_CHECKING:
     from threading import Event as Flag

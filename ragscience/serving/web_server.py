@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import UsageError
 from ragscience.serving.server_app import make_app
-from ragscience.serving.server_options import ServerOptions
+from ragscience.serving.server_state import ServerOptions
 from ragscience.serving.streamed_answers import end_answers
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import uvicorn
 from ragscience import Engine
 from ragscience.core.settings import load_settings
 from ragscience.serving.server_app import make_app
-from ragscience.serving.server_options import ServerOptions
+from ragscience.serving.server_state import ServerOptions
 from tests.conftest import copied
 
 
