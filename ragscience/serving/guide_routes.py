@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
-from typing_extensions import TypedDict
 
 from ragscience.core.errors import LibraryUnavailable, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
 from ragscience.serving.access import person_of
-from ragscience.serving.json_replies import json_reply
+from ragscience.serving.json_replies import json_reply, of
 from ragscience.serving.server_state import state_of
 from ragscience.serving.streamed_answers import LOOK_S, until_done
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["guide_routes"]
 
-Action = Literal["chat", "summarize", "compare", "find_gaps"]
-ACTIONS: tuple[Action, ...] = ("chat", "summarize", "compare", "find_gaps")
+ACTIONS = ("chat", "summarize", "compare", "find_gaps")
 OF_EACH = MappingProxyType(
     {
         "summarize": ("Summarize this paper",),
@@ -55,32 +53,13 @@ class BuildGraphBody(BaseModel):
     ] = "arxiv"
 
 
-class SelectedPaper(BaseModel):
-    """A paper, as a node of `build_graph` or in part; the first field that is there names it."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    md5: Name | None = None
-    id: Name | None = None
-    file: Name | None = None
-    link: Name | None = None
-    title: Name | None = None
-
-    def name(self) -> str:
-        """What names it. Raises UsageError."""
-        named = self.md5 or self.id or self.file or self.link or self.title
-        if not named:
-            raise UsageError("A selected paper has no id.", "Send the nodes of build_graph, or their ids.")
-        return named
-
-
 class AgentActionBody(BaseModel):
     """What to do with papers."""
 
     model_config = ConfigDict(extra="forbid")
 
     action: Annotated[str, Field(max_length=100, description=f"One of {', '.join(ACTIONS)}.")] = "chat"
-    selected_papers: Annotated[list[Name | SelectedPaper], Field(max_length=100)] = []
+    selected_papers: Annotated[list[Name | dict[str, Any]], Field(max_length=100)] = []
     query: Annotated[
         str, Field(max_length=8000, description="The question; without one, what the action looks for by itself.")
     ] = ""
@@ -89,87 +68,11 @@ class AgentActionBody(BaseModel):
     use_reranking: bool = True
 
 
-class PaperNode(TypedDict):
-    """A paper."""
-
-    id: str
-    md5: str
-    title: str
-    summary: str
-    authors: Sequence[str]
-    published: str
-    link: str
-    file: str
-    pages: int
-
-
-class PaperLink(TypedDict):
-    """Two similar papers."""
-
-    source: str
-    target: str
-    weight: float
-
-
-class EntityNode(TypedDict):
-    """An entity that the papers name."""
-
-    id: str
-    name: str
-    type: str
-    mentions: int
-
-
-class EntityLink(TypedDict):
-    """A relation that the papers state."""
-
-    source: str
-    relation: str
-    target: str
-    confidence: float
-
-
-class KnowledgeGraphOutput(TypedDict):
-    """What the papers name."""
-
-    nodes: Sequence[EntityNode]
-    edges: Sequence[EntityLink]
-
-
-class BuiltGraphOutput(TypedDict):
-    """The graph of a topic."""
-
-    nodes: Sequence[PaperNode]
-    edges: Sequence[PaperLink]
-    knowledge_graph: KnowledgeGraphOutput
-    session_id: str
-    warnings: Sequence[str]
-
-
-class CitationOutput(TypedDict):
-    """What a part of the reply rests on."""
-
-    md5: str | None
-    file: str
-    page: int
-    quote: str
-
-
-class ActionOutput(TypedDict):
-    """What came of an action."""
-
-    response: str
-    session_id: str
-    citations: Sequence[CitationOutput]
-    answer_ids: Sequence[str]
-    warnings: Sequence[str]
-
-
 guide_routes = APIRouter(tags=["graph guide"])
 """The routes, to be mounted under `/api`."""
 
 
-@guide_routes.post("/build_graph", responses={200: {"model": BuiltGraphOutput}}, response_class=Response)
+@guide_routes.post("/build_graph", response_class=Response)
 async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     """Fetch papers on a topic, read them, and give the graph of them; a client that leaves ends it."""
     queue, cancel = state_of(request).queue, Flag()
@@ -185,7 +88,7 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     return json_reply(_built(made.result(), job.warnings))
 
 
-@guide_routes.post("/agent_action", responses={200: {"model": ActionOutput}}, response_class=Response)
+@guide_routes.post("/agent_action", response_class=Response)
 async def agent_action(body: AgentActionBody, request: Request) -> Response:
     """Chat with papers, summarize them, compare them, or look for what they leave open."""
     state = state_of(request)
@@ -195,8 +98,7 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
 
     def work(_: Any, cancel: Flag) -> tuple[list[tuple[str, Answer]], dict[str, str]]:
         engine = state.engine
-        names = [one if isinstance(one, str) else one.name() for one in body.selected_papers]
-        papers = papers_named(engine, names)
+        papers = papers_named(engine, [_name(one) for one in body.selected_papers])
         talk = engine.dialogue(name=session, person=person_of(request.scope).name)
         searching = engine if body.use_hybrid else _by_meaning_alone(engine)
         answers = [
@@ -227,6 +129,16 @@ def _questions(body: AgentActionBody, papers: Sequence[Paper]) -> list[tuple[str
     return [(title_of(paper) or paper.file, question, [paper]) for paper in papers for question in questions]
 
 
+def _name(paper: str | dict[str, Any]) -> str:
+    """What names a selected paper, a node of `build_graph` or a part of one. Raises UsageError."""
+    if isinstance(paper, str):
+        return paper
+    named = next((paper[key] for key in ("md5", "id", "file", "link", "title") if paper.get(key)), None)
+    if not isinstance(named, str):
+        raise UsageError("A selected paper has no id.", "Send the nodes of build_graph, or their ids.")
+    return named[:1000]
+
+
 def _request(body: AgentActionBody, question: str, papers: Sequence[Paper]) -> AskRequest:
     return AskRequest(
         question,
@@ -240,60 +152,50 @@ def _by_meaning_alone(engine: Engine) -> Engine:
     return engine.with_settings(engine.settings.model_copy(update={"dense_weight": 1.0, "bm25_weight": 0.0}))
 
 
-def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: str) -> ActionOutput:
+def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: str) -> dict[str, Any]:
     parts: list[str] = []
     for title, answer in answers:
         heading = f"## {title}"
         parts += [heading] if title and heading not in parts else []
         parts.append(answer.text)
-    citations = [
-        CitationOutput(md5=md5.get(one.file), file=one.file, page=one.page, quote=one.quote)
-        for _, answer in answers
-        for one in answer.citations
-    ]
-    return ActionOutput(
-        response="\n\n".join(parts),
-        session_id=session,
-        citations=citations,
-        answer_ids=[answer.answer_id for _, answer in answers],
-        warnings=list(dict.fromkeys(warning for _, answer in answers for warning in answer.warnings)),
-    )
+    cited = [one for _, answer in answers for one in answer.citations]
+    return {
+        "response": "\n\n".join(parts),
+        "session_id": session,
+        "citations": [{"md5": md5.get(one.file)} | of(one, "file page quote") for one in cited],
+        "answer_ids": [answer.answer_id for _, answer in answers],
+        "warnings": list(dict.fromkeys(warning for _, answer in answers for warning in answer.warnings)),
+    }
 
 
-def _built(graph: TopicGraph, warnings: Sequence[str]) -> BuiltGraphOutput:
-    nodes = [_paper_node(paper) for paper in graph.papers]
+def _built(graph: TopicGraph, warnings: Sequence[str]) -> dict[str, Any]:
     entities = [
-        EntityNode(id=one.key, name=one.label, type=one.entity_type, mentions=one.mentions) for one in graph.entities
+        {"id": one.key, "name": one.label, "type": one.entity_type} | of(one, "mentions") for one in graph.entities
     ]
-    stated = [
-        EntityLink(source=one.source, relation=one.relation, target=one.target, confidence=one.confidence)
-        for one in graph.relations
+    links = [
+        {"source": graph.papers[one].md5, "target": graph.papers[other].md5, "weight": weight}
+        for one, other, weight in graph.edges
     ]
-    return BuiltGraphOutput(
-        nodes=nodes,
-        edges=[
-            PaperLink(source=nodes[one]["id"], target=nodes[other]["id"], weight=weight)
-            for one, other, weight in graph.edges
-        ],
-        knowledge_graph=KnowledgeGraphOutput(nodes=entities, edges=stated),
-        session_id=_session_id(),
-        warnings=[*warnings, *graph.failures],
-    )
+    stated = [of(one, "source relation target confidence") for one in graph.relations]
+    return {
+        "nodes": [_node(paper) for paper in graph.papers],
+        "edges": links,
+        "knowledge_graph": {"nodes": entities, "edges": stated},
+        "session_id": _session_id(),
+        "warnings": [*warnings, *graph.failures],
+    }
 
 
-def _paper_node(paper: Paper) -> PaperNode:
+def _node(paper: Paper) -> dict[str, Any]:
     known = paper.metadata
-    return PaperNode(
-        id=paper.md5,
-        md5=paper.md5,
-        title=title_of(paper) or paper.file,
-        summary=known.abstract,
-        authors=known.authors,
-        published=known.published or (str(known.year) if known.year else ""),
-        link=f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else known.url,
-        file=paper.file,
-        pages=paper.pages,
-    )
+    return {
+        "id": paper.md5,
+        "title": title_of(paper) or paper.file,
+        "summary": known.abstract,
+        "authors": known.authors,
+        "published": known.published or str(known.year or ""),
+        "link": f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else known.url,
+    } | of(paper, "md5 file pages")
 
 
 def _session_id() -> str:
