@@ -6,13 +6,13 @@ import logging
 import re
 import traceback
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import compile_path
 
 from ragscience.core.errors import (
     Cancelled,
@@ -35,19 +35,9 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 __all__ = [
-    "PROBLEM",
-    "TITLES",
-    "add_handlers",
-    "every_title",
-    "fix_over_http",
-    "log_unexpected",
-    "openai_error",
-    "problem_of",
-    "problem_of_error",
-    "problem_response",
-    "status_of",
-    "titles_of",
-]
+    "PROBLEM_RESPONSES", "add_handlers", "fix_over_http", "log_unexpected", "openai_error", "problem_of_error",
+    "problem_response", "status_of",
+]  # fmt: skip
 
 _SAME_HERE = {
     "`python query.py history list`": "GET /api/v1/conversations",
@@ -75,73 +65,45 @@ SEE_SCHEMA = "GET /api/v1/openapi.json describes what can be asked."
 _LOG = logging.getLogger("uvicorn.error")
 _DETAILS = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 """In place of the framework's words."""
-_EXPECTED: tuple[tuple[type[RagScienceError], int, str], ...] = (
-    (UsageError, 400, "Wrong request"),
-    (NothingFound, 404, "Not found"),
-    (FileProblem, 422, "Not acceptable"),
-    (LibraryBusy, 503, "Busy"),
-    (LibraryUnavailable, 409, "The library cannot be used"),
-    (LibraryDamaged, 409, "The library is damaged"),
-    (HistoryDamaged, 409, "The history is damaged"),
-    (DiskProblem, 507, "The disk cannot be used"),
-    (ModelProblem, 502, "Another server failed"),
-    (SourceError, 502, "Another server failed"),
-    (Cancelled, 503, "Busy"),
-    (RagScienceError, 500, "Failed"),
+_STATUS: tuple[tuple[type[RagScienceError], int], ...] = (
+    (UsageError, 400),
+    (NothingFound, 404),
+    (FileProblem, 422),
+    (LibraryBusy, 503),
+    (LibraryUnavailable, 409),
+    (LibraryDamaged, 409),
+    (HistoryDamaged, 409),
+    (DiskProblem, 507),
+    (ModelProblem, 502),
+    (SourceError, 502),
+    (Cancelled, 503),
 )
-"""The status and the title of each expected failure; the first class that fits."""
-TITLES = {
-    400: "Wrong request",
-    401: "Not signed in",
-    403: "Refused",
-    404: "Not found",
-    405: "Wrong method",
-    409: "The library cannot be used",
-    413: "Too large",
-    415: "Wrong type of content",
-    421: "Unknown host",
-    422: "Not acceptable",
-    429: "Too many requests",
-    499: "Cancelled",
-    500: "Unexpected error",
-    502: "Another server failed",
-    503: "Busy",
-    507: "The disk cannot be used",
+"""Of each expected failure; the first class that fits."""
+
+
+_FIELDS = ("type", "title", "status", "detail", "fix")
+PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": HTTPStatus(status).phrase,
+        "content": {PROBLEM: {"schema": {"type": "object", "required": list(_FIELDS)}}},
+    }
+    for status in (400, 401, 403, 404, 409, 413, 421, 422, 429, 500, 502, 503, 507)
 }
+"""What the OpenAPI document says of failures (RFC 9457): `detail` has what happened, `fix` what to do about it."""
 
 
 def status_of(error: RagScienceError) -> int:
     """The HTTP status of an expected failure; 500 for one without a class of its own."""
-    return _expected_as(error)[0]
+    if isinstance(error, FileProblem) and error.reason in ("network", "refused"):  # of a bucket
+        return 502
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def titles_of(status: int) -> list[str]:
-    """All titles that a problem of that status may have."""
-    return list(dict.fromkeys([TITLES[status], *(title for _, code, title in _EXPECTED if code == status)]))
-
-
-def every_title() -> list[str]:
-    """All titles that a problem may have."""
-    return list(dict.fromkeys([*TITLES.values(), *(title for *_, title in _EXPECTED)]))
-
-
-def _expected_as(error: RagScienceError) -> tuple[int, str]:
-    if isinstance(error, FileProblem) and error.reason in (
-        "network",
-        "refused",
-    ):  # an object of a bucket that cannot be had
-        error = SourceError(error.message, error.fix)
-    return next((status, title) for kind, status, title in _EXPECTED if isinstance(error, kind))
-
-
-def problem_of(status: int, message: str, fix: str = "", *, title: str = "") -> dict[str, object]:
-    """The object of a failure, as RFC 9457 has it, with `fix`: what to do about it.
-
-    Without a `title` it is the one that the status has.
-    """
+def problem_of(status: int, message: str, fix: str = "") -> dict[str, object]:
+    """The object of a failure, as RFC 9457 has it, with `fix`: what to do about it."""
     return {
         "type": "about:blank",
-        "title": title or TITLES.get(status, "Refused"),
+        "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": message,
         "fix": fix_over_http(fix),
@@ -177,8 +139,7 @@ def _reply(problem: dict[str, object], headers: Mapping[str, str] | None = None)
 def problem_of_error(error: BaseException) -> dict[str, object]:
     """The object of a failure within an answer that has begun; what was not expected is logged."""
     if isinstance(error, RagScienceError):
-        status, title = _expected_as(error)
-        return problem_of(status, error.message, error.fix, title=title)
+        return problem_of(status_of(error), error.message, error.fix)
     log_unexpected(error)
     return problem_of(500, *_unexpected(error))
 
@@ -214,22 +175,13 @@ async def _expected(_: Request, error: Exception) -> Response:
     return _reply(problem_of_error(error))
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     headers = dict(error.headers or {})
     fix = SEE_SCHEMA if error.status_code < 500 else "`python query.py doctor` says why."
     if error.status_code == 405:
-        methods = _methods_at(request) or {headers.get("Allow", "GET")}
-        headers["Allow"] = ", ".join(sorted(methods))
-        fix = f"It takes {headers['Allow']}."
+        fix = f"It takes {headers.get('Allow', 'GET')}."
     return problem_response(error.status_code, _DETAILS.get(error.status_code, str(error.detail)), fix, headers)
-
-
-def _methods_at(request: Request) -> set[str]:
-    """The methods that all routes of an address take together; none for one that is not in the document."""
-    paths = request.app.openapi()["paths"]
-    at = (methods for path, methods in paths.items() if compile_path(path)[0].match(request.url.path))
-    return {method.upper() for methods in at for method in methods}
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -15,7 +15,7 @@ from ragscience.engine.page_files import PagePictures
 from ragscience.serving.access import Access, AccessGate
 from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.mcp_mount import McpMount
-from ragscience.serving.problem_responses import add_handlers
+from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
 from ragscience.serving.server_state import MapCache, ServerOptions, ServerState
@@ -51,19 +51,19 @@ API = "/api/v1"
 
 def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     """The ASGI application over an open engine, which the caller closes."""
+    from fastapi import FastAPI
     from starlette.routing import Route
-
-    from ragscience.serving.openapi_document import DocumentedApp
 
     options = options or ServerOptions()
     hosts = known_hosts(options.host, options.port, options.names)
     assistants = McpMount(engine, hosts, options.max_body)
     gate = AccessGate(AccessTokens(engine.home.serve_tokens), options)
-    app = DocumentedApp(
+    app = FastAPI(
         title="RAG Science",
         version=__version__,
         description="Ask questions of a library of papers; every answer has the page behind each fact.",
         lifespan=_lifespan(engine, options, gate, assistants),
+        responses=PROBLEM_RESPONSES,
         docs_url=None,
         redirect_slashes=False,
         redoc_url=None,

@@ -55,7 +55,7 @@ def test_a_file_that_has_changed_since_it_was_read_is_not_sent(client, served_ho
     path.write_bytes(kept + b"% more")
     problem = check_problem(client.get(f"/api/v1/papers/{bees['md5']}/file"))
     path.write_bytes(kept)
-    assert (problem["status"], problem["title"]) == (422, "Not acceptable")
+    assert (problem["status"], problem["title"]) == (422, "Unprocessable Entity")
     assert "has changed" in problem["detail"]
     assert client.get(f"/api/v1/papers/{bees['md5']}/file").content == kept  # another time alone is no change
 
