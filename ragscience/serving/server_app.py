@@ -111,7 +111,6 @@ def _add_routes(app: FastAPI) -> None:
     from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.guide_routes import guide_routes
     from ragscience.serving.openai_routes import openai_routes
-    from ragscience.serving.page_routes import page_routes
     from ragscience.serving.page_view_routes import page_view_routes
     from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes
@@ -123,4 +122,3 @@ def _add_routes(app: FastAPI) -> None:
     app.include_router(guide_routes, prefix="/api")
     app.include_router(openai_routes, prefix="/v1")
     app.include_router(status_routes)
-    app.include_router(page_routes)

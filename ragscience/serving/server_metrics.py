@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter as Tally
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from ragscience.core.errors import RagScienceError
 
@@ -40,6 +38,10 @@ class ServerMetrics:
             "ragscience_http_request_duration_seconds", "From a request to the end of its reply.", labels,
             buckets=BUCKETS, registry=self.registry,
         )  # fmt: skip
+        self._questions = Gauge("ragscience_questions", "Questions by state.", ["state"], registry=self.registry)
+        self._jobs = Gauge("ragscience_jobs", "Remembered changes of the library.", ["state"], registry=self.registry)
+        self._papers = Gauge("ragscience_papers", "Papers in the library.", registry=self.registry)
+        self._passages = Gauge("ragscience_passages", "Passages in the library.", registry=self.registry)
         ProcessCollector(registry=self.registry)
 
     def record(self, scope: Scope, status: int, seconds: float) -> None:
@@ -50,37 +52,18 @@ class ServerMetrics:
         self._seconds.labels(method, route).observe(seconds)
 
     def text(self, state: ServerState) -> bytes:
-        """All metrics in Prometheus' text form."""
-        now = CollectorRegistry()
-        now.register(_Gauges(state))
-        return generate_latest(self.registry) + generate_latest(now)
-
-
-class _Gauges(Collector):
-    """What is the case at this moment."""
-
-    def __init__(self, state: ServerState) -> None:
-        self._state = state
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The gauges; those of the library only where it can be read."""
-        asked = self._state.answers.statistics()
-        questions = GaugeMetricFamily("ragscience_questions", "Questions by state.", labels=["state"])
-        questions.add_metric(["running"], asked.borrowed_tokens)
-        questions.add_metric(["waiting"], asked.tasks_waiting)
-        yield questions
-        tally = Tally[str](job.state for job in self._state.queue.jobs())
-        jobs = GaugeMetricFamily("ragscience_jobs", "Remembered jobs of the writing thread.", labels=["state"])
+        """All metrics in Prometheus' text form; those of the library as they last were where it cannot be read."""
+        asked = state.answers.statistics()
+        self._questions.labels("running").set(asked.borrowed_tokens)
+        self._questions.labels("waiting").set(asked.tasks_waiting)
+        tally = Tally[str](job.state for job in state.queue.jobs())
         for name in JOB_STATES:
-            jobs.add_metric([name], tally[name])
-        yield jobs
-        try:
-            library = self._state.engine.library
-            papers, passages = library.about.papers, library.about.chunks
-        except RagScienceError:
-            return
-        yield GaugeMetricFamily("ragscience_papers", "Papers in the library.", papers)
-        yield GaugeMetricFamily("ragscience_passages", "Passages in the library.", passages)
+            self._jobs.labels(name).set(tally[name])
+        with suppress(RagScienceError):
+            about = state.engine.library.about
+            self._papers.set(about.papers)
+            self._passages.set(about.chunks)
+        return generate_latest(self.registry)
 
 
 class MeasuredRequests:

@@ -8,7 +8,7 @@ import httpx
 import pymupdf
 import pytest
 
-from ragscience.serving.page_routes import FOLDER
+from ragscience.serving.status_routes import FOLDER
 from tests.conftest import Commands, copied
 from tests.pdf_factory import make_pdf, make_raw_pdf
 from tests.serving.conftest import serving
