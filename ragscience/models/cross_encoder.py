@@ -6,7 +6,7 @@ any other.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,9 +105,9 @@ def _scale(folder: Path) -> Scale:
     if (folder / "modules.json").is_file():
         saved = read_json(folder / "config_sentence_transformers.json")
         if saved.get("model_type") == "CrossEncoder":
-            _require_bert_alone(folder / "modules.json")
-            if saved.get("default_prompt_name"):
-                raise NotBert("it has a prompt")
+            layers = re.findall(r'"type": *"[^"]*?(\w+)"', (folder / "modules.json").read_text(encoding="utf-8"))
+            if saved.get("default_prompt_name") or layers != ["Transformer"]:
+                raise NotBert("it has a prompt, or more layers")
             named = saved.get("activation_fn")
     if not _is_torchs(named):
         config = read_json(folder / "config.json")
@@ -123,15 +123,6 @@ def _scale(folder: Path) -> Scale:
 
 def _is_torchs(name: object) -> bool:
     return isinstance(name, str) and name.startswith("torch.")
-
-
-def _require_bert_alone(modules: Path) -> None:
-    try:
-        layers = [str(layer["type"]).rpartition(".")[2] for layer in json.loads(modules.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError, KeyError):
-        raise NotBert("its modules.json cannot be read") from None
-    if layers != ["Transformer"]:
-        raise NotBert(f"its layers are {', '.join(layers)}")
 
 
 def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.windows import embed_in_windows, sendable, split_windows
+from ragscience.models.windows import sendable, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["SentenceTransformerEmbedder", "TorchCrossEncoder", "folder_digest"]
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
-WINDOW_OVERLAP = 32
-"""Tokens that neighbouring windows share."""
 
 
 def folder_digest(folder: Path) -> str:
@@ -40,7 +38,7 @@ def folder_digest(folder: Path) -> str:
 
 
 class SentenceTransformerEmbedder:
-    """An Embedder over a sentence-transformers folder. Texts longer than its window are split and pooled."""
+    """An Embedder over a sentence-transformers folder. Of a text longer than its window the beginning counts."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -69,25 +67,10 @@ class SentenceTransformerEmbedder:
     def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
         model = self._load()
         encode = model.encode_query if task == "query" else model.encode_document
-
-        def embed(windows: list[str]) -> NDArray[np.float32]:
-            if not windows:
-                return np.empty((0, self.identity.dimension), dtype=np.float32)
-            rows = encode(windows, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
-            return np.asarray(rows, dtype=np.float32)
-
-        return embed_in_windows(texts, self._windows, embed, self._name)
-
-    def _windows(self, text: str) -> list[str]:
-        """The text split into pieces that fit the model's window."""
-        model = self._load()
-        size = max(WINDOW_OVERLAP + 8, int(model.max_seq_length or 512) - 2)
-        tokens = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        offsets = tokens["offset_mapping"]
-        spans = split_windows(len(offsets), size, WINDOW_OVERLAP)
-        if len(spans) == 1:
-            return [text]
-        return [text[offsets[start][0] : offsets[end - 1][1]] for start, end in spans]
+        if not texts:
+            return np.empty((0, self.identity.dimension), dtype=np.float32)
+        rows = encode([sendable(text) for text in texts], convert_to_numpy=True, show_progress_bar=False)
+        return unit_rows(np.asarray(rows, dtype=np.float32), self._name)
 
     def _load(self) -> Any:
         if self._model is None:
@@ -121,13 +104,7 @@ class TorchCrossEncoder:
             return np.empty(0, dtype=np.float32)
         model = self._load()
         pairs = [(sendable(question), sendable(passage)) for passage in passages]
-        try:
-            scores = np.asarray(model.predict(pairs, show_progress_bar=False), dtype=np.float32)
-        except (RuntimeError, MemoryError) as error:  # torch raises RuntimeError when out of memory
-            raise ModelProblem(
-                f"{self.name} failed on {len(passages)} passages: {type(error).__name__}.",
-                "Free memory, or leave it out with --no-rerank.",
-            ) from error
+        scores = np.asarray(model.predict(pairs, show_progress_bar=False), dtype=np.float32)
         if scores.shape != (len(passages),):
             raise ModelProblem(
                 f"{self.name} gives {scores.shape[-1]} scores a passage instead of one.",

@@ -25,7 +25,7 @@ from ragscience.core.errors import ModelProblem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CENTROIDS", "CODE_BYTES", "DIMENSION", "codes_of_int8", "cosines", "encode", "parts_of"]
+__all__ = ["CENTROIDS", "CODE_BYTES", "DIMENSION", "cosines", "encode", "parts_of"]
 
 DIMENSION = 64
 CODE_BYTES = 28
@@ -60,11 +60,6 @@ def encode(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
 def parts_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """The parts, shape (28, n, 3), of vectors of shape (n, 64)."""
     return np.pad(vectors, ((0, 0), (0, 1)))[:, _PLACES].transpose(1, 0, 2)
-
-
-def codes_of_int8(content: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """The codes, shape (n, 28), of vectors as earlier versions kept them: each 64 numbers, a unit vector times 127."""
-    return encode(content.reshape(-1, DIMENSION).astype(np.float32) / np.float32(127))
 
 
 def cosines(codes: NDArray[np.uint8], tokens: NDArray[np.float32]) -> NDArray[np.float32]:
