@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragscience.reading.first_page import MARKS, Segment
 from ragscience.reading.name_words import DEGREES, GENERATIONS, NO_NAMES, PARTICLES, PLACES, plain_letters, plain_text
@@ -15,7 +15,6 @@ __all__ = [
     "NameLine",
     "find_authors",
     "is_name",
-    "is_rest_of_name",
     "last_name",
     "names_in",
     "names_of_file",
@@ -107,6 +106,8 @@ def names_in(parts: Sequence[str], carried: str = "", *, in_list: bool = False) 
             names[-1] = f"{names[-1]} {piece}"
             continue
         if is_name(piece):
+            if place == len(pieces) - 1 and _breaks_off(piece, names):
+                return NameLine(tuple(names), piece, is_whole, goes_on)
             names.append(piece)
             continue
         if (glued := _GLUED.fullmatch(piece)) and not piece.startswith(_NOT_GLUED):
@@ -123,14 +124,11 @@ def names_in(parts: Sequence[str], carried: str = "", *, in_list: bool = False) 
     return NameLine(tuple(names), "", is_whole, goes_on)
 
 
-def is_rest_of_name(above: Sequence[str], below: Sequence[str], *, is_hyphened: bool) -> bool:
-    """Whether a list of names, split at raised marks, breaks within a name at the end of its line."""
-    line = names_in(above, in_list=True)
-    pieces = [piece for part in below for piece in _pieces(part)]
-    if len(line.names) < 2 or line.half or line.goes_on or len(pieces) < 2:
-        return False
-    is_lone = _is_name_word(pieces[0]) and plain_letters(pieces[0]) not in NO_NAMES
-    return (is_lone or is_hyphened) and is_name(pieces[1])
+def _breaks_off(name: str, others: Sequence[str]) -> bool:
+    """Whether a name at the end of a line goes on in the next: "Carl de", and "Eve M." among full names."""
+    last = name.split()[-1]
+    is_initial = len(last) == 2 and last[1] == "." and not any(other.endswith(".") for other in others)
+    return bool(others) and (last in PARTICLES or is_initial)
 
 
 def _ends_list(piece: str) -> bool:
@@ -231,11 +229,8 @@ _SENTENCE_WORDS = 6
 _SENTENCE_SHARE = 0.55
 _LAST_PART = 0.75
 """Share of the page's height: no author is named below it."""
-_WIDER_THAN_BLANK, _WIDE = 2.0, 2.8
-"""Gaps in times the type size, below which a lone word belongs to what is beside it, and two lone words together."""
 _MANY = 40
 """A list of more names is more often a misreading than a list."""
-_EMAIL = re.compile(r"[\w.{},+-]{1,200}@[\w-]{2,40}\.[\w.-]{2,40}")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 """No line of names has one: a date, or the journal."""
 UNSURE = 0.45
@@ -250,7 +245,7 @@ def find_authors(
     The first line of names decides the type of the others. Where the file's list of authors is longer and all of it is
     printed there, it is taken; without names on the page, `file_author` is parsed.
     """
-    block = _lines_joined(_rows_joined(list(_block(segments, title_at, height)))) if title_at >= 0 else []
+    block = list(_block(segments, title_at, height)) if title_at >= 0 else []
     printed, is_whole = _printed(block)
     own = names_of_file(file_author)
     if not printed:
@@ -285,45 +280,6 @@ def _block(segments: Sequence[Segment], title_at: int, height: float) -> Iterato
             yield segment
 
 
-def _rows_joined(block: Sequence[Segment]) -> list[Segment]:
-    """The block with words that a wide blank parts put together again, as in justified and scanned lines."""
-    joined: list[Segment] = []
-    for segment in block:
-        last = joined[-1] if joined else None
-        if last and abs(last.box[3] - segment.box[3]) < 0.3 * segment.size and last.looks_like(segment):
-            gap = segment.box[0] - last.box[2]
-            lone = [" " not in one.text and not one.text.endswith(",") for one in (last, segment)]
-            if 0 <= gap < (_WIDE if all(lone) else _WIDER_THAN_BLANK) * segment.size and any(lone):
-                box = (last.box[0], min(last.box[1], segment.box[1]), segment.box[2], max(last.box[3], segment.box[3]))
-                parts = (*last.parts[:-1], f"{last.parts[-1]} {segment.parts[0]}", *segment.parts[1:])
-                joined[-1] = replace(last, text=f"{last.text} {segment.text}", parts=parts, box=box)
-                continue
-        joined.append(segment)
-    return joined
-
-
-def _lines_joined(block: Sequence[Segment]) -> list[Segment]:
-    """The block with the lines joined between which a name is broken: "Edward Van / Keuren, Alan Migdall"."""
-    joined: list[Segment] = []
-    for segment in block:
-        above = joined[-1] if joined else None
-        if above and above.looks_like(segment) and 0 < segment.box[1] - above.box[1] < 1.6 * segment.size:
-            is_hyphened = above.text.endswith("-") and segment.text[0].islower()
-            if is_rest_of_name(above.parts, segment.parts, is_hyphened=is_hyphened):
-                end = above.parts[-1].removesuffix("-") if is_hyphened else f"{above.parts[-1]} "
-                box = (
-                    min(above.box[0], segment.box[0]),
-                    above.box[1],
-                    max(above.box[2], segment.box[2]),
-                    segment.box[3],
-                )
-                parts = (*above.parts[:-1], end + segment.parts[0], *segment.parts[1:])
-                joined[-1] = replace(above, text=f"{above.text} {segment.text}", parts=parts, box=box)
-                continue
-        joined.append(segment)
-    return joined
-
-
 def _begins_text(text: str) -> bool:
     if _TEXT_BEGINS.fullmatch(text):
         return True
@@ -334,7 +290,6 @@ def _begins_text(text: str) -> bool:
 
 def _printed(block: Sequence[Segment]) -> tuple[list[str], bool]:
     """The names in the block, and whether every name of it could be read."""
-    addresses = "".join(found for segment in block for found in _EMAIL.findall(segment.text)).casefold()
     found: list[tuple[Segment, NameLine]] = []
     others: list[Segment] = []
     last = NameLine()
@@ -342,8 +297,6 @@ def _printed(block: Sequence[Segment]) -> tuple[list[str], bool]:
         line = NameLine()
         if _is_candidate(segment, found, others):
             line = names_in(segment.parts, last.half, in_list=last.goes_on or bool(last.half))
-            if line.names and _is_below_its_name(segment, line, found, addresses):
-                line = NameLine()
         if line.names or line.half:
             found.append((segment, line))
             last = line
@@ -376,21 +329,3 @@ def _hangs_below(segment: Segment, others: Sequence[Segment]) -> bool:
         and min(segment.box[2], other.box[2]) > max(segment.box[0], other.box[0])
         for other in others[-8:]
     )
-
-
-def _is_below_its_name(
-    segment: Segment, line: NameLine, found: Sequence[tuple[Segment, NameLine]], addresses: str
-) -> bool:
-    """Whether a lone "name" is the affiliation of the name above it: that one has an e-mail address, this one none."""
-    if len(line.names) != 1 or not addresses:
-        return False
-    for other, above in reversed(found[-8:]):
-        is_near = 0 < segment.box[1] - other.box[1] < 1.5 * segment.size
-        overlap = min(segment.box[2], other.box[2]) - max(segment.box[0], other.box[0])
-        if is_near and overlap > 0 and len(above.names) == 1 and not above.goes_on and "@" not in other.text:
-            return _is_addressed(above.names[0], addresses) and not _is_addressed(line.names[0], addresses)
-    return False
-
-
-def _is_addressed(name: str, addresses: str) -> bool:
-    return any(len(word) > 2 and plain_letters(word) in addresses for word in re.split(r"[\s.-]+", name))

@@ -20,7 +20,6 @@ Found = tuple[str, float]
 _ARXIV = r"(?:\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d{1,2})?"
 _STAMP = re.compile(rf"\barXiv:\s?({_ARXIV})(?!\d)", re.IGNORECASE)
 _DOI = re.compile(r"(?<![\d.])(10\.\d{4,9}/[^\s\"<>{}|\\^]+)")
-_BEGINS = re.compile(r"(?<![\d.])10\.\d{4,9}/?$")
 _GLUED = re.compile(
     r"https?:|(?<=[\w)])doi(?:\.org|:)?(?=$|10\.|https?:)|(?<=.)10\.\d{4,9}/|"
     r"(?<=\d)(?:Received|Accepted|Published|Copyright|Abstract|Article|Citation|Editor|License|ISSN|ISBN|PII|www\.)",
@@ -60,11 +59,10 @@ def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: fl
         if match := _DOI.search(value):
             return _trimmed(match[1]), 0.95
     found: list[tuple[float, str]] = []
-    for place, segment in enumerate(segments):
-        text = _with_next_line(segments, place)
-        if match := _DOI.search(text):
+    for segment in segments:
+        if match := _DOI.search(segment.text):
             in_margin = segment.box[3] < 0.12 * height or segment.box[1] > 0.88 * height
-            is_named = "doi" in text[: match.start()].casefold()
+            is_named = "doi" in segment.text[: match.start()].casefold()
             found.append((0.3 + 0.4 * is_named + 0.25 * in_margin, _trimmed(match[1])))
     sure, doi = max(found, key=lambda one: one[0], default=(0.0, ""))
     if sure >= _LEAST and (sure > 0.7 or len({other.casefold() for _, other in found}) == 1):
@@ -73,19 +71,6 @@ def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: fl
         if match := _DOI.search(other_text[max(0, mention.start() - _BEFORE) : mention.end() + _AFTER]):
             return _trimmed(match[1]), 0.8
     return "", 0.0
-
-
-def _with_next_line(segments: Sequence[Segment], place: int) -> str:
-    """The segment's text, with the line below it where a DOI breaks at its end."""
-    segment = segments[place]
-    match = _BEGINS.search(segment.text) or _DOI.search(segment.text)
-    if not match or match.end() < len(segment.text) or ("/" in match[0] and match[0][-1].isalnum()):
-        return segment.text
-    for below in segments[place + 1 : place + 6]:
-        is_below = 0 < below.box[1] - segment.box[1] < 2 * segment.size
-        if is_below and below.looks_like(segment) and abs(below.box[0] - segment.box[0]) < 30 * segment.size:
-            return segment.text + below.text.split()[0]
-    return segment.text
 
 
 def _trimmed(doi: str) -> str:

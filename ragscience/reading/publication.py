@@ -96,10 +96,6 @@ _MEETINGS = tuple(
     )
 )
 """Patterns of a meeting with its year, each with a confidence."""
-_LOOSE_JOURNAL = re.compile(
-    rf"^(?P<venue>{_WORD}(?: {_WORD}){{0,9}}),? (?:Vol(?:ume|\.)?\s?)?\d{{1,4}}\s?(?:\(|, ?(?:No|pp))"
-    rf".{{0,40}}?{_YEAR}\b"
-)
 _BEFORE_JOURNAL = re.compile(r"^(?:[^.]{2,60} et al\.?,? |Cite (?:this article )?as:? )")
 _NO_JOURNAL = re.compile(
     r"\b(?:figure|fig|table|section|chapter|received|accepted|revised|published|copyright|university|department|page|"
@@ -109,7 +105,6 @@ _NO_JOURNAL = re.compile(
     re.IGNORECASE,
 )
 """What no journal is called; initials are of people, in a footnote that cites them."""
-_PERIODICAL = re.compile(r"\b(?:Journal|Transactions|Letters|Review|Magazine|Annals|Bulletin|Endowment)\b")
 _SIGLA = frozenset("ACM AIP AMS BMC BMJ IBM IEEE IET IFAC IFIP IOP JAMA PLOS SIAM USENIX".split())  # noqa: SIM905
 _SMALL = frozenset(["OF", "ON", "IN", "AND", "THE", "FOR"])
 _MONTH_LAST = re.compile(rf",? {_MONTH}$")
@@ -243,8 +238,6 @@ def _journal(text: str) -> Publication | None:
                     pages,
                     sure,
                 )
-    if (match := _LOOSE_JOURNAL.match(text)) and not _NO_JOURNAL.search(match["venue"]):
-        return Publication("article", match["venue"].strip(" ,.’'"), int(match["year"]), confidence=0.7)
     return None
 
 

@@ -76,10 +76,10 @@ def find_title(segments: Sequence[Segment], height: float, body: float, file_tit
     score, places = best
     if not places:
         return Title(own, 0.5 if own else 0.0, -1)
-    places = _up_to(own, segments, places) or [*places, *_further_lines(segments, places, body)]
+    places = [*places, *_further_lines(segments, places, body)]
     title = _joined([segments[place].text for place in places], text)
     if own and squashed(own) == squashed(title):
-        return Title(_better_cased(own, title), 0.98, places[-1])
+        return Title(own if title.isupper() else title, 0.98, places[-1])
     ratio = segments[places[0]].size / body
     if own and ratio < _STANDS_OUT and squashed(own) in squashed(text):
         return Title(own, 0.8, places[-1])
@@ -112,16 +112,6 @@ def _continues(above: Segment, below: Segment) -> bool:
     step = below.box[1] - above.box[1]
     overlap = min(above.box[2], below.box[2]) - max(above.box[0], below.box[0])
     return above.looks_like(below) and 0.5 * above.size < step < 2.0 * above.size and overlap > 0
-
-
-def _up_to(own: str, segments: Sequence[Segment], places: list[int]) -> list[int]:
-    """The indices of the title's lines up to the end of the file's title, where it begins as the page's does."""
-    whole, found = squashed(own), list(places)
-    read = "".join(squashed(segments[place].text) for place in places)
-    while found[-1] + 1 < len(segments) and whole.startswith(read) and read != whole:
-        found.append(found[-1] + 1)
-        read += squashed(segments[found[-1]].text)
-    return found if whole and read == whole else []
 
 
 def _further_lines(segments: Sequence[Segment], places: list[int], body: float) -> list[int]:
@@ -190,8 +180,3 @@ def _joined(lines: list[str], text: str) -> str:
         keeps = not after[:1].islower() or (before + after).casefold() in plain_text(text).casefold()
         joined = joined + line if keeps else joined[:-1] + line
     return joined
-
-
-def _better_cased(own: str, printed: str) -> str:
-    """The file's title where the page has only capitals, else the printed one."""
-    return own if printed.isupper() and not own.isupper() else printed

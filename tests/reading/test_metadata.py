@@ -37,10 +37,6 @@ def test_the_file_is_believed_where_the_page_shows_no_title():
     assert (found.title, found.confidence["title"]) == ("A study of things and of others", 0.8)
     assert read(file={"title": "A Study of Things"}).confidence["title"] == 0.5
     assert read(*plain).confidence["title"] <= 0.3
-    broken = read(
-        row(100, 10, "A study of things"), row(130, 10, "and of others"), *body(), file={"title": found.title}
-    )
-    assert (broken.title, broken.confidence["title"]) == ("A study of things and of others", 0.98)
 
 
 # Authors
