@@ -16,6 +16,7 @@ Weights are stored next to the graph in `weights.bin`, each on a page boundary, 
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,15 +124,24 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         ) from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _no_tokenizer(path, "it is no JSON object with a model") from None
-    try:
+    with _TokenizersErrors(path):
         tokenizer = Tokenizer.from_str(text)
-    except Exception as error:  # the library raises nothing narrower
-        raise _no_tokenizer(path, " ".join(str(error).split())[:200]) from error
     if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
         raise _no_tokenizer(path, "it does not mark where a text begins and ends")
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+class _TokenizersErrors(AbstractContextManager[None]):
+    """ModelProblem in place of the bare `Exception` that the tokenizers library raises; all else passes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is Exception:
+            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
 
 
 def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
