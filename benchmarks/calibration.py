@@ -83,7 +83,7 @@ def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
     settings = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive")
     asked = []
     with Engine.open(home, settings) as engine:
-        context = QuestionRun(engine.shared, SearchRequest("calibration")).answer_context
+        context = QuestionRun(engine, SearchRequest("calibration")).answer_context
         assert context.presence is not None
         assert context.names is not None
         for line in read_known_questions(file, LONGEST_QUESTION):

@@ -135,7 +135,7 @@ def session(home: Path, *, wanted: int | None, **settings: object) -> Iterator[Q
     from ragscience.engine.question_run import QuestionRun
 
     with Engine.open(home, load_settings(home=home, offline=True, **settings)) as engine:
-        yield QuestionRun(engine.shared, SearchRequest("benchmark", top_k=wanted))
+        yield QuestionRun(engine, SearchRequest("benchmark", top_k=wanted))
 
 
 def minilm() -> MiniLM:

@@ -111,7 +111,7 @@ def _with_spans(one: QuestionRun) -> None:
 
     log, metrics = Path(one.settings.log_file), Path(one.settings.metrics_file)
     spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
-    one.engine.shared._made["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], print)
+    one.engine._made["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], print)
 
 
 def _alone(one: QuestionRun) -> dict[str, float]:

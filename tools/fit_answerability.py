@@ -37,7 +37,7 @@ def main(home: str, questions: str) -> None:
     settings = load_settings(home=Path(home), embedder="embedded", rerank="late-interaction", offline=True)
     with Engine.open(home, settings) as engine:
         files = [paper.file for paper in engine.papers.list()]
-        run = QuestionRun(engine.shared, SearchRequest("fit"))
+        run = QuestionRun(engine, SearchRequest("fit"))
         judged = judge([_probe(json.loads(line)) for line in _lines(questions)], files, run.search)
     judged = [each for each in judged if "keyword_match" in each.found.signals]
     answerable = np.array([each.answerable for each in judged], np.float64)

@@ -177,7 +177,7 @@ def _filter(state: ChatState, typed: str) -> None:
     group=_HOW,
 )
 def _model(state: ChatState, name: str) -> None:
-    names, why = state.engine.shared.models.chat_models(state.engine.settings)
+    names, why = state.engine.models.chat_models(state.engine.settings)
     if name in QUOTES:
         state.request = replace(state.request, llm=NO_LLM)
         say("Answers are quotes, without a language model.")
@@ -190,7 +190,7 @@ def _model(state: ChatState, name: str) -> None:
         state.request = replace(state.request, llm=full)
         say(f"{full} now writes the answers of this chat.")
     else:
-        now = state.engine.shared.models.chat_model(state.engine.settings, state.request)
+        now = state.engine.models.chat_model(state.engine.settings, state.request)
         for each in (*names, NO_LLM):
             shown = f"{each} (quotes)" if each == NO_LLM else one_line(each)
             put(console(), f"{'*' if each == now else ' '} {shown}")

@@ -137,7 +137,7 @@ class _ChatCompleter(Completer):
             yield shlex.quote(paper.file) if " " in paper.file else paper.file, one_line(title_of(paper))
 
     def _models(self) -> Named:
-        known, _ = self._state.engine.shared.models.chat_models(self._state.engine.settings)
+        known, _ = self._state.engine.models.chat_models(self._state.engine.settings)
         return ((name, "") for name in (*known, "quotes"))
 
     def _sources(self) -> Named:

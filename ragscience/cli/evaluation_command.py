@@ -79,7 +79,7 @@ def evaluate(
             return _draft(engine, make or 0, filters.papers, out, screen)
         from ragscience.engine.eval_runs import EvalRequest, read_questions
 
-        questions, bad = read_questions(engine.shared, file, on_event=screen)
+        questions, bad = read_questions(engine, file, on_event=screen)
         request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k, judge=judge)
         evaluations = [engine.evaluate(replace(request, mode=one), on_event=screen) for one in modes]
     STATUS.hide()

@@ -91,7 +91,7 @@ def pull(run: opt.Run) -> int:
                 say(text)
 
     with opened(**run.flags()) as engine:
-        is_whole = engine.pull_models(show)
+        is_whole = engine.models.pull(engine.settings, show)
     if not lines:
         say("No models are missing.")
     return 0 if is_whole else 1

@@ -107,7 +107,7 @@ class Ingest:
         whole = not only and not papers
         lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, told) if whole else None
         if lost is not None:
-            self._shared.close_library()
+            self._shared.close(only_library=True)
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             run = RebuildRun(library, self._shared.settings, self._shared.models, told, cancel=cancel)
             run.workers = workers

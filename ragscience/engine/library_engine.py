@@ -16,7 +16,7 @@ from ragscience.engine.events import OnEvent, Warned
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
-from ragscience.library.store import Home, Store
+from ragscience.library.store import Home
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,24 +27,16 @@ if TYPE_CHECKING:
     from ragscience.engine.eval_runs import EvalRequest
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest import Ingest
-    from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.papers import Papers
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
-    from ragscience.library.ingestion import LocalFiles
     from ragscience.models.model_choice import ModelRow
     from ragscience.models.model_protocols import Embedder
-    from ragscience.upkeep.telemetry import Telemetry
 
 
-class Engine:
+class Engine(SharedParts):
     """A home with its library, models, history and logs; open it once and use it from any number of threads."""
-
-    def __init__(self, shared: SharedParts) -> None:
-        """`open` makes one from a folder."""
-        self.shared = shared
-        """What the engine's parts work with; for code of this package's users inside the project."""
 
     @classmethod
     def open(
@@ -76,16 +68,12 @@ class Engine:
             check_home(folder)
         warnings: list[str] = []
         settings = load_settings(home=folder, on_warning=warnings.append) if settings is None else settings
-        shared = SharedParts(Home(folder), settings, environment=environment, on_event=on_event, stays=stays)
+        engine = cls(Home(folder), settings, environment=environment, on_event=on_event, stays=stays)
         for text in warnings:
-            shared.publish(Warned(text))
+            engine.publish(Warned(text))
         if settings.log_file or settings.metrics_file or environment:
-            _ = shared.telemetry
-        return cls(shared)
-
-    def close(self) -> None:
-        """Release the files and write what waits; closing twice is harmless."""
-        self.shared.close()
+            _ = engine.telemetry
+        return engine
 
     def __enter__(self) -> Self:
         return self
@@ -95,10 +83,6 @@ class Engine:
     ) -> None:
         self.close()
 
-    def with_settings(self, settings: Settings) -> Engine:
-        """The same engine under other settings, sharing library, models and telemetry; do not close it."""
-        return Engine(self.shared.with_settings(settings))
-
     # Questions
 
     def search(self, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> Found:
@@ -107,7 +91,7 @@ class Engine:
         Raises UsageError for a request that cannot be, NothingFound where a filter fits no paper, Cancelled once
         `cancel` is set.
         """
-        return asking.search(self.shared, request, on_event=on_event, cancel=cancel)
+        return asking.search(self, request, on_event=on_event, cancel=cancel)
 
     def ask(
         self,
@@ -122,7 +106,7 @@ class Engine:
         It is a turn of the `dialogue`, without one of a conversation of its own. `on_event` receives tokens, steps of
         the agent and warnings as they come. Raises as `search`.
         """
-        return asking.ask(self.shared, request, dialogue=dialogue, on_event=on_event, cancel=cancel)
+        return asking.ask(self, request, dialogue=dialogue, on_event=on_event, cancel=cancel)
 
     def dialogue(self, *, name: str | None = None, continue_last: bool = False, person: str = "") -> Dialogue:
         """A conversation: a new one, the last one, or the one called `name`, which may be its number.
@@ -144,7 +128,7 @@ class Engine:
         """Ask questions whose answers are known, and measure what comes; nothing is kept. Raises UsageError."""
         from ragscience.engine.eval_runs import evaluate
 
-        return evaluate(self.shared, request, on_event=on_event)
+        return evaluate(self, request, on_event=on_event)
 
     def draft_questions(
         self, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
@@ -152,7 +136,7 @@ class Engine:
         """Questions drafted from papers, for a person to correct. Raises NothingFound where no paper gives one."""
         from ragscience.engine.eval_runs import draft_questions
 
-        return draft_questions(self.shared, count, papers=papers, on_event=on_event)
+        return draft_questions(self, count, papers=papers, on_event=on_event)
 
     # What an engine has
 
@@ -161,68 +145,34 @@ class Engine:
         """The papers of the library, to list, look up, read and mark."""
         from ragscience.engine.papers import Papers
 
-        return Papers(self.shared)
+        return Papers(self)
 
     @cached_property
     def ingest(self) -> Ingest:
         """Papers into the library, out of it and between libraries."""
         from ragscience.engine.ingest import Ingest
 
-        return Ingest(self.shared)
+        return Ingest(self)
 
     @cached_property
     def graph(self) -> LibraryGraph:
         """The knowledge graph of the library, to build, look at, draw and exchange."""
         from ragscience.engine.graph_runs import LibraryGraph
 
-        return LibraryGraph(self.shared)
+        return LibraryGraph(self)
 
     @cached_property
     def history(self) -> SavedAnswers:
         """Earlier conversations, and the audit log."""
         from ragscience.engine.saved_answers import SavedAnswers
 
-        return SavedAnswers(self.shared)
-
-    @property
-    def home(self) -> Home:
-        """The folder, and where everything is in it."""
-        return self.shared.home
-
-    @property
-    def settings(self) -> Settings:
-        """What the engine runs under."""
-        return self.shared.settings
-
-    @property
-    def library(self) -> Store:
-        """The library, for reading; shared by all threads."""
-        return self.shared.library
-
-    @property
-    def files(self) -> LocalFiles:
-        """The files of the papers, wherever they are."""
-        return self.shared.files
-
-    @property
-    def telemetry(self) -> Telemetry:
-        """The log, the metrics and the traces, as far as the settings and the environment ask for them."""
-        return self.shared.telemetry
+        return SavedAnswers(self)
 
     # Models
 
-    @property
-    def models(self) -> ModelPool:
-        """The models, each loaded when it is first used."""
-        return self.shared.models
-
     def model_rows(self) -> Sequence[ModelRow]:
         """What each part ("embedder", "reranker", "answer") would use, where its files are and why."""
-        return self.models.rows(self.settings, self.library, lambda text: self.shared.publish(Warned(text)))
-
-    def pull_models(self, on_event: OnEvent) -> bool:
-        """Fetch the models that are missing; whether all came. Raises UsageError offline."""
-        return self.models.pull(self.settings, on_event)
+        return self.models.rows(self.settings, self.library, lambda text: self.publish(Warned(text)))
 
     def embedder_name(self) -> str:
         """The name of the embedder that made the library's vectors, or would make them."""
@@ -234,7 +184,7 @@ class Engine:
 
     def _embedder(self) -> Embedder:
         required = self.library.about.embedder
-        return self.models.query_embedder(self.settings, required, lambda text: self.shared.publish(Warned(text)))
+        return self.models.query_embedder(self.settings, required, lambda text: self.publish(Warned(text)))
 
     def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:
         """Problems of the library and the models, with `network` also of the servers; writes nothing.
@@ -243,4 +193,4 @@ class Engine:
         """
         from ragscience.engine.doctor_run import doctor
 
-        return doctor(self.home, self.settings, self.models, network=network, fast=fast, on_event=self.shared.on_event)
+        return doctor(self.home, self.settings, self.models, network=network, fast=fast, on_event=self.on_event)

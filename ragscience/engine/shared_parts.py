@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import BoundedSemaphore, RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.core.errors import RagScienceError, SourceError, UsageError
 from ragscience.core.settings import Settings
@@ -105,6 +105,7 @@ class SharedParts:
     ) -> None:
         """The arguments are those of `Engine.open`."""
         self.home = home
+        """The folder, and where everything is in it."""
         self.settings = settings
         self.environment = environment or {}
         self.on_event = on_event
@@ -116,10 +117,11 @@ class SharedParts:
         self._published: set[Event] = set()
         self._graph: tuple[str, tuple[Any, dict[str, Any]]] | None = None
 
-    def close(self) -> None:
-        """Release the files and write what waits; closing twice is harmless."""
+    def close(self, *, only_library: bool = False) -> None:
+        """Release the files and write what waits; closing twice is harmless. A library is opened again when used."""
         with self._lock:
-            made, self._made = self._made, {}
+            names = ["library"] if only_library else [*self._made]
+            made = {name: self._made.pop(name) for name in names if name in self._made}
         try:
             if "library" in made:
                 made["library"].close()
@@ -127,15 +129,9 @@ class SharedParts:
             if "telemetry" in made:
                 made["telemetry"].close()
 
-    def close_library(self) -> None:
-        """Close the library; it is opened again when it is next used."""
-        with self._lock:
-            if "library" in self._made:
-                self._made.pop("library").close()
-
-    def with_settings(self, settings: Settings) -> SharedParts:
+    def with_settings(self, settings: Settings) -> Self:
         """The same library, models and telemetry under other settings; not to be closed."""
-        other = SharedParts(self.home, settings, on_event=self.on_event)
+        other = type(self)(self.home, settings, on_event=self.on_event)
         other.search_slots = self.search_slots
         other._made = {"library": self.library, "models": self.models, "telemetry": self.telemetry}
         return other

@@ -155,7 +155,7 @@ def _similar(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[int, int, f
 
 def _stated(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
     """(the entities that these papers name, what they state between them)."""
-    graph, _ = engine.shared.graph_and_vectors()
+    graph, _ = engine.graph_and_vectors()
     chunks = {chunk.chunk_id for paper in papers for chunk in engine.library.paper_chunks(paper.paper_id)}
     named = [one for one in graph.entities() if not chunks.isdisjoint(one.chunk_ids)]
     entities = sorted(named, key=lambda one: (-one.mentions, one.key))[:MOST_ENTITIES]

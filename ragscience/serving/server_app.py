@@ -42,7 +42,7 @@ def warm_up(engine: Engine, cancel: Flag) -> None:
     from ragscience.engine.requests import SearchRequest
 
     with suppress(RagScienceError):
-        run = QuestionRun(engine.shared, SearchRequest(_QUESTION), cancel=cancel)
+        run = QuestionRun(engine, SearchRequest(_QUESTION), cancel=cancel)
         run.search(_QUESTION, Filters())
 
 

@@ -61,7 +61,7 @@ def look(home, models=None):
     )
     with Engine.open(home, settings, on_event=events.append) as engine:
         if models is not None:
-            engine.shared._made["models"] = models
+            engine._made["models"] = models
 
         def run(name, act):
             try:

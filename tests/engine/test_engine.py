@@ -194,7 +194,7 @@ def test_close_releases_the_telemetry_although_the_library_fails(engine, tmp_pat
             self.closed = True
 
     other, telemetry = Engine.open(tmp_path), Recording()
-    other.shared._made |= {"library": Closing(), "telemetry": telemetry}
+    other._made |= {"library": Closing(), "telemetry": telemetry}
     with pytest.raises(RagScienceError):
         other.close()
     assert telemetry.closed
