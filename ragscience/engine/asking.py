@@ -27,7 +27,11 @@ T = TypeVar("T")
 def search(
     shared: SharedParts, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None
 ) -> Found:
-    """As `Engine.search`."""
+    """The passages for a question, best first, with the warnings of this search.
+
+    Raises UsageError for a request that cannot be, NothingFound where a filter fits no paper, Cancelled once `cancel`
+    is set.
+    """
     from ragscience.engine.searches import search_readings
     from ragscience.upkeep.telemetry import of_search
 
@@ -60,7 +64,11 @@ def ask(
     on_event: OnEvent | None = None,
     cancel: Flag | None = None,
 ) -> Answer:
-    """As `Engine.ask`."""
+    """The answer to a question, checked against its pages, with its own warnings; kept in history and audit log.
+
+    It is a turn of the `dialogue`, without one of a conversation of its own. `on_event` receives tokens, steps of the
+    agent and warnings as they come. Raises as `search`.
+    """
     from ragscience.upkeep.telemetry import of_answer
 
     dialogue = dialogue or Dialogue(shared.home, shared.settings, name=None, continue_last=False)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Event as Flag
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.core.records import Answer, Found, Profile
+from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import OnEvent, Warned
-from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.store import Home
@@ -85,28 +83,8 @@ class Engine(SharedParts):
 
     # Questions
 
-    def search(self, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> Found:
-        """The passages for a question, best first, with the warnings of this search.
-
-        Raises UsageError for a request that cannot be, NothingFound where a filter fits no paper, Cancelled once
-        `cancel` is set.
-        """
-        return asking.search(self, request, on_event=on_event, cancel=cancel)
-
-    def ask(
-        self,
-        request: AskRequest,
-        *,
-        dialogue: Dialogue | None = None,
-        on_event: OnEvent | None = None,
-        cancel: Flag | None = None,
-    ) -> Answer:
-        """The answer to a question, checked against its pages, with its own warnings; kept in history and audit log.
-
-        It is a turn of the `dialogue`, without one of a conversation of its own. `on_event` receives tokens, steps of
-        the agent and warnings as they come. Raises as `search`.
-        """
-        return asking.ask(self, request, dialogue=dialogue, on_event=on_event, cancel=cancel)
+    search = asking.search
+    ask = asking.ask
 
     def dialogue(self, *, name: str | None = None, continue_last: bool = False, person: str = "") -> Dialogue:
         """A conversation: a new one, the last one, or the one called `name`, which may be its number.

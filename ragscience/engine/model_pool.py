@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
@@ -39,49 +38,6 @@ T = TypeVar("T")
 Warn = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A thing that is made once, with the warnings of its making, which belong to every question that uses it."""
-
-    lock: Lock = field(default_factory=Lock)
-    made: list[Any] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-class MadeOnce:
-    """Things by what decides them; safe for several threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._entries: dict[Hashable, _Entry] = {}
-
-    def get(self, key: Hashable, make: Callable[[Warn], T], warn: Warn) -> T:
-        """What `make` gives, made by the first caller; what it warns of is repeated to each. A failure is not kept."""
-        with self._lock:
-            entry = self._entries.setdefault(key, _Entry())
-        with entry.lock:
-            if not entry.made:
-                entry.warnings.clear()
-                entry.made.append(make(entry.warnings.append))
-        for text in entry.warnings:
-            warn(text)
-        made: T = entry.made[0]
-        return made
-
-    def keep(self, key: Hashable, made: object) -> None:
-        """Give what was made for another key for this one, too, unless it has its own."""
-        with self._lock:
-            entry = self._entries.setdefault(key, _Entry())
-        with entry.lock:
-            if not entry.made:
-                entry.made.append(made)
-
-    def forget(self, key: Hashable) -> None:
-        """Make it anew when it is next asked for."""
-        with self._lock:
-            self._entries.pop(key, None)
-
-
 UrlSetting = Literal["llm_url", "embed_url"]
 Wrap = Callable[["ServedLLM"], "ChatModel"]
 """A language model as a question calls it."""
@@ -98,7 +54,20 @@ class ModelPool:
         """
         self._stays = stays
         self._on_choice = on_choice
-        self._made = MadeOnce()
+        self._lock = RLock()
+        self._made: dict[Hashable, tuple[Any, list[str]]] = {}
+
+    def _once(self, key: Hashable, make: Callable[[Warn], T], warn: Warn) -> T:
+        """What `make` gives, made by the first caller; what it warns of is repeated to each. A failure is not kept."""
+        with self._lock:
+            if key not in self._made:
+                warnings: list[str] = []
+                self._made[key] = make(warnings.append), warnings
+            made, given = self._made[key]
+        for text in [*given]:
+            warn(text)
+        found: T = made
+        return found
 
     # Servers
 
@@ -106,7 +75,7 @@ class ModelPool:
         """The client of the Ollama server, whose state is requested once."""
         seconds, offline = settings.llm_timeout_seconds, settings.offline
         make = partial(Ollama, settings.ollama_url, timeout_seconds=seconds, offline=offline)
-        return self._made.get(("ollama", *_connection(settings)), lambda _: make(), _ignore)
+        return self._once(("ollama", *_connection(settings)), lambda _: make(), _ignore)
 
     def server(self, settings: Settings, name: UrlSetting) -> OpenAIServer | None:
         """The client of the server with OpenAI's API that the setting `name` names, if it does. Raises UsageError."""
@@ -120,11 +89,11 @@ class ModelPool:
                 offline=settings.offline,
             )
 
-        return self._made.get((name, *_connection(settings)), make, _ignore) if getattr(settings, name) else None
+        return self._once((name, *_connection(settings)), make, _ignore) if getattr(settings, name) else None
 
     def _forget_servers(self, settings: Settings) -> None:
         for name in ("ollama", "llm_url", "embed_url"):
-            self._made.forget((name, *_connection(settings)))
+            self._made.pop((name, *_connection(settings)), None)
 
     def _sources(self, settings: Settings, name: UrlSetting, warn: Warn, *, packed: bool = False) -> ModelSources:
         return ModelSources(
@@ -148,7 +117,7 @@ class ModelPool:
             sources = self._sources(settings, "embed_url", warn, packed=packed)
             return choose_embedder(settings.embedder, settings.embedding_model, sources=sources, required=required)
 
-        return self._made.get(_embedder_key(settings, required, packed), make, warn)
+        return self._once(_embedder_key(settings, required, packed), make, warn)
 
     def embedder(
         self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
@@ -162,7 +131,7 @@ class ModelPool:
             identity = choice.model.identity
             self._on_choice("embedder", f"embedder: {identity.model} ({choice.why})")
             # The library that is made with it asks for it by its identity.
-            self._made.keep(_embedder_key(settings, identity, packed or self._stays), choice)
+            self._made.setdefault(_embedder_key(settings, identity, packed or self._stays), (choice, []))
         return choice.model
 
     def query_embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
@@ -185,7 +154,7 @@ class ModelPool:
 
             return QueryEmbedder(required, open_embedder)
 
-        return self._made.get(("query", *_embedder_key(settings, required, packed=False)), make, warn)
+        return self._once(("query", *_embedder_key(settings, required, packed=False)), make, warn)
 
     def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
         """What makes the token vectors that are kept: the embedded model, whatever the embedder is.
@@ -225,7 +194,7 @@ class ModelPool:
         def make(warn: Warn) -> TokenEmbedder:
             return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=packed)
 
-        return self._made.get(("minilm", settings.cache_folder, packed), make, warn)
+        return self._once(("minilm", settings.cache_folder, packed), make, warn)
 
     # Rerankers
 
@@ -239,7 +208,7 @@ class ModelPool:
                 settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_warning=warn
             )
 
-        return self._made.get(("reranker", settings.rerank, settings.reranker, late), make, warn)
+        return self._once(("reranker", settings.rerank, settings.reranker, late), make, warn)
 
     def reranker(self, settings: Settings, warn: Warn, *, late: bool) -> Reranker | None:
         """The cross-encoder, or None without one; what is missing is a warning."""
@@ -301,7 +270,7 @@ class ModelPool:
             return choose_llm(answerer, settings.llm, options=options, sources=sources)
 
         key = ("llm", answerer, settings.llm, is_set, options, *_connection(settings))
-        return self._made.get(key, make, _ignore)
+        return self._once(key, make, _ignore)
 
     def chat_models(self, settings: Settings) -> tuple[list[str], str]:
         """The models that the language model's server has, without the embedding model, and why there are none."""
