@@ -43,7 +43,7 @@ MAY_KNOW = {
         "upkeep",
     },
     "serving": {"core", "engine"},
-    "cli": {"core", "engine", "serving"},
+    "cli": {"core", "engine", "evaluation", "serving"},
 }
 """The other packages that each one may import from; a new one needs a row here."""
 

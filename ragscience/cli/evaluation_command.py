@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ragscience.engine.eval_runs import Evaluation, Paired
     from ragscience.engine.events import Event
     from ragscience.engine.library_engine import Engine
+    from ragscience.evaluation.eval_report import Evaluation, Paired
 
 __all__ = ["evaluate", "show_evaluation", "show_paired"]
 
@@ -92,20 +92,20 @@ class EvalScreen(Screen):
 
     def __call__(self, event: Event) -> None:
         """Show it."""
-        from ragscience.engine.eval_runs import EvalFailed, QuestionAnswered
+        from ragscience.engine.events import Noted, Progressed
 
-        if isinstance(event, EvalFailed):
-            say(event.text)
-        elif isinstance(event, QuestionAnswered):
-            number = min(event.done + 1, event.total)
-            self.task = f"{event.mode}, question {number} of {event.total}: "
+        if isinstance(event, Noted):
+            say(event.line)
+        elif isinstance(event, Progressed):
+            number = min(event.done + 1, event.total or 0)
+            self.task = f"{event.what}, question {number} of {event.total}: "
         else:
             super().__call__(event)
 
 
 def _show(evaluations: Sequence[Evaluation], *, as_json: bool) -> None:
     """The measures of one mode or two, on stdout."""
-    from ragscience.engine.eval_runs import Paired, eval_output
+    from ragscience.evaluation.eval_report import Paired, eval_output
 
     first, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
     out = console()
@@ -122,7 +122,7 @@ def _draft(engine: Engine, count: int, papers: tuple[str, ...], target: Path | N
 
     Raises UsageError where `target` is there already, and NothingFound where no paper gives a question.
     """
-    from ragscience.engine.eval_runs import as_line
+    from ragscience.evaluation.question_drafts import as_line
 
     if target is not None and target.exists():
         raise UsageError(f"{target} already exists.", "Name another file; corrected questions are never overwritten.")
@@ -150,7 +150,9 @@ def show_evaluation(evaluation: Evaluation, out: Console) -> None:
     """Each measure with its bar, the types of question side by side, and the questions that failed."""
     from rich.text import Text
 
-    from ragscience.engine.eval_runs import FAILURES, MEASURES, failed_questions, pages_of, shown
+    from ragscience.evaluation.answer_metrics import MEASURES
+    from ragscience.evaluation.eval_report import shown
+    from ragscience.evaluation.eval_run import FAILURES, failed_questions, pages_of
 
     _head(evaluation, out)
     explains = out.width >= ROOM_FOR_MEANING
@@ -179,7 +181,7 @@ def show_paired(paired: Paired, out: Console) -> None:
     """Each measure of both ways, one bar over the other, with the difference and how sure it is."""
     from rich.text import Text
 
-    from ragscience.engine.eval_runs import shown_difference, shown_p
+    from ragscience.evaluation.eval_report import shown_difference, shown_p
 
     _head(paired.first, out)
     _head(paired.second, out)
@@ -207,7 +209,7 @@ def _head(evaluation: Evaluation, out: Console) -> None:
 
 def _bar(measure: str, value: float, out: Console) -> str:
     """A bar of BAR_CELLS cells for a share from 0 to 1, "███·········"; only 0 has none filled; "" for a cost."""
-    from ragscience.engine.eval_runs import COSTS
+    from ragscience.evaluation.answer_metrics import COSTS
 
     if measure in COSTS:
         return ""

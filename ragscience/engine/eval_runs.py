@@ -12,26 +12,27 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.core.settings import changed_settings
 from ragscience.engine.asking import ask as ask_library
-from ragscience.engine.events import Event, ModelAsked, OnEvent, Searched, TokensCounted, Warned
+from ragscience.engine.events import (
+    Event,
+    ModelAsked,
+    Noted,
+    OnEvent,
+    Progressed,
+    Searched,
+    TokensCounted,
+    Warned,
+    unheard,
+)
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
-from ragscience.evaluation.answer_metrics import COSTS, MEASURES
-from ragscience.evaluation.eval_report import (
-    Evaluation,
-    Paired,
-    eval_output,
-    shown,
-    shown_difference,
-    shown_p,
-)
-from ragscience.evaluation.eval_run import FAILURES, Meter, Outcome, failed_questions, judged, pages_of, run
+from ragscience.evaluation.eval_report import Evaluation
+from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
 from ragscience.evaluation.question_drafts import (
     SCHEMA,
     Draft,
     DraftPart,
     DraftSource,
-    as_line,
     by_turns,
     drafts,
     worded,
@@ -43,32 +44,6 @@ if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Store
     from ragscience.models.served_llm import ServedLLM
-
-__all__ = [
-    "ASK",
-    "COSTS",
-    "FAILURES",
-    "MEASURES",
-    "WAYS",
-    "EvalFailed",
-    "EvalRequest",
-    "Evaluation",
-    "Mode",
-    "Paired",
-    "QuestionAnswered",
-    "as_line",
-    "draft_questions",
-    "eval_output",
-    "evaluate",
-    "failed_questions",
-    "mode_named",
-    "modes_of",
-    "pages_of",
-    "read_questions",
-    "shown",
-    "shown_difference",
-    "shown_p",
-]
 
 WAYS = ("ask", "agent", "corrective", "graph")
 PROBLEMS = 2
@@ -105,22 +80,6 @@ class EvalRequest:
     """Let the chat model judge the answers, through ragas."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionAnswered(Event):
-    """Number of questions evaluated so far; the first event has 0."""
-
-    done: int
-    total: int
-    mode: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvalFailed(Event):
-    """A line of the file that is left out, or a question that failed."""
-
-    text: str
-
-
 def mode_named(name: str) -> Mode:
     """The mode of a name: a way ("agent"), a profile ("deep": plain `ask` with it), or both ("agent+deep").
 
@@ -155,7 +114,7 @@ def read_questions(
     lines = list(read_known_questions(file, LONGEST_QUESTION))
     bad = tuple(line for line in lines if isinstance(line, BadLine))
     for line in bad:
-        (on_event or _unheard)(EvalFailed(f"{file.name}, line {line.line}, is left out: {line.reason}"))
+        (on_event or unheard)(Noted("failed", f"{file.name}, line {line.line}, is left out: {line.reason}"))
     questions = [line for line in lines if isinstance(line, KnownQuestion)]
     if not questions:
         raise UsageError(
@@ -171,7 +130,7 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
 
     Raises UsageError where no model could judge.
     """
-    publish = on_event or _unheard
+    publish = on_event or unheard
     shared = shared.with_settings(changed_settings(shared.settings, {"history": False}))
     mode, meter, outcomes = request.mode, Meter(time.monotonic), list[Outcome]()
 
@@ -200,12 +159,12 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
     judge = _judge(first) if request.judge else None
     found = run(request.questions, ask, meter=meter)
     total = len(request.questions)
-    publish(QuestionAnswered(0, total, mode.name))
+    publish(Progressed(mode.name, 0, total))
     for outcome in found if judge is None else judged(found, judge):
         outcomes.append(outcome)
-        publish(QuestionAnswered(len(outcomes), total, mode.name))
+        publish(Progressed(mode.name, len(outcomes), total))
         if outcome.error:
-            publish(EvalFailed(f"{outcome.question.question_id}: {outcome.error}"))
+            publish(Noted("failed", f"{outcome.question.question_id}: {outcome.error}"))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
 
 
@@ -251,7 +210,7 @@ def draft_questions(
     wanted = find_papers(shared.library, papers) if papers else shared.library.papers()
     sources = [_source(shared.library, paper) for paper in wanted]
     llm = shared.models.llm(shared.settings)
-    made = _worded(llm, sources, count, shared.settings.answer_seconds, on_event or _unheard) if llm else []
+    made = _worded(llm, sources, count, shared.settings.answer_seconds, on_event or unheard) if llm else []
     asked = {draft.question.casefold() for draft in made}
     others = [each for each in drafts(sources, count + len(made)) if each.question.casefold() not in asked]
     made += others[: count - len(made)]
@@ -298,7 +257,3 @@ def _worded(
         if len(made) >= count:
             break
     return list(made.values())
-
-
-def _unheard(_: Event) -> None:
-    """Ignores an event: the default handler."""

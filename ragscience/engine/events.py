@@ -135,6 +135,10 @@ OnEvent = Callable[[Event], None]
 """Called in the thread that does the work; what it raises ends the work."""
 
 
+def unheard(_: Event) -> None:
+    """Ignores an event: the default handler."""
+
+
 # Ingest
 
 

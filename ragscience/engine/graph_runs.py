@@ -15,7 +15,9 @@ from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.engine.events import Event, ModelChosen, OnEvent
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.engine.shared_parts import open_store
-from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES, Entity, matched
+from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
+from ragscience.graph.graph_records import ENTITY_TYPES, matched
+from ragscience.graph.graph_records import Entity as Entity
 from ragscience.graph.map_data import PAPER, Evidence, MapDrawing, map_drawing, passage_quotes
 from ragscience.library.store import Store
 
@@ -25,23 +27,6 @@ if TYPE_CHECKING:
     from ragscience.graph.graph_exchange import Transferred
     from ragscience.graph.graph_model import KnowledgeGraph
     from ragscience.graph.traversal import Walk
-
-__all__ = [
-    "CO_OCCURS",
-    "Entity",
-    "EntityPassages",
-    "GraphBuild",
-    "GraphRequest",
-    "GraphSummary",
-    "LibraryGraph",
-    "MapSummary",
-    "NearEntity",
-    "NearRelation",
-    "Neighbourhood",
-    "PassagesRead",
-    "ServedMap",
-    "types_named",
-]
 
 HOPS = 2
 """Steps around an entity that are shown (the graph guide)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Chunk, Document, Page, Paper
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import Event, OnEvent, PaperStored, PlanMade, Progressed
+from ragscience.engine.events import OnEvent, PaperStored, PlanMade, Progressed, unheard
 from ragscience.engine.shared_parts import SharedParts, open_at, open_store
 from ragscience.library.store import Home, NewPaper, Store, text_hash
 
@@ -40,7 +40,7 @@ class Ingest:
         from ragscience.engine.ingest_runs import IngestRun
 
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            run = IngestRun(library, self._shared.settings, self._shared.models, on_event or _unheard, cancel=cancel)
+            run = IngestRun(library, self._shared.settings, self._shared.models, on_event or unheard, cancel=cancel)
             run.workers = workers
             yield run
 
@@ -103,7 +103,7 @@ class Ingest:
         """
         from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
 
-        told = on_event or _unheard
+        told = on_event or unheard
         whole = not only and not papers
         lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, told) if whole else None
         if lost is not None:
@@ -119,7 +119,7 @@ class Ingest:
         A copy that was cut off is continued. Raises UsageError where the target holds other papers, RagScienceError
         where the copy differs.
         """
-        return copy_library(self._shared.home, source or self._shared.settings.library, target, on_event or _unheard)
+        return copy_library(self._shared.home, source or self._shared.settings.library, target, on_event or unheard)
 
     def fetch(
         self,
@@ -136,20 +136,16 @@ class Ingest:
         from ragscience.engine.fetch_runs import FetchRun
 
         return FetchRun(
-            self._shared.home, self._shared.settings, self._shared.models, on_event or _unheard, cancel
+            self._shared.home, self._shared.settings, self._shared.models, on_event or unheard, cancel
         ).fetch(request, choose)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""
         from ragscience.engine.rebuild_runs import WatchRun
 
-        WatchRun(self._shared.home, self._shared.settings, self._shared.models, on_event or _unheard, cancel).watch(
+        WatchRun(self._shared.home, self._shared.settings, self._shared.models, on_event or unheard, cancel).watch(
             folder
         )
-
-
-def _unheard(_: Event) -> None:
-    """Ignores an event: the default handler."""
 
 
 @dataclass(frozen=True, slots=True)

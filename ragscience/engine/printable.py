@@ -12,24 +12,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ragscience.core import __version__
-from ragscience.core.tokenizing import counted, is_unspaced, tokenize
+from ragscience.core.tokenizing import counted as counted
+from ragscience.core.tokenizing import is_unspaced as is_unspaced
+from ragscience.core.tokenizing import tokenize
 from ragscience.library.database import SCHEMA_VERSION
 from ragscience.library.home import Home
-
-__all__ = [
-    "asked_terms",
-    "asked_words",
-    "conversation_names",
-    "counted",
-    "excerpt",
-    "is_unspaced",
-    "one_line",
-    "paper_names",
-    "plain",
-    "rounded_time",
-    "shortened",
-    "version_line",
-]
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
