@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Filters, Turn
+from ragscience.core.serialization import from_json
 from ragscience.engine.requests import check_question, filters_of
 
 __all__ = ["BadQuestion", "Question", "read_questions"]
@@ -67,63 +67,45 @@ def _parse(raw: bytes, number: int) -> Question | BadQuestion:
         try:
             item = json.loads(line)
         except (ValueError, RecursionError):
-            raise UsageError(f"Line {number} is not valid JSON.", 'Write {"question": "…"} or plain text.') from None
+            raise UsageError(f"Line {number} is not valid JSON.", _SHAPE) from None
         raw_id = item.get("id")
         question_id = None if raw_id is None else str(raw_id)
-        if not isinstance(item.get("question"), str):
-            raise UsageError(f'Line {number} has no "question".', 'Write {"question": "…"} or plain text.')
-        return Question(
-            check_question(item["question"]),
-            question_id,
-            _history(item.get("history"), number),
-            _filters(item, number),
-        )
+        try:
+            found = from_json(_Line, item)
+        except ValueError as error:
+            raise UsageError(f"Line {number}: {str(error).partition(': ')[2]}.", _SHAPE) from None
+        return Question(check_question(found.question), question_id, found.history, _filters(found, number))
     except UsageError as error:
         return BadQuestion(error, question_id)
 
 
-def _history(value: Any, number: int) -> tuple[Turn, ...]:
-    if value is None:
-        return ()
-    shape = 'Write "history": [{"question": "…", "answer": "…"}].'
-    if not isinstance(value, list):
-        raise UsageError(f'Line {number}: "history" is not a list.', shape)
-    turns = []
-    for item in value:
-        question, answer = (item.get("question"), item.get("answer")) if isinstance(item, dict) else (None, None)
-        if not (isinstance(question, str) and isinstance(answer, str)):
-            raise UsageError(f'Line {number}: a turn of "history" has no question or no answer.', shape)
-        turns.append(Turn(question, answer))
-    return tuple(turns)
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What a line may hold beside its id."""
+
+    question: str
+    history: tuple[Turn, ...] = ()
+    paper: str | tuple[str, ...] = ()
+    section: str | tuple[str, ...] = ()
+    kind: str | tuple[str, ...] = ()
+    author: str | tuple[str, ...] = ()
+    year: int | str | None = None
 
 
-def _filters(item: dict[str, Any], number: int) -> Filters:
-    year = item.get("year")
-    if year is not None and (isinstance(year, bool) or not isinstance(year, int | str)):
-        raise UsageError(f'Line {number}: "year" is neither a year nor a range.', 'Write "year": "2015-2020".')
+_SHAPE = 'Write {"question": "…", "history": [{"question": "…", "answer": "…"}], "paper": "…"} or plain text.'
+
+
+def _filters(line: _Line, number: int) -> Filters:
+    def texts(value: str | tuple[str, ...]) -> tuple[str, ...]:
+        return (value,) if isinstance(value, str) else value
+
     try:
         return filters_of(
-            papers=_texts(item, "paper", number),
-            sections=_texts(item, "section", number),
-            kinds=_texts(item, "kind", number),
-            years=None if year is None else str(year),
-            authors=_texts(item, "author", number),
+            papers=texts(line.paper),
+            sections=texts(line.section),
+            kinds=texts(line.kind),
+            years=None if line.year is None else str(line.year),
+            authors=texts(line.author),
         )
     except UsageError as error:
-        at = f"Line {number}: "
-        if error.message.startswith(at):
-            raise
-        raise UsageError(at + error.message, error.fix) from None
-
-
-def _texts(item: dict[str, Any], name: str, number: int) -> list[str]:
-    value = item.get(name)
-    texts = [value] if isinstance(value, str) else value
-    if texts is None:
-        return []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(
-            f'Line {number}: "{name}" is neither a name nor a list of names.',
-            f'Write "{name}": "…" or a list of such names.',
-        )
-    return texts
+        raise UsageError(f"Line {number}: {error.message}", error.fix) from None
