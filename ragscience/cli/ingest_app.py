@@ -15,7 +15,7 @@ from ragscience.cli.running import as_called, confirm, default_home, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.outputs import ListOutput, paper_output
-from ragscience.engine.papers import columns_named, in_order
+from ragscience.engine.papers import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,11 +89,6 @@ def list_papers(
     sort: str = opt.option(
         "--sort ORDER", "Sort by file, author, year, pages, title or added; newest and longest first.", "file"
     ),
-    columns: str = opt.option(
-        "--columns LIST",
-        "Columns: author, year, pages, title, file, added, passages, authors, venue, doi, arxiv, path, warnings.",
-        "",
-    ),
     failed: bool = opt.flag("--failed", "Instead list the files that are not in the library, and why."),
     json: bool = opt.JSON,
 ) -> int:
@@ -103,9 +98,6 @@ def list_papers(
     """
     from ragscience.cli.paper_views import papers_view, show_skipped
 
-    if json and columns:
-        raise UsageError("--columns cannot be used with --json, which has all columns.", "Leave one of them out.")
-    chosen = columns_named(columns)
     with opened(**run.flags()) as engine, paged(is_long=not json) as out:
         if failed:
             show_skipped(engine.papers.skipped(), engine.home.papers, None if json else out)
@@ -114,7 +106,7 @@ def list_papers(
         if json:
             print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
         else:
-            papers_view(papers, out, chosen)
+            papers_view(papers, out)
     return 0
 
 

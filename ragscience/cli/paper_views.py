@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["papers_view", "show_page", "show_pairs", "show_paper", "show_skipped"]
 
 _CAPTION_CHARS = 120
-_WRAPPED = ("title", "author", "authors", "venue", "path", "warnings")
+_WRAPPED = ("title", "author")
 
 
-def papers_view(papers: Sequence[Paper], out: Console, columns: Sequence[str]) -> None:
-    """A line a paper with these columns of PAPER_COLUMNS; on a terminal with the totals below."""
+def papers_view(papers: Sequence[Paper], out: Console) -> None:
+    """A line a paper with PAPER_COLUMNS; on a terminal with the totals below."""
     if not papers:
         say("The library has no papers yet: `python ingest.py` reads the PDFs in papers/.")
         return
-    rows = [[PAPER_COLUMNS[name](paper) for name in columns] for paper in papers]
+    rows = [[said(paper) for said in PAPER_COLUMNS.values()] for paper in papers]
     mark, is_marked = sign_of("⚠", "!", out), out.is_terminal and any(paper.warnings for paper in papers)
     if is_marked:
         rows = [[*row, mark if paper.warnings else ""] for row, paper in zip(rows, papers, strict=True)]
-    print_table([*columns, *[""] * is_marked], rows, out, wraps=_WRAPPED)
+    print_table([*PAPER_COLUMNS, *[""] * is_marked], rows, out, wraps=_WRAPPED)
     if out.is_terminal:
         pages, passages = sum(paper.pages for paper in papers), sum(paper.chunks for paper in papers)
         totals = f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"

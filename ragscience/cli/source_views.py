@@ -216,10 +216,9 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
         answer = engine.history.answer("" if cited == LAST else cited).answer
         text = cited_text(engine, [answer], csl=csl)
     else:
-        found = engine.papers.bibliography(papers)
-        if not found.entries:
+        count, text = engine.papers.bibliography(papers, csl=csl)
+        if not count:
             say("The library has no papers.")
-        text = found.as_text(csl=csl)
     if target is not None:
         hand_over(text, target)
         return 0
@@ -230,10 +229,10 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
 
 def cited_text(engine: Engine, answers: Sequence[Answer], *, csl: bool) -> str:
     """The papers that the answers cite, each once; says so where they cite none."""
-    found = engine.papers.bibliography(cited_by=answers)
-    if not found.entries:
+    count, text = engine.papers.bibliography(cited_by=answers, csl=csl)
+    if not count:
         say("The answer cites no paper.")
-    return found.as_text(csl=csl)
+    return text
 
 
 # The clipboard

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,7 +23,7 @@ from ragscience.reading.author_names import last_name
 from ragscience.reading.name_words import PARTICLES
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import PaperName
-from ragscience.sources.bib_entries import Entry, citation_keys, entries_cited, entries_of
+from ragscience.sources.bib_entries import citation_keys, entries_cited, entries_of
 from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
@@ -40,35 +41,6 @@ class PaperPage:
     text: str
     elements: tuple[Element, ...]
     """Their offsets count from the beginning of the paper, as `page.start` does."""
-
-
-def paper_page(library: Store, paper: str, number: int) -> PaperPage:
-    """Page `number` of the one paper that `paper` fits. Raises NothingFound for none, UsageError for several."""
-    found = find_paper(library, paper)
-    if number > found.pages:
-        raise NothingFound(f"{found.file} has {counted(found.pages, 'page')}, not {number}.", "Ask for one of them.")
-    page = library.contents(found.paper_id).page(number)
-    on_page = tuple(element for element in library.contents(found.paper_id).elements if element.page == number)
-    return PaperPage(found, page, library.contents(found.paper_id).text(number), on_page)
-
-
-@dataclass(frozen=True, slots=True)
-class Bibliography:
-    """Papers as entries of a bibliography."""
-
-    entries: tuple[Entry, ...]
-
-    def as_text(self, *, csl: bool) -> str:
-        """As CSL-JSON, or as BibTeX."""
-        return as_csl(self.entries) if csl else as_bibtex(self.entries)
-
-
-def bibliography(library: Store, names: Sequence[str], cited_by: Sequence[Answer] | None) -> Bibliography:
-    """The papers that the answers cite, else those that are named, else all."""
-    every = library.papers()
-    if cited_by is not None:
-        return Bibliography(tuple(entries_cited(cited_by, every)))
-    return Bibliography(tuple(entries_of(find_papers(library, names) if names else every, every)))
 
 
 _TABLE = re.compile(r"tab(?:le|\.)", re.IGNORECASE)
@@ -105,8 +77,14 @@ class PaperOutline:
 def paper_outline(library: Store, name: str) -> PaperOutline:
     """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
     paper = find_paper(library, name)
-    elements, pages = library.contents(paper.paper_id).elements, library.contents(paper.paper_id).pages
-    text_of = _texts(library, paper.paper_id, pages)
+    contents = library.contents(paper.paper_id)
+    elements, pages = contents.elements, contents.pages
+    starts, text = {page.number: page.start for page in pages}, cache(contents.text)
+
+    def text_of(element: Element) -> str:
+        start = starts[element.page]
+        return text(element.page)[element.start - start : element.end - start]
+
     headings: list[OutlineEntry] = []
     tables: list[OutlineEntry] = []
     figures: list[OutlineEntry] = []
@@ -125,19 +103,6 @@ def paper_outline(library: Store, name: str) -> PaperOutline:
     parts = (tuple(headings), tuple(tables), tuple(figures))
     names = PaperNames.of(library).of_paper(paper.paper_id)
     return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references), names)
-
-
-def _texts(library: Store, paper_id: int, pages: Sequence[Page]) -> Callable[[Element], str]:
-    starts = {page.number: page.start for page in pages}
-    known: dict[int, str] = {}
-
-    def text_of(element: Element) -> str:
-        if element.page not in known:
-            known[element.page] = library.contents(paper_id).text(element.page)
-        start = starts[element.page]
-        return known[element.page][element.start - start : element.end - start]
-
-    return text_of
 
 
 def _first_line(text: str) -> str:
@@ -189,17 +154,8 @@ PAPER_COLUMNS: dict[str, Callable[[Paper], str]] = {
     "pages": lambda paper: str(paper.pages),
     "title": title_of,
     "file": lambda paper: paper.file,
-    "added": lambda paper: paper.added_at[:16].replace("T", " "),
-    "passages": lambda paper: str(paper.chunks),
-    "authors": lambda paper: ", ".join(_sure_authors(paper)),
-    "venue": lambda paper: paper.metadata.venue,
-    "doi": lambda paper: paper.metadata.doi,
-    "arxiv": lambda paper: paper.metadata.arxiv_id,
-    "path": lambda paper: paper.path,
-    "warnings": lambda paper: "; ".join(paper.warnings),
 }
 """What each column says of a paper; empty where it is not known."""
-USUAL_COLUMNS = ("author", "year", "pages", "title", "file")
 PAPER_ORDERS: dict[str, Callable[[Paper], tuple[object, ...]]] = {
     "file": lambda _paper: (),
     "author": lambda paper: (not _sure_authors(paper), *(_family(one).casefold() for one in _sure_authors(paper))),
@@ -209,15 +165,6 @@ PAPER_ORDERS: dict[str, Callable[[Paper], tuple[object, ...]]] = {
     "added": lambda paper: tuple(-ord(character) for character in paper.added_at),
 }
 """The key of each order, below which the file's name decides: the newest and the longest first, unknown last."""
-
-
-def columns_named(names: str) -> tuple[str, ...]:
-    """The columns of "author,year". Raises UsageError for one that there is not."""
-    wanted = tuple(filter(None, (name.strip().lower() for name in names.split(","))))
-    for name in wanted:
-        if name not in PAPER_COLUMNS:
-            raise UsageError(f"There is no column {name!r}.", f"Columns: {', '.join(PAPER_COLUMNS)}.")
-    return wanted or USUAL_COLUMNS
 
 
 def in_order(papers: Sequence[Paper], order: str) -> list[Paper]:
@@ -248,23 +195,36 @@ class Papers:
         """
         return self._after_damage(papers_matching(self._shared.library, pattern))
 
-    def page(self, paper: str, number: int) -> PaperPage:
-        """A page, as it was read, of the one paper that `paper` fits (see `matching`).
+    def page(self, name: str, number: int) -> PaperPage:
+        """A page, as it was read, of the one paper that `name` fits (see `matching`).
 
         Raises NothingFound where no paper fits or it has no such page, UsageError where several papers fit.
         """
-        return self._after_damage(paper_page(self._shared.library, paper, number))
+        library = self._shared.library
+        paper = find_paper(library, name)
+        if number > paper.pages:
+            raise NothingFound(
+                f"{paper.file} has {counted(paper.pages, 'page')}, not {number}.", "Ask for one of them."
+            )
+        contents = library.contents(paper.paper_id)
+        on_page = tuple(element for element in contents.elements if element.page == number)
+        return self._after_damage(PaperPage(paper, contents.page(number), contents.text(number), on_page))
 
     def outline(self, paper: str) -> PaperOutline:
         """A paper with its headings, tables, figures and references. Raises as `page`."""
         return self._after_damage(paper_outline(self._shared.library, paper))
 
-    def bibliography(self, papers: Sequence[str] = (), *, cited_by: Sequence[Answer] | None = None) -> Bibliography:
-        """The entries of the papers that `papers` fit, of those that the answers cite, or of all papers.
+    def bibliography(
+        self, papers: Sequence[str] = (), *, cited_by: Sequence[Answer] | None = None, csl: bool = False
+    ) -> tuple[int, str]:
+        """(how many, as BibTeX or CSL-JSON) of the papers that `papers` fit, that the answers cite, or of all papers.
 
         Raises NothingFound for a name that fits no paper.
         """
-        return self._after_damage(bibliography(self._shared.library, papers, cited_by))
+        every = self._shared.library.papers()
+        named = find_papers(self._shared.library, papers) if papers else every
+        entries = entries_of(named, every) if cited_by is None else entries_cited(cited_by, every)
+        return self._after_damage((len(entries), as_csl(entries) if csl else as_bibtex(entries)))
 
     def surroundings(self, answer: Answer, number: int) -> Surroundings:
         """The page of source `number` of an answer, with the quotes on it.

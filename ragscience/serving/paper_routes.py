@@ -112,7 +112,7 @@ def bibliography(
     state = state_of(request)
     for each in md5 or ():
         _paper(state, each)
-    text = state.engine.papers.bibliography(md5 or ()).as_text(csl=form == "csl")
+    _, text = state.engine.papers.bibliography(md5 or (), csl=form == "csl")
     return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
 
 

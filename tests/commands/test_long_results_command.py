@@ -93,8 +93,5 @@ def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
         assert "\x1b" not in ran.out, args
         assert PAGED not in ran.out, args
         assert [line for line in lines if line != line.rstrip(" ")] == [], args
-    listed = Commands(home).ingest("list", "--sort", "title", "--columns", "title,file").out
-    assert listed.splitlines()[0] == "Firing porcelain in a tunnel kiln\tkilns.pdf"
-    refused = Commands(home).ingest("list", "--columns", "size")
-    assert refused.code == 2
-    assert "author, year, pages, title, file" in refused.err
+    listed = Commands(home).ingest("list", "--sort", "title").out
+    assert listed.splitlines()[0].endswith("Firing porcelain in a tunnel kiln\tkilns.pdf")

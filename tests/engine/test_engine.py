@@ -169,10 +169,10 @@ def test_a_page_and_a_source_in_its_surroundings(engine):
 
 
 def test_the_bibliography_is_of_all_papers_or_of_those_that_are_cited(engine):
-    assert len(engine.papers.bibliography().entries) == len(engine.papers.list()) == 3
+    assert engine.papers.bibliography()[0] == len(engine.papers.list()) == 3
     answer = engine.ask(AskRequest(SPEED))
-    assert len(engine.papers.bibliography(cited_by=[answer]).entries) == len({item.file for item in answer.citations})
-    assert engine.papers.bibliography(["bees.pdf"]).as_text(csl=False).startswith("@")
+    assert engine.papers.bibliography(cited_by=[answer])[0] == len({item.file for item in answer.citations})
+    assert engine.papers.bibliography(["bees.pdf"])[1].startswith("@")
 
 
 def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):

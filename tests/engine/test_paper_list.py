@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Metadata, Paper
-from ragscience.engine.papers import PAPER_COLUMNS, PAPER_ORDERS, authors_label, columns_named, in_order
+from ragscience.engine.papers import PAPER_COLUMNS, PAPER_ORDERS, authors_label, in_order
 
 
 def paper(file, *authors, year=None, title="", pages=1, added="2026-01-01T10:00:00+00:00", sure=0.9):
@@ -30,7 +30,7 @@ def test_authors_are_called_as_they_are_cited(authors, label):
 
 def test_what_is_not_sure_is_left_empty():
     doubtful = paper("a.pdf", "Jon M. Kleinberg", year=1998, sure=0.4)
-    assert authors_label(doubtful) == PAPER_COLUMNS["year"](doubtful) == PAPER_COLUMNS["authors"](doubtful) == ""
+    assert authors_label(doubtful) == PAPER_COLUMNS["year"](doubtful) == ""
 
 
 OLD = paper("Z.pdf", "Ada Byron", year=1843, title="On engines", pages=9, added="2026-01-03T10:00:00+00:00")
@@ -54,15 +54,7 @@ def test_each_order_puts_what_is_not_known_last(order, papers):
     assert order in PAPER_ORDERS
 
 
-def test_an_unknown_order_or_column_is_refused_with_those_that_there_are():
+def test_an_unknown_order_is_refused_with_those_that_there_are():
     with pytest.raises(UsageError, match="'size'") as refused:
         in_order([], "size")
     assert "file, author, year, pages, title, added" in refused.value.fix
-    with pytest.raises(UsageError, match="'autor'") as refused:
-        columns_named("year,autor")
-    assert "author, year, pages, title, file" in refused.value.fix
-
-
-def test_columns_are_named_in_any_case_and_the_usual_ones_without_a_name():
-    assert columns_named(" Title, YEAR ,") == ("title", "year")
-    assert columns_named("") == ("author", "year", "pages", "title", "file")
