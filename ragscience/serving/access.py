@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
+import secrets
+import time
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token
-from ragscience.serving.access_limits import Buckets, Running, Sessions
-from ragscience.serving.access_rules import counts_as, is_open, needs_writer
+from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token, hash_of
 from ragscience.serving.problem_responses import problem_response
+from ragscience.serving.request_guard import with_headers
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -17,27 +18,76 @@ if TYPE_CHECKING:
 
     from ragscience.serving.server_state import ServerOptions
 
-__all__ = ["Access", "AccessGate", "address_of", "person_of", "too_many"]
+__all__ = ["SESSION_SECONDS", "Access", "AccessGate", "is_open", "needs_writer", "person_of"]
 
 SESSION_SECONDS = 7 * 24 * 3600.0
 """After which a browser has to sign in again."""
-REQUESTS_A_MINUTE = 600
-"""Of one person; reading a long PDF takes some."""
 ANSWERS_AT_ONCE = 3
 """Questions of one person, always fewer than the server answers."""
-CHANGES_AT_ONCE = 2
-"""Uploads of one person, while they are received;"""
+MOST_SESSIONS = 10_000
+"""Sessions that are remembered; the oldest go first."""
 MOST_WAITING = 20
-"""and those that may wait to be read."""
-FAILED_SIGN_INS = 10
-FAILED_SECONDS = 600.0
-"""So many failed sign-ins of an address are let through at once, and as many again in each such time."""
+"""Changes of one person that may wait to be made."""
+_PRIVATE = {"cache-control": "private, no-cache"}
+"""Replies to a person are kept by no cache on the way, and by the browser only as the server allows each time."""
+_OPEN = frozenset(("/", "/healthz", "/api/v1/session"))
+_ANSWERS = frozenset(
+    (
+        "/api/v1/search", "/api/v1/ask", "/api/v1/ask/events", "/api/agent_action", "/v1/chat/completions",
+        "/v1/embeddings", "/mcp",
+    )
+)  # fmt: skip
+"""What works for the processor and changes no library."""
+_OWN = "/api/v1/conversations/"
+"""What a reader may delete: conversations are each person's own."""
+_PLACES = "/places"
+"""The end of an address that only looks something up, though by POST."""
+
+
+def is_open(path: str) -> bool:
+    """Whether a request needs no token: the page, its files, signing in, and whether the server lives."""
+    return path in _OPEN or path.startswith("/page/")
+
+
+def needs_writer(method: str, path: str) -> bool:
+    """Whether a request changes the library: any but GET and HEAD that is not known to change nothing."""
+    if method in ("GET", "HEAD") or path in _ANSWERS:
+        return False
+    return not (method == "DELETE" and path.startswith(_OWN)) and not (method == "POST" and path.endswith(_PLACES))
 
 
 def person_of(scope: Any) -> Person:
     """Who makes the request: of the ASGI scope, which `Access` has let through."""
     person: Person = scope["state"]["person"]
     return person
+
+
+class Sessions:
+    """In memory alone, and there by the hash of the id: they end with the server."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        """(hash of the token, when it ends) by the hash of the id."""
+
+    def begin(self, token_sha256: str) -> str:
+        """The id of a new session for the token with that hash."""
+        session_id = secrets.token_hex(32)
+        self._kept[hash_of(session_id)] = token_sha256, time.monotonic() + SESSION_SECONDS
+        while len(self._kept) > MOST_SESSIONS:
+            self._kept.popitem(last=False)
+        return session_id
+
+    def token_of(self, session_id: str) -> str | None:
+        """The hash of the token that the session stands for; None for one that is not there or has expired."""
+        sha256, ends_at = self._kept.get(hash_of(session_id), ("", 0.0))
+        if sha256 and time.monotonic() >= ends_at:
+            self.end(session_id)
+            return None
+        return sha256 or None
+
+    def end(self, session_id: str) -> None:
+        """Forget it; one that is not there is none."""
+        self._kept.pop(hash_of(session_id), None)
 
 
 class AccessGate:
@@ -49,11 +99,9 @@ class AccessGate:
     def __init__(self, tokens: AccessTokens, options: ServerOptions) -> None:
         self._tokens = tokens
         self._is_closed = options.is_shared or bool(tokens.all())
-        self.sessions = Sessions(SESSION_SECONDS)
-        self.failures = Buckets(FAILED_SIGN_INS, FAILED_SECONDS)
-        self.requests = Buckets(REQUESTS_A_MINUTE, 60.0)
-        answers = min(ANSWERS_AT_ONCE, max(options.answers - 1, 1))  # one person leaves a place to the others
-        self.running = {"answer": Running(answers), "change": Running(CHANGES_AT_ONCE)}
+        self.sessions = Sessions()
+        self.most_answers = min(ANSWERS_AT_ONCE, max(options.answers - 1, 1))  # one person leaves a place to the others
+        self.answering: Counter[str] = Counter()
         self._cookie = f"ragscience_{options.port}"  # a browser sends a cookie to every port of a host
 
     def is_closed(self) -> bool:
@@ -134,7 +182,7 @@ class Access:
         if not person.name:
             await self._app(scope, receive, send)
             return
-        await self._counted(person, scope, receive, _kept_private(send))
+        await self._counted(person, scope, receive, with_headers(send, _PRIVATE))
 
     def _refused(self, person: Person | None, scope: Scope) -> Response | None:
         """Why the request may not go on; None where it may."""
@@ -143,8 +191,6 @@ class Access:
             response = problem_response(401, "A token is needed.", fix)
             response.headers["WWW-Authenticate"] = 'Bearer realm="ragscience"'
             return response
-        if person.name and (wait := self._gate.requests.take(person.name)):
-            return too_many("You have sent too many requests.", wait)
         if person.role != "writer" and needs_writer(scope["method"], scope["path"]):
             return problem_response(
                 403, f"This needs the role writer, and yours is {person.role}.", "Ask who runs the server for it."
@@ -152,49 +198,20 @@ class Access:
         return None
 
     async def _counted(self, person: Person, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a person, where what it counts as leaves a place."""
-        kind = counts_as(scope["method"], scope["path"])
-        counted = self._gate.running.get(kind)
-        if counted is None:
-            await self._app(scope, receive, send)
+        """Answer a request of a person, where not too much of theirs is under way."""
+        gate, answers = self._gate, scope["method"] == "POST" and scope["path"] in _ANSWERS
+        what = ""
+        if answers and gate.answering[person.name] >= gate.most_answers:
+            what = f"{gate.most_answers} of your questions are under way"
+        elif scope["method"] == "POST" and needs_writer("POST", scope["path"]) and gate.waits(scope, person):
+            what = "Your changes of the library wait"
+        if what:
+            headers = {"Retry-After": "2"}
+            problem = problem_response(429, f"{what}, as many as may at once.", "Try again in 2 s.", headers)
+            await problem(scope, receive, send)
             return
-        waits = kind == "change" and self._gate.waits(scope, person)
-        if waits or not counted.begin(person.name):
-            what = "your changes of the library wait" if waits else f"{counted.most} of your {kind}s are under way"
-            await too_many(f"{what[:1].upper()}{what[1:]}, as many as may at once.", 2)(scope, receive, send)
-            return
+        gate.answering[person.name] += answers
         try:
             await self._app(scope, receive, send)
         finally:
-            counted.end(person.name)
-
-
-def address_of(scope: Scope) -> str:
-    """The address of a client, by which its failures are counted; of IPv6 the network that it has for itself."""
-    host = (scope.get("client") or ("", 0))[0]
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return str(host)
-    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
-
-
-def too_many(message: str, wait: int) -> Response:
-    """A refusal that says in how many seconds to come again."""
-    response = problem_response(429, message, f"Try again in {wait} s.")
-    response.headers["Retry-After"] = str(wait)
-    return response
-
-
-def _kept_private(send: Send) -> Send:
-    """Replies to a person are kept by no cache on the way, and by the browser only as the server allows each time."""
-
-    async def sent(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            headers = list(message.get("headers", ()))
-            if not any(key.lower() == b"cache-control" for key, _ in headers):
-                headers.append((b"cache-control", b"private, no-cache"))
-            message = {**message, "headers": headers}
-        await send(message)
-
-    return sent
+            gate.answering[person.name] -= answers

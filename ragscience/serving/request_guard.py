@@ -6,31 +6,31 @@ A page on another site can make a browser send requests to this machine, also un
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 
 from ragscience.serving.problem_responses import problem_response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["RequestGuard", "known_hosts"]
+__all__ = ["RequestGuard", "known_hosts", "with_headers"]
 
 UPLOADS = "/api/v1/uploads"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self' data:;"
-        b" connect-src 'self'; frame-src 'self'; worker-src 'self' blob:; manifest-src 'self'; form-action 'self';"
-        b" base-uri 'none'; frame-ancestors 'none'",
-    ),
-)
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:;"
+    " font-src 'self' data:; connect-src 'self'; frame-src 'self'; worker-src 'self' blob:; manifest-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+}
 _SHORT = 1 << 16
 """Bytes of a body that is read although its request is refused."""
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -70,9 +70,9 @@ class RequestGuard:
         if problem is not None:
             # What may come behind it on this connection is not read.
             await _read_short(scope, receive)
-            await problem_response(*problem, {"Connection": "close"})(scope, receive, _with_headers(send))
+            await problem_response(*problem, {"Connection": "close"})(scope, receive, with_headers(send, _HEADERS))
             return
-        await self._app(scope, _Limited(receive, self._limit(scope)), _with_headers(send))
+        await self._app(scope, _Limited(receive, self._limit(scope)), with_headers(send, _HEADERS))
 
     def _limit(self, scope: Scope) -> int:
         return self._max_upload if scope["path"] == UPLOADS else self._max_body
@@ -128,19 +128,19 @@ class _Limited:
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             if self._left < 0:
-                from starlette.exceptions import HTTPException
-
                 # What is still to come is not read.
                 raise HTTPException(413, "The request is too large.", {"Connection": "close"})
         return message
 
 
-def _with_headers(send: Send) -> Send:
-    async def sent(message: Any) -> None:
+def with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    """The same, with those of these headers that a reply lacks."""
+
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            there = {key.lower() for key, _ in message.get("headers", ())}
-            more = [(key, value) for key, value in _HEADERS if key not in there]
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
+            there = MutableHeaders(scope=message)
+            for name, value in headers.items():
+                there.setdefault(name, value)
         await send(message)
 
     return sent

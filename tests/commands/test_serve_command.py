@@ -21,7 +21,6 @@ from cryptography.x509.oid import NameOID
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from ragscience.serving.access import FAILED_SIGN_INS
 from tests.conftest import ROOT, Commands, copied
 from tests.output_schemas import check_output
 
@@ -177,11 +176,8 @@ def test_a_proxy_says_who_asks_and_how(lab_home):
     with served(lab_home, *BEHIND) as url:
         headers = {"Host": "papers.lab", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
         with httpx.Client(base_url=url, timeout=60, headers=headers) as client:
-            for _ in range(FAILED_SIGN_INS):
-                assert client.post("/api/v1/session", json={"token": "x"}).status_code == 401
-            assert client.post("/api/v1/session", json={"token": token}).status_code == 429
-            other = {"X-Forwarded-For": "192.0.2.2"}
-            response = client.post("/api/v1/session", json={"token": token}, headers=other)
+            assert client.post("/api/v1/session", json={"token": "x"}).status_code == 401
+            response = client.post("/api/v1/session", json={"token": token})
             assert response.status_code == 200
             assert "__Host-" in response.headers["set-cookie"]
             assert "; Secure" in response.headers["set-cookie"]

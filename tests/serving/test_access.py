@@ -14,8 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from ragscience import Engine
 from ragscience.core.settings import load_settings
 from ragscience.engine.access_tokens import AccessTokens
-from ragscience.serving.access import FAILED_SIGN_INS
-from ragscience.serving.access_rules import is_open, needs_writer
+from ragscience.serving.access import is_open, needs_writer
 from ragscience.serving.server_app import make_app
 from tests.conftest import copied
 from tests.serving.conftest import serving
@@ -191,16 +190,10 @@ def test_what_is_no_token_is_refused_without_repeating_it(lab, body):
         assert "set-cookie" not in response.headers
 
 
-def test_failed_sign_ins_of_an_address_are_limited(own_lab):
+def test_a_token_that_is_not_known_opens_no_session(own_lab):
     with own_lab.client() as client:
-        for _ in range(FAILED_SIGN_INS):
-            response = client.post(SESSION, json={"token": "ragscience_" + "0" * 64})
-            assert (response.status_code, "set-cookie" in response.headers) == (401, False)
-        response = client.post(SESSION, json={"token": own_lab.tokens["ana"]})
-        assert response.status_code == 429
-        assert int(response.headers["retry-after"]) > 0
-    with own_lab.client("ana") as client:  # who has a token by heart is not kept out by others at the same address
-        assert client.get("/api/v1/papers").status_code == 200
+        response = client.post(SESSION, json={"token": "ragscience_" + "0" * 64})
+        assert (response.status_code, "set-cookie" in response.headers) == (401, False)
 
 
 # Revoking
