@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from starlette.requests import ClientDisconnect, Request
+
+from ragscience.serving.streamed_answers import LOOK_S
+
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,26 +19,37 @@ __all__ = ["McpMount"]
 
 
 class McpMount:
-    """The ASGI application of `/mcp`. Importing the SDK is half of what the server's start would take."""
+    """The ASGI application of `/mcp`. Importing the SDK takes longer than all else of the server's start."""
 
-    def __init__(self, engine: Engine, hosts: frozenset[str], max_body: int) -> None:
-        """`hosts` as `known_hosts` gives them; `max_body` in bytes."""
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._hosts = hosts
-        self._max_body = max_body
         self._app: ASGIApp | None = None
         self._opening = asyncio.Lock()
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of an assistant; what is too large is refused before anything is imported."""
-        body = await _body(receive)
-        if body is None:
+        """Answer a request of an assistant; where the client leaves, it is cancelled: the SDK does not look for that."""
+        request = Request(scope, receive)
+        try:
+            body = [await request.body()]  # what is too large is refused before anything is imported
+        except ClientDisconnect:
             return
+
+        async def replayed() -> Message:
+            if not body:
+                await asyncio.Event().wait()
+            return {"type": "http.request", "body": body.pop()}
+
         async with self._opening:
-            if self._app is None:
-                self._app = await self._open()
-        await _while_connected(self._app, body, scope, receive, send)
+            app = self._app = self._app or await self._open()
+        answering = asyncio.ensure_future(app(scope, replayed, send))
+        while not answering.done():
+            await asyncio.wait([answering], timeout=LOOK_S)
+            if await request.is_disconnected():
+                answering.cancel()
+                await asyncio.wait([answering])
+        if not answering.cancelled():
+            answering.result()
 
     async def close(self) -> None:
         """End the calls that run."""
@@ -43,9 +58,7 @@ class McpMount:
             await asyncio.wait([self._running])
 
     async def _open(self) -> ASGIApp:
-        from anyio import to_thread
-
-        app, sessions = await to_thread.run_sync(self._make)
+        app, sessions = await asyncio.to_thread(self._make)
         ready = asyncio.Event()
 
         async def run() -> None:
@@ -62,54 +75,9 @@ class McpMount:
 
         from ragscience.serving.mcp_server import LibraryServer
 
-        # The guard around all routes has checked Host and Origin of every request; the SDK checks them again.
-        origins = [f"{scheme}://{host}" for host in self._hosts for scheme in ("http", "https")]
         server = LibraryServer(self._engine)
         app = server.streamable_http_app(
-            streamable_http_path="/mcp",
-            stateless_http=True,
-            json_response=True,
-            max_request_body_size=self._max_body,
-            transport_security=TransportSecuritySettings(
-                allowed_hosts=sorted(self._hosts), allowed_origins=sorted(origins)
-            ),
-        )
+            streamable_http_path="/mcp", stateless_http=True, json_response=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+        )  # fmt: skip
         return app, server.session_manager
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """The body of a request; None where the client has left. Raises HTTPException where it is too large."""
-    parts, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts += message.get("body", b"")
-        more = message.get("more_body", False)
-    return bytes(parts)
-
-
-async def _while_connected(app: ASGIApp, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-    """Run the request, and cancel it where the client leaves: the SDK looks for that in streamed replies alone."""
-    import anyio
-
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-    gone = anyio.Event()
-
-    async def replayed() -> Message:
-        if waiting:
-            return waiting.pop()
-        await gone.wait()
-        return {"type": "http.disconnect"}
-
-    async with anyio.create_task_group() as group:
-
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            gone.set()
-            group.cancel_scope.cancel()
-
-        group.start_soon(watch)
-        await app(scope, replayed, send)
-        group.cancel_scope.cancel()

@@ -39,6 +39,11 @@ _PROMPT_TEXT = (
 _SCHEME = "paper://"
 
 
+def _prompt(question: str) -> str:
+    """How to answer a question with citations."""
+    return _PROMPT_TEXT.format(question=question)
+
+
 class LibraryServer(MCPServer[Any]):
     """The tools, papers and prompts of one library."""
 
@@ -48,6 +53,7 @@ class LibraryServer(MCPServer[Any]):
         )
         self._engine = engine
         self._tools = AssistantTools(engine)
+        self.prompt(name=PROMPT, title="Answer with citations")(_prompt)
 
     async def list_tools(self) -> list[types.Tool]:
         """The tools that the agent's table marks for assistants."""
@@ -104,24 +110,6 @@ class LibraryServer(MCPServer[Any]):
             words = words_without_folders(str(error), self._engine.home.root)
             raise MCPError(types.INVALID_PARAMS, words) from error
         return [ReadResourceContents(content=text, mime_type="text/plain")]
-
-    async def list_prompts(self) -> list[types.Prompt]:
-        """How to answer with citations."""
-        question = types.PromptArgument(name="question", description="The question.", required=True)
-        return [types.Prompt(name=PROMPT, title="Answer with citations", arguments=[question])]
-
-    async def get_prompt(
-        self,
-        name: str,
-        arguments: dict[str, Any] | None = None,
-        context: Any = None,  # noqa: ARG002
-    ) -> types.GetPromptResult:
-        """The prompt for a question. Raises MCPError."""
-        question = str((arguments or {}).get("question", "")).strip()
-        if name != PROMPT or not question:
-            raise MCPError(types.INVALID_PARAMS, f"The prompt is {PROMPT}, and needs a question.")
-        content = types.TextContent(type="text", text=_PROMPT_TEXT.format(question=question))
-        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     def _page(self, md5: str, number: int) -> str:
         return self._engine.papers.page(md5, number).text

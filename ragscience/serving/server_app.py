@@ -56,7 +56,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
 
     options = options or ServerOptions()
     hosts = known_hosts(options.host, options.port, options.names)
-    assistants = McpMount(engine, hosts, options.max_body)
+    assistants = McpMount(engine)
     gate = AccessGate(AccessTokens(engine.home.serve_tokens), options)
     app = FastAPI(
         title="RAG Science",
