@@ -28,7 +28,7 @@ class McpMount:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of an assistant; where the client leaves, it is cancelled: the SDK does not look for that."""
+        """Answer a request of an assistant; cancel it where the client leaves: the SDK does not look for that."""
         request = Request(scope, receive)
         try:
             body = [await request.body()]  # what is too large is refused before anything is imported
