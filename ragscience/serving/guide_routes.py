@@ -83,7 +83,7 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
             await asyncio.sleep(LOOK_S)
     finally:
         cancel.set()
-    if not made.done():
+    if made.cancelled() or not made.done():
         raise LibraryUnavailable("The graph was not built.", f"GET /api/v1/jobs/{job.job_id} says more.")
     return json_reply(_built(made.result(), job.warnings))
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
-from ragscience.core.errors import Cancelled, RagScienceError, UsageError
-from ragscience.engine.events import Event, IngestResult, PaperFailed, PaperStored, Warned
+from ragscience.core.errors import Cancelled, UsageError
+from ragscience.engine.events import Event, PaperFailed, PaperStored, Warned
 from ragscience.engine.graph_runs import GraphRequest, PassagesRead
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, build_topic_graph
-from ragscience.serving.problem_responses import fix_over_http, log_unexpected
+from ragscience.serving.problem_responses import fix_over_http, problem_of_error
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -33,6 +33,8 @@ LONGEST_NAME = 120
 """Bytes of a file's name, without its suffix."""
 _UNSAFE = re.compile(r"[^\w .()\[\]+,-]")
 
+T = TypeVar("T")
+_STOPPED = Cancelled("The server was stopped before.", "Ask for it again.")
 State = Literal["waiting", "running", "done", "failed"]
 
 
@@ -40,9 +42,9 @@ State = Literal["waiting", "running", "done", "failed"]
 class Job:
     """A change of the library that was asked for."""
 
-    job_id: str
     what: str
     """What it does, for a person: "add a.pdf"."""
+    job_id: str = field(default_factory=lambda: uuid4().hex)
     state: State = "waiting"
     done: int = 0
     """Papers that are in; for the graph, passages that are read."""
@@ -92,7 +94,12 @@ class IngestQueue:
     def add(self, paths: list[Path], person: str = "") -> Job:
         """Read the files into the library; `person` adds them."""
         names = ", ".join(path.name for path in paths[:3]) + (" …" if len(paths) > 3 else "")
-        return self._put(f"add {names}", lambda job: self._add(job, paths), total=len(paths), person=person)
+
+        def work(job: Job) -> None:
+            result = self._engine.ingest.add(paths, on_event=self._listen(job), cancel=self._cancel)
+            job.done = len(paths) - len(result.failures)
+
+        return self._put(Job(f"add {names}", total=len(paths)), work, person)[0]
 
     def remove(self, md5: str, file: str) -> Job:
         """Take a paper out of the library; its file stays."""
@@ -100,24 +107,23 @@ class IngestQueue:
         def work(job: Job) -> None:
             job.files = [paper.file for paper in self._engine.ingest.remove([md5], on_event=self._listen(job))]
 
-        return self._put(f"remove {file}", work, total=1)
+        return self._put(Job(f"remove {file}", total=1), work)[0]
 
     def build_graph(self, request: GraphRequest, person: str = "") -> Job:
         """Read the passages that the graph lacks; what is read is kept when the server ends."""
-        return self._put(
-            "build the knowledge graph", lambda job: self._build_graph(job, request), total=0, person=person
-        )
+
+        def work(job: Job) -> None:
+            built = self._engine.graph.build(request, on_event=self._listen(job))
+            job.warnings += built.report.failures[:MOST_WARNINGS]
+
+        return self._put(Job("build the knowledge graph"), work, person)[0]
 
     def build_topic_graph(
         self, request: TopicRequest, cancel: threading.Event, person: str = ""
     ) -> tuple[Job, Future[TopicGraph]]:
-        """Find and read the papers of a topic, and the graph of them; what was read is kept when `cancel` ends it.
+        """Find and read the papers of a topic, and the graph of them; what was read is kept when `cancel` ends it."""
 
-        The future is done when the job is, unless the server was stopped before it began.
-        """
-        made: Future[TopicGraph] = Future()
-
-        def work(job: Job) -> None:
+        def work(job: Job) -> TopicGraph:
             hear = self._listen(job)
 
             def told(event: Event) -> None:
@@ -125,42 +131,35 @@ class IngestQueue:
                     cancel.set()
                 hear(event)
 
-            try:
-                made.set_result(build_topic_graph(self._engine, request, on_event=told, cancel=cancel))
-            except BaseException as error:
-                made.set_exception(error)
-                raise
+            return build_topic_graph(self._engine, request, on_event=told, cancel=cancel)
 
-        return self._put(f"graph of {request.topic[:60]}", work, total=request.count, person=person), made
+        return self._put(Job(f"graph of {request.topic[:60]}", total=request.count), work, person)
 
-    def _put(self, what: str, work: Callable[[Job], None], *, total: int, person: str = "") -> Job:
-        job = Job(uuid4().hex, what, total=total)
+    def _put(self, job: Job, work: Callable[[Job], T], person: str = "") -> tuple[Job, Future[T]]:
         with self._lock:
             self._people[job.job_id] = person
             self._jobs[job.job_id] = job
-            for old in [key for key, each in self._jobs.items() if each.state in ("done", "failed")]:
-                if len(self._jobs) <= MOST_KEPT:
-                    break
+            ended = [key for key, each in self._jobs.items() if each.state in ("done", "failed")]
+            for old in ended[: max(0, len(self._jobs) - MOST_KEPT)]:
                 del self._jobs[old]
-        self._thread.submit(self._begin, job, work).add_done_callback(lambda done: self._end(job, done))
-        return job
 
-    def _end(self, job: Job, done: Future[None]) -> None:
+        def begin() -> T:
+            job.state = "running"
+            return work(job)
+
+        made = self._thread.submit(begin)
+        made.add_done_callback(lambda done: self._end(job, done))
+        return job, made
+
+    def _end(self, job: Job, done: Future[Any]) -> None:
+        """Note how the job ended."""
         with self._lock:
             self._people.pop(job.job_id, None)
-        _end(job, done)
-
-    def _begin(self, job: Job, work: Callable[[Job], None]) -> None:
-        job.state = "running"
-        work(job)
-
-    def _add(self, job: Job, paths: list[Path]) -> None:
-        result: IngestResult = self._engine.ingest.add(paths, on_event=self._listen(job), cancel=self._cancel)
-        job.done = len(paths) - len(result.failures)
-
-    def _build_graph(self, job: Job, request: GraphRequest) -> None:
-        built = self._engine.graph.build(request, on_event=self._listen(job))
-        job.warnings += built.report.failures[:MOST_WARNINGS]
+        error = _STOPPED if done.cancelled() else done.exception()
+        if error is not None:
+            problem = problem_of_error(error)
+            job.detail, job.fix = str(problem["detail"]), str(problem["fix"])
+        job.state = "failed" if error or (job.failures and not job.files) else "done"
 
     def _listen(self, job: Job) -> Callable[[Event], None]:
         def hear(event: Event) -> None:
@@ -168,33 +167,17 @@ class IngestQueue:
                 job.files.append(event.paper.file)
                 job.done += 1
             elif isinstance(event, PaperFailed):
-                problem = event.problem
-                fix = fix_over_http(problem.fix)
-                job.failures.append(
-                    {"file": event.path.name, "reason": problem.reason, "detail": problem.message, "fix": fix}
-                )
+                why = event.problem
+                fix = fix_over_http(why.fix)
+                job.failures.append({"file": event.path.name, "reason": why.reason, "detail": why.message, "fix": fix})
             elif isinstance(event, PassagesRead):
                 job.done, job.total = event.done, event.total
                 if self._cancel.is_set():
-                    raise Cancelled("The server was stopped before.", "POST /api/v1/graph continues it.")
+                    raise _STOPPED
             elif isinstance(event, Warned):
                 job.warnings.append(event.text)
 
         return hear
-
-
-def _end(job: Job, done: Future[None]) -> None:
-    """Note how the job ended."""
-    error = None if done.cancelled() else done.exception()
-    if done.cancelled():
-        job.detail, job.state = "The server was stopped before.", "failed"
-    elif isinstance(error, RagScienceError):
-        job.detail, job.fix, job.state = error.message, fix_over_http(error.fix), "failed"
-    elif error is not None:
-        log_unexpected(error)
-        job.detail, job.state = f"Unexpected error (please report it): {type(error).__name__}.", "failed"
-    else:
-        job.state = "failed" if job.failures and not job.files else "done"
 
 
 def safe_name(name: str) -> str:
