@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
-from typing_extensions import TypedDict
 
-from ragscience.engine.access_tokens import Person, Role
+from ragscience.engine.access_tokens import Person
 from ragscience.serving.access import SESSION_SECONDS, AccessGate
 from ragscience.serving.json_replies import json_reply
 from ragscience.serving.problem_responses import problem_response
@@ -28,24 +27,14 @@ class TokenBody(BaseModel):
     token: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class SessionOutput(TypedDict):
-    """Who has signed in."""
-
-    name: str | None
-    """Null where nobody has; empty for the library's own user."""
-    role: Role | None
-    sign_in: bool
-    """Whether this server asks for a token at all."""
-
-
-@session_routes.get("/session", responses={200: {"model": SessionOutput}}, response_class=Response)
+@session_routes.get("/session", response_class=Response)
 async def session(request: Request) -> Response:
     """Who has signed in; open to everybody."""
     gate = state_of(request).gate
     return json_reply(_session(gate.person(request.scope), gate))
 
 
-@session_routes.post("/session", responses={200: {"model": SessionOutput}}, response_class=Response)
+@session_routes.post("/session", response_class=Response)
 async def sign_in(body: TokenBody, request: Request) -> Response:
     """Exchange a token for the cookie of a session."""
     gate = state_of(request).gate
@@ -57,14 +46,8 @@ async def sign_in(body: TokenBody, request: Request) -> Response:
     gate.sessions.end(gate.session_id(request.scope))
     response = json_reply(_session(Person(token.name, token.role), gate))
     name, is_secure = gate.cookie_of(request.scope)
-    response.set_cookie(
-        name,
-        gate.sessions.begin(token.sha256),
-        max_age=int(SESSION_SECONDS),
-        secure=is_secure,
-        httponly=True,
-        samesite="strict",
-    )
+    value = gate.sessions.begin(token.sha256)
+    response.set_cookie(name, value, int(SESSION_SECONDS), secure=is_secure, httponly=True, samesite="strict")
     return response
 
 
@@ -79,7 +62,8 @@ async def sign_out(request: Request) -> Response:
     return response
 
 
-def _session(person: Person | None, gate: AccessGate) -> SessionOutput:
+def _session(person: Person | None, gate: AccessGate) -> dict[str, object]:
+    """Who has signed in: null for nobody, an empty name for the library's own user."""
     return {
         "name": person.name if person else None,
         "role": person.role if person else None,

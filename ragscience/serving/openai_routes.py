@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -21,10 +22,10 @@ from starlette.responses import Response
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Turn
 from ragscience.core.serialization import to_json
-from ragscience.engine.events import Token
-from ragscience.engine.places import Source, sources_of
+from ragscience.engine.events import Event, Token
+from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest
-from ragscience.serving.json_replies import json_reply, without_folders, words_without_folders
+from ragscience.serving.json_replies import json_reply, of, without_folders, words_without_folders
 from ragscience.serving.problem_responses import openai_error, problem_of_error
 from ragscience.serving.question_routes import dialogue_of
 from ragscience.serving.server_state import state_of
@@ -166,14 +167,14 @@ def _embedder(request: Request) -> str:
     return words_without_folders(engine.embedder_name(), engine.home.root)
 
 
-async def _chunks(came: AsyncIterator[Any], model: str, home: FilePath) -> AsyncIterator[ServerSentEvent]:
+async def _chunks(came: AsyncGenerator[Event], model: str, home: FilePath) -> AsyncIterator[ServerSentEvent]:
     """The pieces of an answer, then what the check changed, then its sources."""
-    made, at, sent = "", int(time.time()), ""
-    try:
+    at, sent = int(time.time()), ""
+    async with aclosing(came):
         async for event in came:
             if isinstance(event, Token):
                 sent += event.text
-                yield _chunk(model, made, at, {"role": "assistant", "content": event.text})
+                yield _chunk(model, "", at, {"role": "assistant", "content": event.text})
             elif isinstance(event, Finished):
                 assert isinstance(event.result, Answer)  # noqa: S101
                 answer, made = event.result, event.result.answer_id
@@ -185,8 +186,6 @@ async def _chunks(came: AsyncIterator[Any], model: str, home: FilePath) -> Async
                 error = openai_error(problem_of_error(event.error))
                 yield ServerSentEvent(to_json(without_folders({"error": error}, home)))
         yield ServerSentEvent("[DONE]")
-    finally:
-        await came.aclose()  # type: ignore[attr-defined]  # an async generator
 
 
 def _chunk(
@@ -213,12 +212,12 @@ def _completion(answer: Answer, model: str) -> dict[str, Any]:
 
 
 def _sources(answer: Answer) -> list[dict[str, Any]]:
-    return [_source(source) for source in sources_of(answer)] if not answer.refused else []
-
-
-def _source(source: Source) -> dict[str, Any]:
-    quotes = [citation.quote for citation in source.citations if citation.quote]
-    return {"number": source.number, "file": source.file, "page": source.page, "quotes": quotes}
+    if answer.refused:
+        return []
+    return [
+        of(source, "number file page") | {"quotes": [cited.quote for cited in source.citations if cited.quote]}
+        for source in sources_of(answer)
+    ]
 
 
 def _model(name: str) -> dict[str, object]:

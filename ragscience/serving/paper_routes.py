@@ -12,7 +12,6 @@ from fastapi import APIRouter, File, Path, Query, Request, UploadFile
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
-from typing_extensions import TypedDict
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Paper
@@ -45,12 +44,6 @@ _MAGIC = b"%PDF-"
 _MAGIC_WITHIN = 1024
 """Bytes at the beginning of a PDF within which its mark has to stand."""
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
-
-
-class JobList(TypedDict):
-    """Changes of the library."""
-
-    jobs: list[Job]
 
 
 paper_routes = APIRouter(tags=["papers"])
@@ -141,7 +134,7 @@ def remove(md5: Md5, request: Request) -> Response:
     return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
 
 
-@paper_routes.get("/jobs", responses={200: {"model": JobList}}, response_class=Response)
+@paper_routes.get("/jobs", response_class=Response)
 def jobs(request: Request) -> Response:
     """Changes of the library, the newest first."""
     return json_reply({"jobs": state_of(request).queue.jobs()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, cast
 
@@ -84,16 +85,11 @@ class SearchBody(BaseModel):
     graph: Flag | None = None
     graph_filter: Flag = False
 
-    def common(self) -> dict[str, Any]:
-        """The fields of a `SearchRequest`."""
-        part = self.part
-        filters = filters_of(
-            papers=part.papers, pages=part.pages, sections=part.sections, kinds=part.kinds, years=part.years,
-            authors=part.authors,
-        )  # fmt: skip
+    def fields(self) -> dict[str, Any]:
+        """The fields of the engine's request. Raises UsageError for filters that cannot be."""
         history = tuple(Turn(turn.question, turn.answer) for turn in self.history)
-        names = ("question", "top_k", "profile", "rerank", "graph", "graph_filter")
-        return {"filters": filters, "history": history} | {name: getattr(self, name) for name in names}
+        given = self.model_dump(exclude={"part", "history", "conversation"})
+        return given | {"filters": filters_of(**self.part.model_dump()), "history": history}
 
 
 class AskBody(SearchBody):
@@ -119,7 +115,7 @@ question_routes = APIRouter(tags=["questions"])
 @question_routes.post("/search", responses={200: {"model": SearchOutput}}, response_class=Response)
 async def search(body: SearchBody, request: Request) -> Response:
     """The ranked passages for a question."""
-    state, wanted = state_of(request), SearchRequest(**body.common())
+    state, wanted = state_of(request), SearchRequest(**body.fields())
     found = await until_done(
         lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
     )
@@ -129,7 +125,7 @@ async def search(body: SearchBody, request: Request) -> Response:
 @question_routes.post("/ask", responses={200: {"model": AnswerOutput}}, response_class=Response)
 async def ask(body: AskBody, request: Request) -> Response:
     """The answer to a question, checked against its pages."""
-    state, wanted = state_of(request), ask_request(body)
+    state, wanted = state_of(request), AskRequest(**body.fields())
     talk = dialogue_of(request, body.conversation)
     answer = await until_done(
         lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
@@ -143,20 +139,15 @@ async def ask(body: AskBody, request: Request) -> Response:
 )
 async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
     """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
-    state, wanted = state_of(request), ask_request(body)
+    state, wanted = state_of(request), AskRequest(**body.fields())
     talk = dialogue_of(request, body.conversation)
 
     async def told() -> AsyncIterator[ServerSentEvent]:
-        came = happenings(
-            lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel), state.answers
-        )
-        try:
+        work = lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel)  # noqa: E731
+        async with aclosing(happenings(work, state.answers)) as came:
             async for event in came:
-                shown = event_of(event, talk, state.engine.home.root)
-                if shown is not None:
+                if (shown := event_of(event, talk, state.engine.home.root)) is not None:
                     yield shown
-        finally:
-            await came.aclose()  # type: ignore[attr-defined]  # an async generator
 
     return EventSourceResponse(told())
 
@@ -200,12 +191,6 @@ def forget(number: ConversationNumber, request: Request) -> Response:
     return Response(status_code=204)
 
 
-def ask_request(body: AskBody) -> AskRequest:
-    """The engine's request. Raises UsageError for filters that cannot be."""
-    names = ("strict", "agent", "corrective", "plain")
-    return AskRequest(**body.common(), **{name: getattr(body, name) for name in names})
-
-
 def dialogue_of(request: Request, number: int | None = None) -> Dialogue:
     """The conversation of that number among those of who asks, or a new one. Raises NothingFound."""
     person = person_of(request.scope).name
@@ -215,6 +200,12 @@ def dialogue_of(request: Request, number: int | None = None) -> Dialogue:
         raise NothingFound(error.message, "GET /api/v1/conversations lists them.") from error
 
 
+_SENT: dict[type[Event], tuple[str, str]] = {
+    Token: ("token", "text"), Searched: ("searching", "query"), Thinking: ("thinking", "model"),
+}  # fmt: skip
+"""Events that are sent by one of their fields."""
+
+
 def event_of(event: Event, talk: Dialogue, home: FilePath) -> ServerSentEvent | None:
     """What is sent of an event; None for one that clients have no use for."""
     if isinstance(event, Finished):
@@ -222,16 +213,13 @@ def event_of(event: Event, talk: Dialogue, home: FilePath) -> ServerSentEvent | 
         name, value = "answer", cast(object, _answer(event.result, talk))
     elif isinstance(event, Failed):
         name, value = "error", problem_of_error(event.error)
-    elif isinstance(event, Token):
-        name, value = "token", {"text": event.text}
-    elif isinstance(event, Warned):
-        name, value = "warning", {"text": words_without_folders(event.text, home)}
     elif isinstance(event, StepDone):
         name, value = "step", event.step
-    elif isinstance(event, Searched):
-        name, value = "searching", {"query": event.query}
-    elif isinstance(event, Thinking):
-        name, value = "thinking", {"model": event.model}
+    elif isinstance(event, Warned):
+        name, value = "warning", {"text": words_without_folders(event.text, home)}
+    elif (sent := _SENT.get(type(event))) is not None:
+        name, field = sent
+        value = {field: getattr(event, field)}
     else:
         return None
     return ServerSentEvent(to_json(without_folders(value, home)), event=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -61,7 +61,7 @@ def end_answers() -> None:
         flag.set()
 
 
-async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncIterator[Event]:
+async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncGenerator[Event]:
     """The events of the work as they come; the last is `Finished` or `Failed`.
 
     Closing the iterator sets the flag of the work and waits until it has ended. No more works run at once than the
