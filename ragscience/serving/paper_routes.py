@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Paper
+from ragscience.core.records import Paper, title_of
 from ragscience.core.serialization import select
 from ragscience.engine.outputs import (
     ListOutput,
@@ -26,15 +27,17 @@ from ragscience.engine.outputs import (
     paper_output,
 )
 from ragscience.engine.page_files import file_of
+from ragscience.engine.places import passage_numbered, passage_parts, placed_sources, word_places
 from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import person_of
 from ragscience.serving.ingest_queue import Job, safe_name
-from ragscience.serving.json_replies import json_reply
-from ragscience.serving.path_numbers import IN_DIGITS
+from ragscience.serving.json_replies import json_reply, of, record_reply
 from ragscience.serving.problem_responses import problem_response
+from ragscience.serving.question_routes import IN_DIGITS, AnswerId, history_of
 from ragscience.serving.server_state import ServerState, state_of
 
 __all__ = ["paper_routes"]
+
 
 Md5 = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of the paper's file, as the list has it.")]
 Number = Annotated[int, IN_DIGITS, Path(ge=1, le=1_000_000)]
@@ -151,10 +154,10 @@ def job(job_id: JobId, request: Request) -> Response:
 
 def _paper(state: ServerState, md5: str) -> Paper:
     """The paper whose file has that MD5. Raises NothingFound."""
-    for paper in state.engine.papers.list():
-        if paper.md5 == md5:
-            return paper
-    raise NothingFound(f"The library has no paper {md5[:32]!r}.", "GET /api/v1/papers lists them.")
+    paper = state.engine.library.paper(md5=md5)
+    if paper is None:
+        raise NothingFound(f"The library has no paper {md5!r}.", "GET /api/v1/papers lists them.")
+    return paper
 
 
 async def _stored(state: ServerState, upload: UploadFile) -> FilePath:
@@ -189,3 +192,86 @@ def _placed(file: FilePath, folder: FilePath, name: str) -> FilePath:
             continue
         return target
     raise UsageError(f"papers/ has too many files called {name}.", "Give the upload another name.")
+
+
+NARROWEST, WIDEST = 50, 3000
+"""Pixels of a picture."""
+LONGEST_QUOTE = 20_000
+"""Characters; a page has 3,000 to 8,000."""
+_FOR_GOOD = {"Cache-Control": "private, max-age=31536000, immutable"}
+"""A picture of a page of a file with that MD5 never changes."""
+
+
+class WordsBody(BaseModel):
+    """Words of a paper."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    quote: Annotated[str, Field(min_length=1, max_length=LONGEST_QUOTE, description="The words, as they were copied.")]
+    page: Annotated[int | None, Field(ge=1, le=1_000_000, description="Where they begin; without it, any page.")] = None
+
+
+@paper_routes.get("/papers/{md5}/pages/{number}/geometry", response_class=Response)
+def geometry(md5: Md5, number: Number, request: Request) -> Response:
+    """The size of a page, and where its lines and parts stand on it.
+
+    Boxes are left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown: cut to
+    its crop box and turned by its rotation. pdf.js draws the same page with `page.getViewport({scale})`, where a point
+    is `scale` pixels.
+    """
+    state = state_of(request)
+    page = state.engine.papers.page(md5, number)
+    shape = state.pictures.shape(page.paper, number)
+    elements = [of(each, "kind level section start end box") for each in page.elements]
+    shown = of(shape, "width height rotation crop_box") | of(page.page, "start end lines")
+    return record_reply(of(page.paper, "md5 file"), shown, page=number, elements=elements)
+
+
+@paper_routes.get(
+    "/papers/{md5}/pages/{number}/image",
+    responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
+    response_class=Response,
+)
+def image(
+    md5: Md5,
+    number: Number,
+    request: Request,
+    width: Annotated[int, Query(ge=NARROWEST, le=WIDEST, description="Pixels.")] = 1000,
+) -> Response:
+    """A page as a PNG; one that is much higher than wide is drawn narrower."""
+    state = state_of(request)
+    page = state.engine.papers.page(md5, number)
+    return Response(state.pictures.picture(page.paper, number, width), headers=_FOR_GOOD, media_type="image/png")
+
+
+@paper_routes.post("/papers/{md5}/places", response_class=Response)
+def places(md5: Md5, body: WordsBody, request: Request) -> Response:
+    """Where words stand in a paper; 404 where they do not."""
+    library = state_of(request).engine.library
+    paper = _paper(state_of(request), md5)
+    found = word_places(library, paper, body.quote, body.page)
+    return record_reply(of(paper, "md5 file"), places=[{"parts": parts} for parts in found])
+
+
+@paper_routes.get("/passages/{chunk_id}", response_class=Response)
+def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: Request) -> Response:
+    """A passage and where it stands."""
+    library = state_of(request).engine.library
+    with library.snapshot():
+        chunk = passage_numbered(library, chunk_id)
+        shown = of(chunk, "chunk_id md5 file section kind page_start page_end text")
+        title = title_of(_paper(state_of(request), chunk.md5))
+        return record_reply(shown, title=title, parts=passage_parts(library, chunk))
+
+
+@paper_routes.get("/answers/{answer_id}/sources", response_class=Response)
+def sources(answer_id: AnswerId, request: Request) -> Response:
+    """The sources of an earlier answer, numbered as under it, with the boxes of their quotes."""
+    engine = state_of(request).engine
+    answer = history_of(request).answer(answer_id).answer
+    shown = [
+        of(each, "number md5 file title page")
+        | {"quotes": [of(quote, "quote supported start end boxes") for quote in each.quotes]}
+        for each in placed_sources(answer, engine.library)
+    ]
+    return record_reply(answer_id=answer.answer_id, sources=shown)

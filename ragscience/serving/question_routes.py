@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
@@ -31,18 +31,29 @@ from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of
 from ragscience.serving.json_replies import json_reply, without_folders, words_without_folders
-from ragscience.serving.path_numbers import IN_DIGITS
 from ragscience.serving.problem_responses import problem_of_error
 from ragscience.serving.server_state import state_of
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
-__all__ = ["AnswerId", "history_of", "json_reply", "question_routes"]
+__all__ = ["IN_DIGITS", "AnswerId", "history_of", "json_reply", "question_routes"]
+
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]
 Flag = Annotated[bool, Strict()]
 PageNumber = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Short = Annotated[str, Field(max_length=300)]
+
+
+def _in_digits(value: object) -> object:
+    """The same value. Raises ValueError for a text that Pydantic would take for a number: `1.0`, `+1`, `01`, `1_0`."""
+    if isinstance(value, str) and value != str(int(value)):
+        raise ValueError("not a number in digits")
+    return value
+
+
+IN_DIGITS = BeforeValidator(_in_digits)
+"""For the annotation of a number."""
 LARGEST_NUMBER = 2**62
 """Of a conversation, so that SQLite takes it."""
 ConversationNumber = Annotated[int, IN_DIGITS, Path(ge=1, le=LARGEST_NUMBER)]

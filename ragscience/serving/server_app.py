@@ -17,8 +17,8 @@ from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.mcp_mount import McpMount
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
-from ragscience.serving.server_metrics import MeasuredRequests, ServerMetrics
 from ragscience.serving.server_state import MapCache, ServerOptions, ServerState
+from ragscience.serving.status_routes import MeasuredRequests, ServerMetrics
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -111,12 +111,10 @@ def _add_routes(app: FastAPI) -> None:
     from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.guide_routes import guide_routes
     from ragscience.serving.openai_routes import openai_routes
-    from ragscience.serving.page_view_routes import page_view_routes
-    from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes
     from ragscience.serving.status_routes import status_routes
 
-    for versioned in (question_routes, session_routes, paper_routes, page_view_routes, graph_routes):
+    for versioned in (question_routes, session_routes, paper_routes, graph_routes):
         app.include_router(versioned, prefix=API)
     app.include_router(map_page_route)
     app.include_router(guide_routes, prefix="/api")

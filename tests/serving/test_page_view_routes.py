@@ -5,7 +5,7 @@ import numpy as np
 import pymupdf
 import pytest
 
-from ragscience.serving.page_view_routes import WIDEST
+from ragscience.serving.paper_routes import WIDEST
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
