@@ -13,7 +13,6 @@ from benchmarks.large_library import LargeLibrary
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import EmbedderIdentity
 from ragscience.library.dense_index import DenseIndex, describe
-from ragscience.library.index_config import available_memory
 from ragscience.library.sealed_rows import State
 from ragscience.library.store import DenseIndexInfo, DenseSizes, Home, Library
 
@@ -114,13 +113,6 @@ def test_most_of_the_nearest_are_found(indexed, source):
     assert recall(index, source, 20) >= 0.95
 
 
-def test_only_candidates_are_read_from_the_library(indexed, source):
-    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
-    source.asked = 0
-    index.search(questions(source, 1)[0], 20, None, source)
-    assert source.asked == 1 + 80
-
-
 def test_filters_hold_inside_the_search(indexed, source):
     index = DenseIndex.load(indexed, state(), source.ids, LISTS)
     assert recall(index, source, 20, source.ids[::2]) >= 0.95
@@ -128,19 +120,6 @@ def test_filters_hold_inside_the_search(indexed, source):
     assert recall(index, source, 20, source.ids[::60]) == 1.0  # 50 passages: exactly
     assert recall(index, source, 5, np.array([3, 4, 999, 10**7], np.int64)) == 1.0
     assert index.search(source.vectors[1], 4, np.empty(0, np.int64), source)[0].size == 0
-
-
-@pytest.mark.parametrize("k", [1, 700, 2990, 5000])
-def test_as_many_are_found_as_are_wanted(indexed, source, k):
-    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
-    assert index.search(source.vectors[1], k, None, source)[0].size == min(k, 3000)
-    assert index.search(source.vectors[1], k, source.ids[:1000], source)[0].size == min(k, 1000)
-
-
-def test_of_equal_passages_the_lower_ids_come_first(indexed, source):
-    index = DenseIndex.load(indexed, state(), source.ids, LISTS)
-    found = index.search(source.vectors[15], 21, None, source)[0].tolist()
-    assert found == [15, *range(1001, 1041, 2)]
 
 
 def test_new_passages_are_found_exactly_before_the_index_has_them(indexed, source):
@@ -215,17 +194,6 @@ def test_more_vectors_than_memory_holds_are_refused_with_the_command_that_helps(
     with pytest.raises(RagScienceError, match="3,000 of 3,000 passages") as refused:
         index.search(source.vectors[1], 3, None, source)
     assert "rebuild --indexes" in refused.value.fix
-
-
-def test_the_form_follows_the_size():
-    sizes = DenseSizes()
-    assert [sizes.form(count, 384) for count in (200_000, 200_001)] == ["flat", "ivf-sq8"]
-    assert [sizes.may_lag(count) for count in (20_000, 100_000, 1_000_000)] == [0, 5000, 20_000]
-
-
-def test_this_machine_tells_its_memory(tmp_path):
-    assert available_memory() > 10**8
-    assert available_memory(tmp_path / "none") > available_memory()  # elsewhere than on Linux: all that there is
 
 
 def test_a_large_library_is_searched_by_both_indexes(tmp_path):

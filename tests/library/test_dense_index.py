@@ -1,6 +1,4 @@
 import gc
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +6,6 @@ import pytest
 
 from ragscience.core.records import EmbedderIdentity
 from ragscience.library import dense_index
-from ragscience.library.atomic_files import Signature
 from ragscience.library.dense_index import DenseIndex
 from ragscience.library.index_config import DenseSizes
 from ragscience.library.sealed_rows import State
@@ -72,12 +69,6 @@ def test_faiss_finds_what_brute_force_finds(tmp_path, vectors):
     assert_like_brute_force(index, vectors)
 
 
-def test_without_a_file_the_same_is_found(tmp_path, vectors):
-    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
-    assert index.should_be_saved
-    assert_like_brute_force(index, vectors)
-
-
 def test_filters_hold_inside_the_search(tmp_path, vectors):
     write(tmp_path / "index.faiss", vectors)
     index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
@@ -129,13 +120,6 @@ def test_an_index_of_something_else_is_not_taken(tmp_path, vectors, now):
     assert seen[0] == len(vectors)
 
 
-def test_what_the_library_does_not_know_is_never_found(tmp_path, vectors):
-    write(tmp_path / "index.faiss", vectors)
-    index = DenseIndex.load(tmp_path / "index.faiss", state(), ids_of(vectors), SIZES)
-    known = {chunk_id: row for chunk_id, row in vectors.items() if chunk_id != 22}
-    assert 22 not in index.search(vectors[22], 1000, None, source_of(known))[0].tolist()
-
-
 def test_a_large_index_is_not_written_for_a_few_papers(tmp_path):
     rows = unit_rows(np.random.default_rng(5), 20_600)
     vectors = dict(enumerate(rows[:20_500], start=1))
@@ -147,22 +131,6 @@ def test_a_large_index_is_not_written_for_a_few_papers(tmp_path):
     assert ids.tolist() == [20_551]
     half = {chunk_id: row for chunk_id, row in more.items() if chunk_id % 2}
     assert DenseIndex.load(tmp_path / "index.faiss", state(3), ids_of(half), SIZES).should_be_saved
-
-
-def test_a_file_that_faiss_does_not_know_is_not_taken(tmp_path, vectors):
-    path = tmp_path / "index.faiss"
-    write(path, vectors)
-    told = json.loads(path.with_suffix(".json").read_text())
-    path.write_bytes(b"what another version of FAISS would write")
-    path.with_suffix(".json").write_text(json.dumps({**told, "signature": asdict(Signature.of(path))}))
-    index = DenseIndex.load(path, state(), ids_of(vectors), SIZES)
-    assert index.should_be_saved
-    assert_like_brute_force(index, vectors)
-
-
-def test_a_disk_that_refuses_leaves_no_half_file(vectors):
-    with pytest.raises(OSError, match="No such file"):
-        write(Path("/proc/none/index.faiss"), vectors)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")

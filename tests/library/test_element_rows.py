@@ -11,7 +11,6 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
 from ragscience.core.tokenizing import tokenize
 from ragscience.library import left_out
-from ragscience.library.similarity import fingerprint_of
 from ragscience.library.store import Library, NewPaper, term_counts, text_hash
 
 from .making import CHUNKER, EMBEDDER, add, new_paper, numbered_paper, paper_of, unit_rows
@@ -71,21 +70,6 @@ def add_bees(library, document=PAPER, chunks=CHUNKS, path="/p/bees.pdf", **more)
     )
 
 
-def test_structure_and_metadata_come_back_as_they_were_given(home):
-    with Library.open_for_writing(home) as library:
-        paper = add_bees(library)
-        other = add(library, numbered_paper(1))
-    assert paper.metadata == PAPER.metadata
-    assert paper.title == "On Bees"
-    with Library.open(home) as library:
-        assert [each.metadata for each in library.papers()] == [Metadata(), PAPER.metadata]
-        assert library.contents(paper.paper_id).elements == PAPER.elements
-        assert library.contents(other.paper_id).elements == library.contents(99).elements == ()
-        assert [library.contents(paper.paper_id).page(number) for number in (1, 2)] == list(PAPER.pages)
-        assert [chunk.header for chunk in library.paper_chunks(paper.paper_id)] == [chunk.header for chunk in CHUNKS]
-        assert [chunk.text for chunk in library.paper_chunks(paper.paper_id)] == [chunk.text for chunk in CHUNKS]
-
-
 def test_half_characters_are_replaced_wherever_they_are(home):
     broken = "a\ud800"
     document = Document(
@@ -115,23 +99,6 @@ def test_a_passage_is_searched_by_its_header_and_text_together(home):
         assert list(library.vectors.by_hash([text_hash(joined), text_hash(first.text)])) == [text_hash(joined)]
         assert term_counts(library, tokenize("zeppelins bees"), [1, 2], None).counts.tolist() == [[1, 0], [2, 2]]
         assert replace(first, header="").searched == first.text
-
-
-def test_what_a_paper_is_compared_by_needs_no_reading_again(home):
-    with Library.open_for_writing(home) as library:
-        paper = add_bees(library)
-        expected = fingerprint_of(paper.file, TEXT, PAPER.metadata, 8)
-        assert library.fingerprints() == [expected]
-        assert expected.shingles
-    with Library.open(home) as library:
-        assert library.fingerprints() == [expected]
-
-
-def test_a_home_without_a_library_has_no_structure(home):
-    with Library.open(home) as library:
-        assert library.contents(1).elements == ()
-        assert library.fingerprints() == []
-        assert left_out.aside(library) == {}
 
 
 # Files that are not wanted
@@ -239,15 +206,3 @@ def test_references_years_and_authors(mixed, filters, expected):
 def test_a_year_or_an_author_that_no_paper_has_is_said(mixed, filters, said):
     with Library.open(mixed) as library, pytest.raises(NothingFound, match=said):
         library.select(filters)
-
-
-def test_what_a_search_usually_may_find_is_worked_out_once_for_each_generation(mixed):
-    with Library.open(mixed) as library:
-        usual = library.select(Filters())
-        assert library.select(Filters()) is usual
-        with Library.open_for_writing(mixed) as writer:
-            first, second, _ = writer.papers()
-            writer.remove_papers([first.paper_id])
-            assert library.select(Filters()).tolist() == [5, 6, 7, 9, 10, 11, 12]
-            writer.remove_papers([second.paper_id])
-        assert library.select(Filters()) is None

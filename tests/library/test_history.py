@@ -3,14 +3,13 @@ import sqlite3
 import stat
 import zlib
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.library import history as history_module
@@ -34,40 +33,10 @@ def questions(kept):
     return [item.answer.question for item in kept]
 
 
-def test_a_conversation_is_kept_with_all_that_its_answers_rest_on(path, history):
-    first, second = (
-        turn("How fast?", at="2026-01-31T09:00:00+00:00"),
-        turn("And in fog?", at="2026-01-31T09:05:00+00:00"),
-    )
-    number = history.add([first], name="bees")
-    assert history.add([second], conversation_id=number) == number
-    with History.open(path) as other:
-        (found,) = other.conversations()
-        assert (found.conversation_id, found.name, found.title, found.turns) == (number, "bees", "How fast?", 2)
-        assert (found.started_at, found.changed_at) == (first.created_at, second.created_at)
-        kept = other.turns(number)
-    assert kept == [replace(first, conversation_id=number), replace(second, conversation_id=number)]
-
-
 def test_each_new_conversation_has_a_number_that_was_never_used(history):
     one, two = history.add([turn()]), history.add([turn()])
     history.delete(None)
     assert len({one, two, history.add([turn()])}) == 3
-
-
-def test_the_last_conversation_is_the_one_with_the_newest_turn(history):
-    one, two = history.add([turn("one")]), history.add([turn("two")])
-    assert history.last().conversation_id == two
-    history.add([turn("more")], conversation_id=one)
-    assert history.last().conversation_id == one
-    assert [item.title for item in history.conversations()] == ["one", "two"]
-
-
-def test_a_name_is_found_again_by_any_writer(history):
-    one = history.add([turn()], name="thesis")
-    assert history.add([turn()], name="thesis") == one
-    assert history.named("thesis").turns == 2
-    assert history.named("other") is None
 
 
 def test_a_deleted_conversation_begins_anew_under_its_name(history):
@@ -87,19 +56,6 @@ def test_what_is_kept_already_is_left_as_it_is(history):
     history.add([turn("other words", answer_id=given_twice.answer.answer_id)], conversation_id=one)
     assert questions(history.turns(one)) == ["How fast?", "next"]
     assert history.add([]) is None
-
-
-def test_nothing_kept_is_empty_and_reading_makes_no_file(path):
-    with History.open(path) as nothing:
-        assert nothing.conversations() == []
-        assert nothing.last() is None
-        assert nothing.answer() is None
-        assert nothing.search("fog", 5) == []
-        with pytest.raises(NothingFound):
-            nothing.find("1")
-        with pytest.raises(RagScienceError, match="not open for writing"):
-            nothing.add([turn()])
-    assert not path.exists()
 
 
 def test_an_answer_is_found_by_the_beginning_of_its_id(history):
@@ -167,21 +123,6 @@ def test_what_a_paper_was_asked_in_odd_bytes_is_kept(history):
     assert history.delete(kept) == 1
 
 
-def test_deleting_takes_a_turn_a_conversation_or_everything(history):
-    one = history.add([turn("one", answer_id="a1"), turn("two", answer_id="a2")])
-    two = history.add([turn("three", answer_id="a3")])
-    three = history.add([turn("four", answer_id="a4")])
-    assert history.delete(history.answer("a1")) == 1
-    assert questions(history.turns(one)) == ["two"]
-    assert history.delete(history.answer("a2")) == 1
-    assert history.numbered(one) is None
-    assert history.delete(history.numbered(two)) == 1
-    assert [item.conversation_id for item in history.conversations()] == [three]
-    assert history.search("three", 9) == []
-    assert history.delete(None) == 1
-    assert history.conversations() == []
-
-
 def test_what_is_deleted_is_gone_from_the_disk(path, history):
     history.add([turn("zanzibarquestion", "yonderanswer")])
     history.add([turn("stays", "here")])
@@ -206,10 +147,6 @@ def test_a_name_that_cannot_be_one_is_refused(name):
         check_name(name)
 
 
-def test_a_name_is_kept_without_white_space_around_it():
-    assert check_name("  my  thesis 2 ") == "my thesis 2"
-
-
 def altered(path, old, new):
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE turns SET record = replace(record, ?, ?)", (old, new))
@@ -227,20 +164,6 @@ def test_an_altered_turn_is_left_out_and_said_to_be(path, history):
 
 
 # Audit records
-
-
-def test_audit_records_are_found_by_their_ids_and_outlive_the_conversation(history):
-    made = [audited(answer_id=name, question=f"{name}?") for name in ("aa11", "aa12", "bb")]
-    history.add(made)
-    assert [one["answer_id"] for one in history.audit(2)] == ["bb", "aa12"]
-    assert history.audit_record("aa12") == made[1].audit
-    assert history.audit_record("cc") is None
-    with pytest.raises(UsageError, match="Several answers begin with aa: aa11, aa12"):
-        history.audit_record("aa")
-    assert history.delete(None) == 3
-    assert history.audit_record("bb")["question"] == "bb?"
-    assert history.delete_audit() == 3
-    assert history.audit(9) == []
 
 
 def test_a_turn_without_a_record_has_none_and_the_oldest_records_go(history, monkeypatch):

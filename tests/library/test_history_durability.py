@@ -142,14 +142,6 @@ def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
         assert history.last().title == "after"
 
 
-def test_no_room_for_the_first_byte_is_one_line(path):
-    assert "could not be read or written" in run(REFUSED, path, "full", 0)[-1]
-    with History.open(path) as history:
-        assert history.last() is None
-    with History.open_for_writing(path) as history:
-        history.add([turn()])
-
-
 def test_a_folder_that_cannot_be_written_is_read_and_refused_in_one_line(path):
     with History.open_for_writing(path) as history:
         history.add([turn("kept")])
@@ -165,14 +157,6 @@ def test_a_folder_that_cannot_be_written_is_read_and_refused_in_one_line(path):
     assert seen == "['kept']"
     assert "cannot be written" in refused
     assert "permission" in refused
-
-
-def test_a_folder_where_nothing_can_be_made_is_one_line(tmp_path):
-    with pytest.raises(RagScienceError, match="cannot be used: No such file"):
-        History.open_for_writing(tmp_path / "nowhere" / "history.sqlite")
-    (tmp_path / "history.sqlite").mkdir()
-    with pytest.raises(RagScienceError, match=r"history\.sqlite c"):
-        History.open(tmp_path / "history.sqlite")
 
 
 def test_another_version_is_left_as_it_is(path):
@@ -197,14 +181,6 @@ def test_somebody_elses_database_is_not_touched(path):
         with pytest.raises(RagScienceError, match="something else"):
             opened(path)
     assert path.read_bytes() == before
-
-
-def test_an_empty_file_is_a_history_that_was_never_begun(path):
-    path.touch()
-    with History.open(path) as history:
-        assert history.conversations() == []
-    with History.open_for_writing(path) as history:
-        history.add([turn()])
 
 
 def ruined(content, dice):

@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.records import Chunk, Document, Filters, Page, Profile
 from ragscience.library.store import Home, Library, NewPaper
-from ragscience.search.hybrid_search import SearchModels, first_of_each, search
+from ragscience.search.hybrid_search import SearchModels, search
 from tests.library.making import CHUNKER, EMBEDDER
 from tests.library.making import DIMENSION as SIZE
 
@@ -57,18 +57,6 @@ def library(tmp_path):
             )
     with Library.open(home) as library:
         yield library
-
-
-def test_the_first_of_those_that_say_the_same_is_kept(library):
-    chunks, folded = first_of_each(range(1, 9), 20, library)
-    assert [chunk.chunk_id for chunk in chunks] == [1, 3, 5, 6, 7, 8]
-    assert folded == 2
-
-
-def test_the_next_one_has_the_place_of_one_that_repeats(library):
-    assert [chunk.chunk_id for chunk in first_of_each([2, 1, 4, 3, 99, 6], 3, library)[0]] == [2, 4, 6]
-    assert first_of_each([2, 3, 1], 2, library)[1] == 0
-    assert first_of_each([], 4, library) == ([], 0)
 
 
 def found(library, top_k, reranker=None):

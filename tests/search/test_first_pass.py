@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragscience.core.errors import ModelProblem, RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
 from ragscience.models.llm_reranker import LLMReranker
@@ -155,10 +155,6 @@ def test_what_a_source_names_is_a_candidate_and_carries_its_score(library):
     assert "graph" not in without.hits[0].scores
 
 
-def test_a_source_the_profile_gives_no_weight_is_not_asked(library):
-    found(library, EVEN, more={"graph": lambda question: pytest.fail("it was asked")})
-
-
 def test_ranks_of_a_source_count_under_rrf(library):
     rrf = Profile("rrf", 3, 3, "rrf", 1.0, 1.0, 0, 50, more_weights=(("graph", 0.5),))
     outside = next(key for key in range(1, library.about.chunks + 1) if key not in ids_of(found(library, rrf)))
@@ -201,11 +197,6 @@ class Grader(LLMReranker):
         return np.array([*self._scores, *[np.nan] * len(passages)][: len(passages)], np.float32)
 
 
-class Failing(Grader):
-    def score(self, question, passages):
-        raise ModelProblem("Ollama stopped.")
-
-
 def test_graded_passages_are_ordered_and_the_others_keep_place_and_score(library):
     profile = replace(EVEN, top_k=10)
     before = found(library, profile).hits
@@ -217,19 +208,6 @@ def test_graded_passages_are_ordered_and_the_others_keep_place_and_score(library
     assert after[1].scores["fused"] == before[1].scores["fused"]
 
 
-def test_an_llm_that_graded_nothing_leaves_the_first_pass(library):
-    before, after = found(library, EVEN), found(library, EVEN, reranker=Grader())
-    assert [(hit.chunk.chunk_id, hit.score, hit.scores["rerank"]) for hit in after.hits] == [
-        (hit.chunk.chunk_id, hit.score, None) for hit in before.hits
-    ]
-
-
 def test_a_grade_is_no_signal_of_answerability(library):
     assert "rerank" not in found(library, EVEN, reranker=Grader(10.0, 9.0)).signals
     assert "rerank" in found(library, EVEN, reranker=Counting()).signals
-
-
-def test_a_server_that_fails_costs_a_warning_and_the_first_pass_stands(library):
-    result = found(library, EVEN, reranker=Failing())
-    assert ids_of(result) == ids_of(found(library, EVEN))
-    assert "Ollama stopped." in result.warnings[0]

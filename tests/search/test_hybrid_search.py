@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragscience.core.errors import ModelProblem, NothingFound
+from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Home, Library
 from ragscience.search.hybrid_search import SearchModels, search
@@ -138,45 +138,6 @@ def test_a_reranker_that_fails_costs_its_order_and_a_warning(library):
     assert "It fell over." in broken.warnings[0]
 
 
-def test_twenty_of_one_paper_are_twenty_of_that_paper(library):
-    wide = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 20)
-    paper = max(library.papers(), key=lambda paper: paper.chunks)
-    hits = found(library, profile=wide, filters=Filters(papers=(paper.file,))).hits
-    assert len(hits) == paper.chunks
-    assert {hit.chunk.file for hit in hits} == {paper.file}
-
-
-def test_pages_hold_inside_the_search(library):
-    hits = found(library, filters=Filters(pages=(3, 4))).hits
-    assert len(hits) == 4
-    assert all(3 <= hit.chunk.page_start <= 4 for hit in hits)
-
-
-def test_a_pattern_that_fits_nothing_is_said(library):
-    with pytest.raises(NothingFound):
-        found(library, filters=Filters(papers=("zzz",)))
-
-
-def test_the_same_question_gives_the_same_answer_every_time(library):
-    first = found(library)
-    assert all(
-        [hit.chunk.chunk_id for hit in found(library).hits] == [hit.chunk.chunk_id for hit in first.hits]
-        for _ in range(3)
-    )
-
-
-def test_every_stage_is_timed_once(library):
-    assert set(found(library, reranker=ShortestFirst()).timings_ms) == {
-        "retrieval_ms",
-        "embed_ms",
-        "names_ms",
-        "dense_ms",
-        "bm25_ms",
-        "rerank_ms",
-        "signals_ms",
-    }
-
-
 def test_a_profile_without_depth_reads_nothing_again(library):
     reranker = ShortestFirst()
     flat = Profile("balanced", 20, 20, "weighted", 0.7, 0.3, 0, 4)
@@ -209,13 +170,6 @@ def test_passages_of_before_must_pass_the_filters(library):
     outside = [chunk.chunk_id for chunk in library.paper_chunks(second.paper_id)]
     only = Filters(papers=(first.file,))
     assert {hit.chunk.file for hit in found(library, filters=only, also=outside, profile=NARROW).hits} == {first.file}
-
-
-def test_the_rerankers_best_score_is_a_signal_and_a_failed_one_gives_none(library):
-    read = found(library, reranker=ShortestFirst())
-    whole = found(library, reranker=ShortestFirst(), profile=replace(DEFAULT, top_k=40))
-    assert read.signals["rerank"] == max(hit.scores["rerank"] for hit in whole.hits)
-    assert "rerank" not in found(library, reranker=Broken()).signals
 
 
 class Unreachable(ToyEmbedder):

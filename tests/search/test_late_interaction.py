@@ -102,13 +102,6 @@ def test_a_question_is_one_pass_and_only_what_has_no_tokens_is_read(home, model)
     assert model.read == [["How fast do honeybees fly in fog?"], [TEXTS[3]]]
 
 
-def test_without_late_interaction_nothing_is_read_but_the_question(home, model):
-    with Library.open(home) as library:
-        hits = found(library, model, None).hits
-    assert model.read == [["How fast do honeybees fly in fog?"]]
-    assert all(hit.scores["rerank"] is None for hit in hits)
-
-
 def test_only_a_few_passages_are_read_while_a_question_waits(home, model):
     class Nothing:
         """A library whose token vectors are all lost."""

@@ -103,16 +103,3 @@ def test_the_name_is_left_out_of_the_question_for_its_paper(library):
     found(library, "What is TideNet?", embedder=embedder)
     assert embedder.questions[2:] == ["What is TideNet?"] * 2
     assert result.timings_ms["names_ms"] >= 0
-
-
-def test_a_name_costs_a_bounded_number_of_searches(library, monkeypatch):
-    def searches(question):
-        asked, embedder, by_words = [], OneDirection(), library.keywords.search
-        with monkeypatch.context() as patched:
-            patched.setattr(library.keywords, "search", lambda *given: (asked.append(given), by_words(*given))[1])
-            assert found(library, question, embedder=embedder).hits
-        return len(asked), len(embedder.questions)
-
-    assert searches("Which optimizer was used to train networks?") == (1, 1)
-    assert searches("Which optimizer was used to train TideNet?") == (2, 2)
-    assert searches("TideNet " * 40) == (2, 2)

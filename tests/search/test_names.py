@@ -105,46 +105,6 @@ def test_a_name_that_other_papers_use_as_a_word_leads_to_none(home):
     assert named(home, "What is TideNet for?") == [("tide_2101.00001.pdf", "TideNet")]
 
 
-def test_a_name_is_kept_with_the_page_and_place_that_says_so(home):
-    with Library.open(home) as library:
-        (name,) = [one for one in PaperNames.of(library).of_paper(1) if one.name == "TideNet"]
-        assert name.how == "introduced"
-        text = "\n".join(chunk.text for chunk in library.paper_chunks(1))
-        assert (name.page, text[name.start : name.end]) == (1, "TideNet")
-
-
-def test_names_follow_what_is_added_and_removed(home):
-    with Library.open_for_writing(home) as library:
-        names = PaperNames.of(library)
-        assert PaperNames.of(library) is names
-        library.remove_papers([1])
-        assert PaperNames.of(library).in_text("TideNet") == ()
-        add_paper(library, "again.pdf", "TideNet: Tides Once More", TIDE)
-        library.refresh_indexes()
-        assert [one.file for one in PaperNames.of(library).in_text("TideNet")] == ["again.pdf"]
-
-
-def test_kept_names_are_read_and_not_found_again(home, monkeypatch):
-    with Library.open(home) as library:
-        before = {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)}
-    found = []
-    find = kept_names.names_of_paper
-
-    def counted(paper, chunks, library):
-        found.append(paper.file)
-        return find(paper, chunks, library)
-
-    monkeypatch.setattr(kept_names, "names_of_paper", counted)
-    with Library.open(home) as library:
-        assert {number: PaperNames.of(library).of_paper(number) for number in (1, 2, 3)} == before
-    assert found == []
-    with Library.open_for_writing(home) as library:
-        add_paper(library, "new.pdf", "Newer Things", ["We present Sundial, a clock."])
-        library.refresh_indexes()
-        PaperNames.of(library)
-    assert found == ["new.pdf"]
-
-
 def test_an_open_process_follows_changes_with_the_names_it_has(home, another_process, monkeypatch):
     found = []
     find = kept_names.names_of_paper

@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 
 from ragscience.core.records import Filters, Profile
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.store import Home, Library, term_counts
+from ragscience.library.store import Home, Library
 from ragscience.search.first_pass import Scope
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.search_signals import TOGETHER, asked_terms, signals
 from tests.library.making import WORDS, add, numbered_paper
 from tests.search.test_hybrid_search import ToyEmbedder
-
-PROFILE = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
 
 
 @pytest.fixture(scope="module")
@@ -124,31 +122,3 @@ def test_a_question_that_asks_for_no_word_tells_nothing_of_words(library, questi
     assert asked_terms(question) == []
     seen = told(library, question, [1], cosines={1: 0.25, 2: 0.5}, maxsims={1: 0.125, 2: -1.0}, rerank=-3.5)
     assert seen == {"terms": 0.0, "cosine": 0.5, "maxsim": 0.125, "rerank": -3.5}
-
-
-def test_without_candidates_there_is_nothing_to_tell(library):
-    assert told(library, "protein", []) == {"terms": 1.0}
-
-
-@pytest.mark.parametrize("broken", [float("nan"), float("-inf")])
-def test_a_damaged_rerankers_score_is_no_signal(library, broken):
-    assert "rerank" not in told(library, "protein", [], rerank=broken)
-
-
-def test_a_library_of_nothing_counts_nothing(tmp_path):
-    with Library.open(Home(tmp_path)) as empty:
-        counts = term_counts(empty, ["protein"], [1, 2], None)
-    assert counts.counts.tolist() == [[0, 0]]
-    assert counts.frequencies.tolist() == [0]
-    assert counts.passages == 0
-
-
-def test_a_library_of_one_passage_still_matches(tmp_path):
-    home = Home(tmp_path)
-    with Library.open_for_writing(home) as library:
-        made = numbered_paper(0)
-        add(library, made)
-        (first, *_) = library.paper_chunks(library.papers()[0].paper_id)
-        seen = told(library, first.text, [first.chunk_id], allowed=np.array([first.chunk_id], np.int64))
-    assert seen["keyword_match"] > 0.2
-    assert seen["missing_term"] == 0.0

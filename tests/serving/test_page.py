@@ -53,28 +53,6 @@ def test_files_have_their_types_and_are_sent_once(client, name, kind):
     assert client.head(f"/page/{name}").headers["content-length"] == str(len(first.content))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/page/", "/page/nosuch.js", "/page/../status_routes.py", "/page/..%2fstatus_routes.py", "/page//etc/passwd",
-        "/page/%2e%2e/status_routes.py", "/page/%2fetc%2fpasswd", "/page/..%5cstatus_routes.py", "/page/app.js%00.css",
-        "/page/APP.JS",
-        "/page/vendor", "/status_routes.py", "/page/./app.js%2f..",
-    ],
-)  # fmt: skip
-def test_nothing_else_is_served(address, path):
-    import http.client
-
-    host = address.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=60)
-    connection.request("GET", path)  # as written: httpx would tidy it up
-    response = connection.getresponse()
-    body = response.read()
-    assert response.status == 404, body[:200]
-    assert response.getheader("content-type") == "application/problem+json"
-    connection.close()
-
-
 def test_the_code_of_others_is_as_they_wrote_it():
     vendor = FOLDER / "vendor"
     sums = dict(reversed(line.split("  ")) for line in (vendor / "SHA256SUMS").read_text().splitlines())

@@ -117,31 +117,6 @@ def test_an_upload_that_cannot_be_read_says_why(own, tmp_path):
     assert job["failures"][0]["fix"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "status"),
-    [
-        ("a.pdf", b"<html>not a pdf</html>", 422),
-        ("a.pdf", b"", 422),
-        ("a.html", b"%PDF-1.7", 400),
-        (".pdf", b"%PDF-1.7", 400),
-        ("../...pdf", b"%PDF-1.7", 400),
-    ],
-)
-def test_an_upload_that_is_no_pdf_is_refused_and_leaves_nothing(own, name, content, status):
-    client, home = own
-    before = sorted(path.name for path in (home / "papers").rglob("*"))
-    assert client.post("/api/v1/uploads", files={"files": (name, content)}).status_code == status
-    assert sorted(path.name for path in (home / "papers").rglob("*")) == before
-
-
-def test_a_name_that_is_taken_gets_a_number(own, tmp_path):
-    client, home = own
-    make_pdf(tmp_path / "bees.pdf", ["Bees of another paper\n\nThey sleep at night in hives of wood."])
-    job = client.post("/api/v1/uploads", files={"files": ("bees.pdf", (tmp_path / "bees.pdf").read_bytes())}).json()
-    assert finished(client, job)["files"] == ["bees (2).pdf"]
-    assert (home / "papers" / "bees (2).pdf").is_file()
-
-
 def test_a_paper_that_is_removed_leaves_its_file(own):
     client, home = own
     bees = paper_of(client, "bees.pdf")

@@ -3,7 +3,6 @@
 import select
 import socket
 
-import httpx
 import pytest
 
 from ragscience.serving.mcp_mount import McpMount
@@ -13,42 +12,9 @@ from tests.serving.conftest import serving
 PATHS = ("/healthz", "/readyz", "/api/v1/papers", "/api/v1/openapi.json", "/v1/models", "/mcp", "/nosuch")
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("host", ["evil.example", "localhost", "127.0.0.1:1", "127.0.0.1.evil.example", "", "[::1]"])
-def test_a_foreign_host_is_refused_everywhere(client, path, host):
-    response = client.get(path, headers={"Host": host})
-    assert response.status_code in (400, 421)  # an empty or malformed one ends in the HTTP parser
-
-
-@pytest.mark.parametrize("path", ["/api/v1/ask", "/v1/chat/completions", "/mcp", "/api/v1/uploads", "/api/v1/search"])
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://localhost"},
-        {"Origin": "http://127.0.0.1:1"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-)
-def test_a_foreign_page_is_refused_everywhere(client, path, headers):
-    response = client.post(path, json={"question": "x"}, headers=headers)
-    assert response.status_code == 403
-    assert response.headers["content-type"] == "application/problem+json"
-    assert "access-control-allow-origin" not in response.headers
-
-
 def test_its_own_page_may_ask(client, address):
     headers = {"Origin": address, "Sec-Fetch-Site": "same-origin"}
     assert client.post("/api/v1/search", json={"question": "bees"}, headers=headers).status_code == 200
-
-
-def test_a_preflight_of_a_foreign_page_gets_no_permission(client):
-    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    response = client.options("/api/v1/ask", headers=headers)
-    assert response.status_code == 403
-    assert not [name for name in response.headers if name.startswith("access-control")]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -59,23 +25,6 @@ def test_every_reply_has_safe_headers(client, path):
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-
-
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_form_of_another_page_changes_nothing(client, content_type):
-    """What a page can send without asking first (CSRF) is no JSON, and is not read as such."""
-    response = client.post("/api/v1/ask", content=b'{"question": "x"}', headers={"Content-Type": content_type})
-    assert response.status_code in (415, 422)
-
-
-def test_a_large_body_is_refused_by_its_header_and_by_its_size(served_home):
-    with serving(served_home, {"max_body": 5000}) as url, httpx.Client(base_url=url, timeout=60) as client:
-        assert client.post("/api/v1/search", json={"question": "x" * 6000}).status_code == 413
-        body = (b"x" * 1000 for _ in range(8))  # chunked: no length is told
-        assert (
-            client.post("/api/v1/search", content=body, headers={"Content-Type": "application/json"}).status_code == 413
-        )
-        assert client.post("/api/v1/search", json={"question": "bees"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/api/v1/search", "/v1/chat/completions"])
@@ -94,15 +43,6 @@ def test_a_body_without_a_length_is_refused_once_it_is_too_large(served_home, mo
             reply = b"".join(iter(lambda: connection.recv(1 << 16), b""))  # until the server closes the connection
     assert reply.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in reply.lower()
-
-
-def test_two_hosts_are_refused(address):
-    port = int(address.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        lines = ("GET /healthz HTTP/1.1", f"Host: 127.0.0.1:{port}", "Host: evil.example", "Connection: close", "", "")
-        connection.sendall("\r\n".join(lines).encode())
-        first = connection.makefile("rb").readline()
-    assert first.split()[1] in (b"400", b"421")
 
 
 @pytest.mark.parametrize(("length", "is_read"), [(6, True), (65536, True), (65537, False), (200_000, False)])
