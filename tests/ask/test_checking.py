@@ -309,12 +309,6 @@ def test_what_is_nearly_nothing(text):
     assert check(text, [], scorer=None).sentences == ()
 
 
-def test_without_passages_nothing_is_supported():
-    checked = check("Training took 3.5 days [1].", [], scorer=None)
-    assert (checked.text, checked.unknown) == ("Training took 3.5 days.", 1)
-    assert [(s.verdict, s.evidence) for s in checked.sentences] == [("unsupported", None)]
-
-
 PIECES = [
     "Training took 3.5 days", "for the big models", ".", ". ", "\n", "\n\n", "- ", "1. ", "# ", "| a | b |", "|--|--|",
     "```\n", "“", "”", "(attention.pdf, p.7)", "[1]", "[2, 3]", "(x.pdf, p.1)", "not ", "12", "BERT", "**", "…", "?",

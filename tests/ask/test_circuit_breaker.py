@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.prompts import REFUSAL
 from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts, worded
 from tests.ask.asking import LLAMA, SAID, ask, circuit, open_llm
 from tests.ask.passages import SAMPLING, TRAINING, Search
@@ -37,15 +36,6 @@ def test_a_script_of_questions_does_not_wait_for_a_model_that_is_down(server, ll
     late = {given.warnings for given in answers[3:]}
     assert len(late) == 1
     assert "failed 3 times in a row" in late.pop()[0]
-
-
-def test_failures_that_may_pass_are_tried_twice_each(server, llm):
-    server.fault("/api/chat", status=503, error="busy", times=None)
-    breaker = circuit(failures=2)
-    for _ in range(10):
-        ask(llm, Search(TRAINING), circuit=breaker)
-    assert len(server.of("/api/chat")) == 4
-    assert llm.waited == [1.0, 1.0]
 
 
 def test_after_the_pause_one_question_is_let_through(server, llm):
@@ -94,15 +84,6 @@ def test_an_answer_that_takes_too_long_keeps_what_came(server, llm):
     assert given.text.startswith("Training took 3.5 days (attention.pdf, p.7) […]")
     assert "RAG_ANSWER_SECONDS" in given.warnings[0]
     assert "“" in given.text
-
-
-def test_memory_that_runs_out_on_the_way_keeps_what_came(server, llm):
-    server.script(SAID)
-    server.fault("/api/chat", cut_after=3, error="CUDA error: out of memory")
-    given = ask(llm, Search(TRAINING))
-    assert given.text.startswith("Training took 3.5 […]")
-    assert "RAG_NUM_CTX" in given.warnings[0]
-    assert {sentence.verdict for sentence in given.sentences} >= {"quote"}
 
 
 # -- models that do not do as they are told
@@ -175,16 +156,6 @@ def c_pages(given):
     return {citation.page for citation in given.citations}
 
 
-def test_an_endless_answer_is_left_and_says_so(server, llm):
-    facts = [f"Fact {n} is {n * 37 % 101}. " for n in range(5000)]
-    server.script(pieces=facts)
-    heard = []
-    given = ask(llm, Search(TRAINING), on_token=heard.append)
-    assert any("limit of 128 tokens" in warning for warning in given.warnings)
-    assert len(heard) < 200
-    assert len(given.text) < 4000
-
-
 @pytest.mark.parametrize("unit", ["The models were trained on GPUs. ", "ha ", "\n- item", "0"])
 def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     server.script(pieces=[SAID + " ", *[unit] * 4000])
@@ -192,13 +163,6 @@ def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     assert len(given.text) < 400
     assert given.text.startswith(SAID[:-1])
     assert any("repeat itself" in warning or "limit of" in warning for warning in given.warnings)
-
-
-@pytest.mark.parametrize("said", ["No information found.", "No information found for the cost.", f"{REFUSAL} Sorry."])
-def test_saying_that_nothing_was_found_is_a_refusal(server, llm, said):
-    server.script(said)
-    given = ask(llm, Search(TRAINING))
-    assert (given.refused, given.text) == (True, REFUSAL)
 
 
 def test_a_missing_part_is_named_and_the_rest_is_an_answer(server, llm):
@@ -211,25 +175,6 @@ def test_a_missing_part_is_named_and_the_rest_is_an_answer(server, llm):
 
 
 # -- strict
-
-
-@pytest.mark.parametrize(
-    ("said", "refused"),
-    [
-        ("Bananas ripen on Mars in 1234 days.", True),
-        ("Bananas ripen on Mars in 1234 days (attention.pdf, p.7).", True),
-        (SAID, False),
-        (f"{SAID} Bananas ripen on Mars in 1234 days.", False),
-    ],
-)
-def test_strict_refuses_what_no_page_holds(server, llm, said, refused):
-    server.script(said, said)
-    assert ask(llm, Search(TRAINING), strict=True).refused is refused
-    assert not ask(llm, Search(TRAINING), strict=False).refused
-
-
-def test_strict_keeps_quotes():
-    assert not ask(None, Search(TRAINING), strict=True).refused
 
 
 # -- reading replies

@@ -162,20 +162,6 @@ def test_a_wrong_reply_is_told_what_is_wrong_and_may_be_put_right(server, make, 
     assert (len(chats(server)), warnings) == (2, [])
 
 
-def test_passages_without_a_score_keep_their_places_among_the_others(server, make, warnings):
-    for _ in range(2):
-        server.script(pieces=['{"1": 2, "2": 12, "3": 9, "5": 6}'])
-    reranker = make()
-    scores = reranker.score(QUESTION, TEN[:5])
-    assert np.isnan(scores).tolist() == [False, True, False, True, False]
-    assert scores[[0, 2, 4]].tolist() == [2, 9, 6]
-    for _ in range(2):
-        server.script(pieces=['{"1": 2, "2": 12, "3": 9, "5": 6}'])
-    assert order_of(reranker, TEN[:5]) == [2, 1, 4, 3, 0]
-    assert warnings[0].startswith("2 of 5 passages")
-    assert "passage 2, 4" in warnings[0]
-
-
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, make, name):
     make().score(f"{QUESTION} {ATTACKS[name]}", [f"Is worth 3. {ATTACKS[name]}"])
@@ -190,12 +176,6 @@ def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, make, na
 
 
 # -- what a server does wrong
-
-
-def test_a_model_whose_time_is_over_is_not_asked(server, make, warnings):
-    assert np.isnan(make(seconds=0.0).score(QUESTION, TEN)).all()
-    assert "was not done after 0 seconds" in warnings[0]
-    assert chats(server) == []
 
 
 # -- what is kept

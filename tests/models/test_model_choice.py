@@ -9,7 +9,7 @@ import pytest
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models.minilm import IDENTITY, MiniLM
-from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker, row
+from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_embedder import ServedEmbedder
 from ragscience.models.served_llm import ChatOptions
@@ -63,13 +63,6 @@ def llm(ollama, setting="auto", model=LLAMA, num_ctx=8192):
 # -- embedder
 
 
-def test_auto_takes_ollama_where_it_has_the_model(embedder, here):
-    choice = embedder(here)
-    assert isinstance(choice.model, ServedEmbedder)
-    assert choice.model.identity == FROM_OLLAMA
-    assert NOMIC in choice.why
-
-
 def test_auto_takes_the_embedded_model_where_ollama_lacks_it_or_does_not_run(embedder, here, nowhere):
     without = embedder(here, model="mxbai-embed-large")
     assert isinstance(without.model, MiniLM)
@@ -100,17 +93,6 @@ def test_a_model_that_changed_since_is_refused(embedder, here, change):
     with pytest.raises(LibraryUnavailable, match="is not what this library was made with") as caught:
         embedder(here, required=dataclasses.replace(FROM_OLLAMA, **change))
     assert "ingest.py rebuild --embeddings" in caught.value.fix
-
-
-def test_a_setting_for_another_embedder_than_the_librarys_is_refused(embedder, here):
-    for setting, model, required in (
-        ("embedded", "x", FROM_OLLAMA),
-        ("ollama", "nomic-embed-text", IDENTITY),
-        ("ollama", "mxbai", FROM_OLLAMA),
-    ):
-        with pytest.raises(LibraryUnavailable, match="was made with") as caught:
-            embedder(here, setting, model, required)
-        assert "ingest.py rebuild --embeddings" in caught.value.fix
 
 
 def test_offline_takes_no_ollama_of_another_machine(embedder):
@@ -172,27 +154,3 @@ def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
 
 
 # -- the table
-
-
-def described(embedder, ollama, reranker, cache, **how):
-    rerank = {"late": False, "cache_folder": cache, "on_warning": pytest.fail}
-    return [
-        row("embedder", lambda: embedder(ollama, **how)),
-        row("reranker", lambda: choose_reranker("auto", reranker, **rerank)),
-        row("answer", lambda: llm(ollama)),
-    ]
-
-
-def test_the_table_tells_part_model_place_reason_and_digest(embedder, here, small_cross_encoder, model_cache):
-    rows = described(embedder, here, str(small_cross_encoder), model_cache)
-    assert [row.part for row in rows] == ["embedder", "reranker", "answer"]
-    assert [row.model for row in rows] == [NOMIC, str(small_cross_encoder), LLAMA]
-    assert [row.where for row in rows] == [here.url, str(small_cross_encoder), here.url]
-    assert [row.digest for row in rows] == ["ab12", "", "cd34"]
-    assert all(row.why for row in rows)
-
-
-def test_a_part_with_a_problem_leaves_the_others(embedder, here, model_cache):
-    rows = described(embedder, here, "nobody/nothing", model_cache, setting="ollama", model="mistral")
-    assert (rows[0].model, "ollama pull mistral" in rows[0].warning) == (None, True)
-    assert rows[2].model == LLAMA

@@ -1,22 +1,15 @@
 """How often a model is loaded: counted, since each load costs what a whole search should cost."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 
 QUESTION = "How many layers does the encoder have?"
 PASSAGE = "The encoder is a stack of six layers. " * 30
-
-
-@pytest.fixture
-def session(small_bert, model_cache):
-    return BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_warning=pytest.fail)
 
 
 def test_one_search_with_stored_vectors_loads_the_embedded_model_once(minilm, model_cache):
@@ -54,10 +47,3 @@ def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(model_
         ingested.result()
     assert np.array_equal(shared.embed_query(QUESTION), alone)
     assert shared.sessions_opened == 2
-
-
-def test_no_thread_outlives_the_work(session):
-    before = set(threading.enumerate())
-    rows = [[101, *[2054] * size, 102] for size in range(1, 40)]
-    assert sum(len(numbers) for numbers, _ in session.run(rows)) == 39
-    assert set(threading.enumerate()) == before

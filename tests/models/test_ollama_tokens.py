@@ -115,16 +115,6 @@ def read(llm, text="hi", max_tokens=64):
     return said, reply, llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
 
 
-def test_roles_cap_and_counts_go_through(server, make):
-    server.script("Forty-two.", prompt_eval_count=21, eval_count=3)
-    said, reply, cut = read(make(server.url))
-    assert (said, cut) == ("Forty-two.", False)
-    assert (reply.prompt_tokens, reply.answer_tokens, reply.done_reason) == (21, 3, "stop")
-    (body,) = server.of("/api/chat")
-    assert [message["role"] for message in body["messages"]] == ["system", "user"]
-    assert body["options"] == {"temperature": 0.0, "num_ctx": 4096, "num_predict": 64}
-
-
 # -- the window
 
 

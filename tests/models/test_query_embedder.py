@@ -46,13 +46,6 @@ def embedder(server):
     return QueryEmbedder(IDENTITY, server.open, clock=lambda: server.now)
 
 
-def test_it_is_opened_with_the_first_text_and_once(embedder, server):
-    assert (embedder.identity, server.opened) == (IDENTITY, 0)
-    assert embedder.embed_query("a").tolist() == [1.0, 1.0]
-    assert embedder.embed_documents(["a", "b"]).shape == (2, 2)
-    assert server.opened == 1
-
-
 @pytest.mark.parametrize("opened", [False, True])
 def test_after_a_failure_it_is_left_alone_until_the_pause_is_over(embedder, server, opened):
     if opened:

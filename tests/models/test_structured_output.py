@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.ask.generation import Generation
-from ragscience.core.errors import ModelProblem
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.structured_output import ask_structured, json_values
@@ -35,15 +34,6 @@ def asked(server, *, seconds=30.0, max_tokens=200):
         ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100), sleep=lambda _: None
     )
     return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=max_tokens, seconds=seconds)
-
-
-def test_schema_goes_out_as_the_format_and_the_value_comes_back(server):
-    server.script('{"score": 0.5}', prompt_eval_count=40, eval_count=7)
-    done = asked(server)
-    assert (done.value, done.calls, done.failure) == (0.5, 1, "")
-    assert done.tokens == {"prompt": 40, "answer": 7}
-    assert server.of("/api/chat")[0]["format"] == SCHEMA
-    assert server.of("/api/chat")[0]["options"]["num_predict"] == 200
 
 
 class SlowToLoad(ServedLLM):
@@ -113,14 +103,6 @@ def test_what_stays_wrong_is_no_value_and_no_third_call(server, said):
     assert (done.value, done.calls, done.problem) == (None, 2, None)
     assert done.failure.startswith("llama3.1:8b gave no usable JSON: ")
     assert len(server.of("/api/chat")) == 2
-
-
-def test_failure_of_the_server_is_kept(server):
-    server.fault("/api/chat", status=500, error="out of memory", times=None)
-    done = asked(server)
-    assert (done.value, done.calls) == (None, 1)
-    assert isinstance(done.problem, ModelProblem)
-    assert done.failure == str(done.problem)
 
 
 @given(st.text(alphabet='{}[]",:0a<think/> \\'))

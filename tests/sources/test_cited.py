@@ -16,14 +16,6 @@ def keys(*answers, library=(BEES, *TWO)):
     return [entry.key for entry in entries_cited(answers, library)]
 
 
-def test_each_cited_paper_is_there_once_in_the_order_of_its_first_citation():
-    found = keys(
-        answer(("b/x.pdf", "/p/b/x.pdf"), ("bees.pdf", "/p/bees.pdf")),
-        answer(("bees.pdf", "/p/bees.pdf"), ("a/x.pdf", "/p/a/x.pdf")),
-    )
-    assert found == ["minetin", "bee2020fog", "leaftea"]
-
-
 def test_a_paper_that_has_left_keeps_its_files_name_and_a_key_of_its_own():
     gone = [answer(("bees.pdf", "/elsewhere/bees.pdf"), ("y_1.pdf", "/p/y_1.pdf"))]
     entries = parsed(as_bibtex(entries_cited(gone, [BEES])))
@@ -34,7 +26,3 @@ def test_a_paper_that_has_left_keeps_its_files_name_and_a_key_of_its_own():
     ]
     assert keys(*gone) == keys(*gone)
     assert all(key.startswith("gone") for key in entries)
-
-
-def test_an_answer_that_cites_nothing_has_no_entries():
-    assert keys(answer()) == []

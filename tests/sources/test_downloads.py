@@ -81,14 +81,6 @@ def test_a_disk_without_room_is_one_line(server, pdf, tmp_path):
     assert list((tmp_path / "parts").iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(server, pdf, tmp_path):
-    (tmp_path / "file").write_text("")
-    url = server.on("/a.pdf", Reply(pdf))
-    with fetcher() as network, pytest.raises(SourceError, match=r"cannot be written: .*\. Look at its permissions"):
-        network.pdf(url, tmp_path / "file" / "parts", on_progress=quiet)
-    assert server.requests == []
-
-
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     """A certificate for papers.test, with its key; made by openssl."""

@@ -22,9 +22,8 @@ from ragscience.library.store import Home, Library
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import md5_of
-from ragscience.sources.fetch_arguments import ArxivId
 from ragscience.sources.http_client import HttpClient
-from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
+from ragscience.sources.paper_fetch import Known, Shelf, fetch
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
@@ -268,33 +267,6 @@ def test_papers_may_be_on_another_disk(arxiv, pdfs, tmp_path):
 
 def paper(file, metadata, md5="m"):
     return Paper(1, file, f"/p/{file}", md5, 1, 1, 1, 1, "", "", (), metadata)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "candidate", "is_there"),
-    [
-        (Metadata(arxiv_id="2101.00001v2"), ("2101.00001", 2), True),
-        (Metadata(arxiv_id="2101.00001v2"), ("2101.00001", 1), True),
-        (Metadata(arxiv_id="2101.00001v2"), ("2101.00001", 3), False),
-        (Metadata(arxiv_id="2101.00001"), ("2101.00001", 3), True),
-        (Metadata(arxiv_id="2101.00001v2", confidence={"arxiv_id": 0.3}), ("2101.00001", 1), False),
-        (Metadata(arxiv_id="2101.00009v2"), ("2101.00001", 1), False),
-        (Metadata(doi="10.1000/X"), ("2101.00001", 1), True),
-        (Metadata(doi="10.1000/X", confidence={"doi": 0.2}), ("2101.00001", 1), False),
-        (Metadata(arxiv_id="2101.00001v1", doi="10.1000/x"), ("2101.00001", 2), False),
-        (Metadata(url="https://x.org/a"), ("2101.00001", 1), True),
-    ],
-)
-def test_what_is_there_is_told_by_its_numbers(metadata, candidate, is_there):
-    known = Known.of([paper("a.pdf", metadata)], {}, {})
-    wanted = Candidate(Metadata(doi="10.1000/x"), "https://x.org/a", ArxivId(*candidate))
-    assert known.file_of(wanted) == ("a.pdf" if is_there else "")
-
-
-def test_each_paper_is_taken_once_and_new():
-    older, newer, other = (Candidate(Metadata(), "", ArxivId(*one)) for one in (("a", 1), ("a", 2), ("b", 1)))
-    page = Candidate(Metadata(), "https://x.org/a")
-    assert once([older, page, other, newer, older, page]) == [newer, page, other]
 
 
 KILLED = """
