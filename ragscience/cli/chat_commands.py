@@ -104,11 +104,6 @@ def _why(state: ChatState, how: str) -> None:
     why_view(state.last_answer(), console(), debug=bool(how))
 
 
-@_command("/copy", "copy the answer and its sources to the clipboard", group=_LAST)
-def _copy(state: ChatState, _: str) -> None:
-    say(source_views.copied(source_views.answer_text(state.last_answer())))
-
-
 @_command("/summary PAPER", "summarize a paper: question, method, findings", "Tab completes names.", group=_HOW)
 def _summary(state: ChatState, paper: str) -> None:
     if not paper:

@@ -1,7 +1,6 @@
 """What can be typed in the chat besides questions, each through the command itself."""
 
 import json
-import os
 
 import pytest
 
@@ -51,7 +50,6 @@ def test_help_lists_every_command_and_says_more_of_one(asked):
         ("/rename", "Give a name."),
         ("/rename 7", "a conversation's number"),
         ("/chat 77", "There is no conversation 77."),
-        ("/copy", "No answer yet."),
         ("/save", "Give a file name: /save notes.md"),
         ('/paper "bees', "is not closed"),
         ("/model toy", "toy cannot be used: Ollama does not answer"),
@@ -122,20 +120,3 @@ def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(asked, t
     assert SPEED in (tmp_path / "b.md").read_text()
     assert "/save writes Markdown, not .pdf." in ran.err
     assert not (tmp_path / "c.pdf").exists()
-
-
-def program(folder, name, body):
-    folder.mkdir(exist_ok=True)
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(0o755)
-
-
-def test_the_answer_is_copied_by_the_program_that_there_is(asked, tmp_path):
-    program(tmp_path / "bin", "xclip", f"cat > {tmp_path}/clip")
-    path = f"{tmp_path}/bin:{os.environ['PATH']}"
-    ran = typed(asked, SPEED, "/copy", PATH=path, DISPLAY=":0")
-    assert "Copied to the clipboard with xclip." in ran.err
-    copied_text = (tmp_path / "clip").read_text()
-    assert "(bees.pdf, p.2)" in copied_text
-    assert "\nSources:\n[1] bees.pdf, p." in copied_text

@@ -83,7 +83,6 @@ TYPED = (
     "/open 1",
     "/why",
     "/why --debug",
-    "/copy",
     "/search reciprocal rank fusion",
     "/summary ragscience",
     "/paper ragscience",
