@@ -1,4 +1,4 @@
-"""`query.py eval`: questions with known answers asked, and the measures as tables with bars."""
+"""`query.py eval`: questions with known answers asked, and the measures as tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.cli import options as opt
-from ragscience.cli.output import can_encode, console, flat, print_json, put
+from ragscience.cli.output import console, flat, print_json, print_table, put
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
@@ -19,7 +19,6 @@ from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from ragscience.engine.events import Event
     from ragscience.engine.library_engine import Engine
@@ -29,15 +28,8 @@ __all__ = ["evaluate", "show_evaluation", "show_paired"]
 
 MOST_FAILED = 20
 """How many failed questions are listed for one reason."""
-BAR_CELLS = 12
-PIPE_COLUMNS = 160
-"""Width of a table when stdout is not a terminal."""
-ROOM_FOR_MEANING = 100
-"""Terminal width, in columns, from which the meaning of each measure is shown."""
 IN_THE_TABLE = ("any@4", "all evidence", "answer", "cited", "refused", "rightly refused")
 """The measures shown by question type; --json has all of them."""
-SURE = 0.05
-"""p-values below this are shown bold."""
 
 
 def evaluate(
@@ -147,7 +139,7 @@ def _draft(engine: Engine, count: int, papers: tuple[str, ...], target: Path | N
 
 
 def show_evaluation(evaluation: Evaluation, out: Console) -> None:
-    """Each measure with its bar, the types of question side by side, and the questions that failed."""
+    """Each measure, the types of question side by side, and the questions that failed."""
     from rich.text import Text
 
     from ragscience.evaluation.answer_metrics import MEASURES
@@ -155,18 +147,15 @@ def show_evaluation(evaluation: Evaluation, out: Console) -> None:
     from ragscience.evaluation.eval_run import FAILURES, failed_questions, pages_of
 
     _head(evaluation, out)
-    explains = out.width >= ROOM_FOR_MEANING
-    table = _table("measure", "", "value (95 %)", "of", *["meaning"] * explains)
-    for name, found in evaluation.overall.items():
-        meaning = [MEASURES[name]] * explains
-        table.add_row(name, _bar(name, found.mean, out), shown(found), str(found.questions), *meaning)
-    out.print(table)
+    rows = [(name, shown(found), str(found.questions), MEASURES[name]) for name, found in evaluation.overall.items()]
+    print_table(("measure", "value (95 %)", "of", "meaning"), rows, out, wraps=("meaning",))
     out.print()
-    kinds = _table("type", "questions", *IN_THE_TABLE)
-    for kind, means in evaluation.by_kind.items():
-        shares = (f"{means[name].mean:.2f}" if name in means else "–" for name in IN_THE_TABLE)
-        kinds.add_row(Text(plain(kind)), str(means["seconds"].questions), *shares)
-    out.print(kinds)
+    kinds = [
+        (kind, str(means["seconds"].questions),
+         *(f"{means[name].mean:.2f}" if name in means else "–" for name in IN_THE_TABLE))
+        for kind, means in evaluation.by_kind.items()
+    ]  # fmt: skip
+    print_table(("type", "questions", *IN_THE_TABLE), kinds, out, wraps=IN_THE_TABLE)
     for why, outcomes in failed_questions(evaluation.outcomes).items():
         put(out, f"\n{FAILURES[why]}: {len(outcomes):,}", style="bold")
         for outcome in outcomes[:MOST_FAILED]:
@@ -178,50 +167,21 @@ def show_evaluation(evaluation: Evaluation, out: Console) -> None:
 
 
 def show_paired(paired: Paired, out: Console) -> None:
-    """Each measure of both ways, one bar over the other, with the difference and how sure it is."""
-    from rich.text import Text
-
+    """Each measure of both ways, with the difference and how sure it is."""
     from ragscience.evaluation.eval_report import shown_difference, shown_p
 
     _head(paired.first, out)
     _head(paired.second, out)
-    table = _table("measure", "", "", "value", "difference (95 %)", "higher/lower", "p", "of")
-    for measure, found in paired.overall.items():
-        for name, way, value in zip((measure, ""), paired.names, (found.first, found.second), strict=True):
-            cells = ["", "", "", ""] if name else [
-                shown_difference(found),
-                f"{found.higher}/{found.lower}",
-                Text(shown_p(found.p), style="bold" if found.p < SURE else ""),
-                str(found.difference.questions),
-            ]  # fmt: skip
-            table.add_row(name, way, _bar(measure, value, out), f"{value:.3f}", *cells)
-    out.print(table)
+    rows = [
+        (name, f"{found.first:.3f}", f"{found.second:.3f}", shown_difference(found), f"{found.higher}/{found.lower}",
+         shown_p(found.p), str(found.difference.questions))
+        for name, found in paired.overall.items()
+    ]  # fmt: skip
+    heads = ("measure", *paired.names, "difference (95 %)", "higher/lower", "p", "of")
+    print_table(heads, rows, out, wraps=("difference (95 %)",))
 
 
 def _head(evaluation: Evaluation, out: Console) -> None:
-
-    if not out.is_terminal:
-        out.width = PIPE_COLUMNS
     conditions = ", ".join(f"{name} {value}" for name, value in evaluation.conditions.items())
     put(out, plain(f"{evaluation.source}: {counted(len(evaluation.outcomes), 'question')}"), style="bold")
     put(out, plain(conditions), style="dim")
-
-
-def _bar(measure: str, value: float, out: Console) -> str:
-    """A bar of BAR_CELLS cells for a share from 0 to 1, "███·········"; only 0 has none filled; "" for a cost."""
-    from ragscience.evaluation.answer_metrics import COSTS
-
-    if measure in COSTS:
-        return ""
-    filled = min(BAR_CELLS, max(round(value * BAR_CELLS), int(value > 0)))
-    full, empty = "█·" if can_encode("█·", out.file) else "#-"
-    return full * filled + empty * (BAR_CELLS - filled)
-
-
-def _table(*columns: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for name in columns:
-        table.add_column(name, no_wrap=name in ("measure", "", "type", "p", "of", "value"))
-    return table

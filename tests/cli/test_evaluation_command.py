@@ -1,7 +1,6 @@
 """What an evaluation looks like, on a terminal and in a pipe."""
 
 import io
-import re
 from dataclasses import replace
 
 from rich.console import Console
@@ -39,42 +38,27 @@ def seen(show, what, *, width=80, terminal=False, encoding="utf-8"):
     return raw.getvalue().decode(encoding)
 
 
-def test_measures_have_bars_and_costs_have_none():
+def test_each_measure_has_its_value_and_its_meaning():
     lines = seen(show_evaluation, ASKED).splitlines()
     assert lines[0] == "set.jsonl: 2 questions"
     assert "mode ask, papers 3" in lines[1]
-    (answer,) = (line for line in lines if line.startswith("answer "))
-    assert "██████······" in answer
-    assert "0.500 (0.00–1.00)" in answer
+    (answer,) = (line for line in lines if line.startswith("answer\t"))
+    assert answer.split("\t")[1:3] == ["0.500 (0.00–1.00)", "2"]
     assert "all that a right answer must hold" in answer
     (tokens,) = (line for line in lines if line.startswith("tokens"))
-    assert "█" not in tokens
     assert "1200.000" in tokens
 
 
 def test_types_stand_side_by_side_and_control_characters_do_not_show():
     told = seen(show_evaluation, ASKED)
     assert "\x1b" not in told
-    assert re.search(r"^number +1 +– +0\.00 +1\.00 +– +– +–", told, re.M)
+    assert "\nnumber\t1\t–\t0.00\t1.00\t–\t–\t–\n" in told
 
 
-def test_a_pipe_that_knows_no_blocks_gets_letters():
-    told = seen(show_evaluation, ASKED, encoding="ascii")
-    assert "######------" in told
-
-
-def test_a_narrow_terminal_has_no_room_for_meanings():
-    assert "right answer" not in seen(show_evaluation, ASKED, terminal=True, width=80)
-    assert "right answer" in seen(show_evaluation, ASKED, terminal=True, width=120)
-
-
-def test_two_ways_have_one_bar_over_the_other():
+def test_two_ways_stand_side_by_side_with_their_difference():
     lines = seen(show_paired, Paired(ASKED, AGENT)).splitlines()
-    (first,) = (number for number, line in enumerate(lines) if line.startswith("all evidence"))
-    assert re.search(r"^all evidence +ask +·+ +0\.000$", lines[first].rstrip())
-    assert re.search(
-        r"^ +agent +█+ +1\.000 +\+1\.000 \(\+1\.00 to \+1\.00\) +1/0 +1\.000 +1$", lines[first + 1].rstrip()
-    )
+    (row,) = (line.split("\t") for line in lines if line.startswith("all evidence"))
+    assert row[1:] == ["0.000", "1.000", "+1.000 (+1.00 to +1.00)", "1/0", "1.000", "1"]
 
 
 def test_the_questions_that_failed_are_listed_with_why_and_their_pages():
