@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragscience.cli import options as opt
-from ragscience.cli.output import console, print_json
+from ragscience.cli.output import console, print_json, print_table
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.outputs import FetchedPaper as FetchedPaperOutput
 from ragscience.engine.outputs import FetchOutput
-from ragscience.engine.printable import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -144,21 +143,15 @@ def _output(paper: FetchedPaper) -> FetchedPaperOutput:
 
 def found_view(papers: Sequence[FetchedPaper], out: Console) -> None:
     """A numbered table of papers."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "year", "title", "authors", "arXiv", ""):
-        table.add_column(name, justify="right" if name == "" and not table.columns else "left", overflow="fold")
+    rows = []
     for number, paper in enumerate(papers, 1):
-        metadata = paper.candidate.metadata
+        known = paper.candidate.metadata
         notes = [f"in papers/: {paper.file}"] if paper.file else []
         notes += ["withdrawn"] if paper.candidate.is_withdrawn else []
-        authors = ", ".join(metadata.authors[:_AUTHORS]) + (" et al." if len(metadata.authors) > _AUTHORS else "")
-        title = metadata.title or "(without a title)"
-        cells = (str(number), str(metadata.year or ""), title, authors, metadata.arxiv_id, ", ".join(notes))
-        table.add_row(*(Text(plain(cell)) for cell in cells))
-    out.print(table)
+        authors = ", ".join(known.authors[:_AUTHORS]) + (" et al." if len(known.authors) > _AUTHORS else "")
+        title = known.title or "(without a title)"
+        rows.append((str(number), str(known.year or ""), title, authors, known.arxiv_id, ", ".join(notes)))
+    print_table(("", "year", "title", "authors", "arXiv", ""), rows, out, wraps=("title", "authors", ""))
 
 
 def picked(answer: str, count: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["build_graph", "draw_map", "progress_shown", "related", "show_graph", "show_path"]
 
 MOST_FAILURES_SHOWN = 20
-SECONDS_BETWEEN_LINES = 5.0
-"""Between two lines of progress where stderr is not a terminal."""
 TOGETHER = opt.flag("--together", "Also show entities that only appear in the same sentence.")
 
 
@@ -87,15 +84,15 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
     report = built.report
     nothing = not report.passages and not report.failures
     read = f"read {counted(report.passages, 'passage')} of {counted(report.papers, 'paper')}"
+    counts = {
+        "rejected {} from the model's replies": counted(report.dropped, "item") if report.dropped else "",
+        "{} failed": len(report.failures),
+        "{} left for the next run": counted(report.left, "passage") if report.left else "",
+    }
     parts = ["no new passages to read" if nothing else read]
-    if report.dropped:
-        parts.append(f"rejected {counted(report.dropped, 'item')} from the model's replies")
-    if report.failures:
-        parts.append(f"{len(report.failures)} failed")
-    if report.left:
-        parts.append(f"{counted(report.left, 'passage')} left for the next run")
-    graph = f"the graph has {_size(built.entities, built.relations)}"
+    parts += [says.format(count) for says, count in counts.items() if count]
     options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
+    graph = f"the graph has {_size(built.entities, built.relations)}"
     return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."
 
 
@@ -110,33 +107,26 @@ def _tell(line: str, run: opt.Run) -> None:
 
 @contextmanager
 def progress_shown(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
-    """Shows passages and the time left: in the terminal's last line, elsewhere a line now and then."""
+    """Shows passages and the time left in the terminal's last line, and after Ctrl-C how many are saved."""
     from ragscience.engine.events import ModelChosen
     from ragscience.engine.graph_runs import PassagesRead
 
-    started = said = time.monotonic()
-    done = total = 0
+    started, read = time.monotonic(), PassagesRead(0, 0)
 
     def show(event: Event) -> None:
-        nonlocal done, total, said
-        if quiet:
-            return
-        if isinstance(event, ModelChosen):
+        nonlocal read
+        if isinstance(event, ModelChosen) and not quiet:
             say(event.text)
         elif isinstance(event, PassagesRead):
-            done, total, now = event.done, event.total, time.monotonic()
-            left = f", about {rounded_time((now - started) / done * (total - done))} left" if done else ""
-            if total and sys.stderr.isatty():
-                STATUS.show(f"reading passage {done:,} of {total:,}{left}", keeps_time=True)
-            elif left and now - said >= SECONDS_BETWEEN_LINES:
-                said = now
-                say(f"[{done}/{total}] passages{left}")
+            read, took = event, time.monotonic() - started
+            left = f", about {rounded_time(took / read.done * (read.total - read.done))} left" if read.done else ""
+            STATUS.show(f"reading passage {read.done:,} of {read.total:,}{left}", keeps_time=True)
 
     try:
         yield show
     except KeyboardInterrupt:
-        if done and not quiet:
-            say(f"{done} of {counted(total, 'passage')} saved; the same command continues from there.")
+        if read.done and not quiet:
+            say(f"{read.done} of {counted(read.total, 'passage')} saved; the same command continues from there.")
         raise
     finally:
         STATUS.hide()
