@@ -320,38 +320,24 @@ def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
     return 0 if replayed.is_same else DIFFERENT
 
 
+_APART = frozenset(("schema", "question", "answer", "passages", "sentences", "citations", "warnings", "trace"))
+"""Fields of a record that are shown by themselves, or not."""
+
+
 def _about(record: Record) -> Iterator[tuple[str, str]]:
-    """What the record says of the answer as a whole, by name."""
-    library = record["library"]
-    manner = ["by the agent" if record["agent"] else "", record["mode"], f"profile {record.get('profile')}"]
-    manner += ["strict" if record["strict"] else "", "refused" if record["refused"] else ""]
-    manner += [f"{counted(record['k'], 'passage')} asked for"] if record.get("k") else []
-    if record.get("answerability") is not None:
-        manner.append(f"answerability {record['answerability']:.3f}")
-    if record.get("second_look"):
-        manner.append(f"second look: {record['second_look']}")
-    rows: dict[str, str] = {
-        "answer": record["answer_id"],
-        "when": local_time(record["at"]),
-        "trace": record.get("trace_id") or "",
-        "searched": record["searched"] if record["searched"] != record["question"] else "",
-        "answered": ", ".join(filter(None, manner)),
-        "filters": ", ".join(f"{name} {_value(value)}" for name, value in record["filters"].items() if value),
-        "turns before": str(len(record["history"]) or ""),
-        **{part: f"{one['name']}  {one.get('digest') or ''}" for part, one in record["models"].items() if one},
-        "library": f"{library.get('id', '')} generation {library.get('generation')}",
-        "program": str(record.get("program", "")),
-        "times": ", ".join(f"{name} {value:.0f}" for name, value in record.get("timings_ms", {}).items()),
-        "tokens": ", ".join(f"{name} {value}" for name, value in record.get("tokens", {}).items()),
-        "settings": ", ".join(f"{name}={_value(one)}" for name, one in sorted(record["settings"].items()) if one != ""),
-    }
-    return ((name, value) for name, value in rows.items() if value)
+    """Each other field of a record that has a value."""
+    rows = ((name.replace("_", " "), _value(value)) for name, value in record.items() if name not in _APART)
+    return ((name, value) for name, value in rows if value)
 
 
 def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {said}" for name, one in value.items() if (said := _value(one)))
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "[]"
-    return shortened(str(value), QUESTION_CHARS)
+        return ", ".join(map(_value, value))
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.3g}" if isinstance(value, float) else shortened(str(value or ""), QUESTION_CHARS)
 
 
 def _beginning(item: Record, engine: Engine) -> str:

@@ -89,9 +89,9 @@ def test_one_answer_is_shown_with_all_that_was_kept(engine, home, log, capsys):
     assert show_audited(engine, "aaa", as_json=False) == 0
     out = " ".join(capsys.readouterr().out.split())
     for wanted in (
-        "> How fast?", "9" * 32, "by the agent, extractive, profile default, strict, 6 passages asked for",
-        "answerability 0.800, second look: ambiguous", "papers bees, pages 1, 2", "turns before 1", "ab" * 32,
-        "cafe generation 4", "1.2.3", "dense_ms 2", "prompt 10", "top_k=4", "1 bees.pdf, p.2",
+        "> How fast?", "9" * 32, "agent yes", "mode extractive", "profile default", "strict yes", "k 6",
+        "answerability 0.8", "second look ambiguous", "papers bees, pages 1, 2", "question Before?", "ab" * 32,
+        "id cafe, generation 4", "1.2.3", "dense_ms 1.5", "prompt 10", "top_k 4", "1 bees.pdf, p.2",
         "score 0.900000 dense 0.610000 fused 0.900000 by dense", "/papers/bees.pdf", "https://example.org/bees.pdf",
         "0" * 32 + ":100-141", "(This paper is no longer in the library.)", "supported 0.95 Fast.",
         "weak 0.40 Hot. kilns.pdf, p.3", "warning: something was missing",
