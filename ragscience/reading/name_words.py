@@ -25,7 +25,8 @@ _COMBINING = {
 _LOOSE = re.compile(rf"([^\W\d_]?)( ?)([{''.join(_COMBINING)}])(?=( ?)([^\W\d_]?))")
 _APART = re.compile("(?<=[^\\W\\d_]) +([\u0300-\u0331])")
 """A combining accent that a blank parts from its letter."""
-_VOWELS = frozenset("aeiouyıAEIOUY")
+_USUAL = {"˜": "nN", "ˇ": "cdenrstzCDENRSTZ", "¸": "cCsStT", "˛": "aeAE"}
+"""Letters on which an accent is usual; of others the vowels."""
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
@@ -56,53 +57,34 @@ def _on_letters(text: str) -> str:
     for match in _LOOSE.finditer(text):
         if match.start(3) < at:
             continue
-        before, gap, sign, after_gap, after = match.groups()
-        if not before and match.start() and match.start() == at and done[-1:].isalpha():
-            before, gap = done[-1], ""
-        goes_on_next = _is_on_next(before, gap, sign, after_gap, after)
-        if goes_on_next is None:
-            continue
+        _, gap, sign, after_gap, after = match.groups()
         done += text[at : match.start(3)]
-        if goes_on_next:
-            if gap and before and after.islower():
-                done = done.removesuffix(" ")
-            done += _accented(after, sign)
-            at = match.end() + len(after_gap) + 1
-        else:
-            done = done.rstrip(" ")
-            done = done[:-1] + _accented(done[-1], sign)
+        at = match.start(3)
+        before = done[-1:] if not gap else ""
+        onto = _letter_of(before, sign, "" if after_gap else after)
+        if onto == "after":
+            done = (done.removesuffix(" ") if gap and after.islower() else done) + _accented(after, sign)
+            at = match.end() + 1
+        elif onto == "before":
+            done = done[:-1] + _accented(before, sign)
             at = match.end()
     return done + text[at:]
 
 
-def _is_on_next(before: str, gap: str, sign: str, after_gap: str, after: str) -> bool | None:
-    """Whether the accent belongs to the letter after it (True) or before it (False); None where it is a sign alone.
+def _letter_of(before: str, sign: str, after: str) -> str:
+    """ "before" or "after", the letter that an accent belongs to, or "" where it is a sign alone.
 
-    TeX draws most accents before their letter ("Mu˜noz"), old fonts of publishers after it ("Mun˜oz"); cedilla and
-    ogonek are drawn after it by both.
+    TeX draws most accents before their letter ("Mu˜noz"), old fonts of publishers after it ("Mun˜oz"): it is the letter
+    on which the accent is usual, where that decides nothing the one after it.
     """
-    on_before = bool(before) and _accented(before, sign) != ""
-    on_after = bool(after) and _accented(after, sign) != ""
-    if sign == "`" and (not before or gap):
-        return None
-    if sign in "¸˛":
-        usual = "cCsStT" if sign == "¸" else "aeAE"
-        if on_before and before in usual:
-            return False
-        return True if on_after and after in usual and not after_gap else False if on_before else None
-    if before == "ı" and not gap and on_before:
-        return False
-    if on_before and not gap and not on_after:
-        return False
-    if not on_after or after_gap:
-        return False if on_before and not gap else None
-    if not on_before or gap:
-        return True
-    if sign == "˜" and (before in "nN") != (after in "nN"):
-        return after in "nN"
-    prefers_vowel = sign not in "ˇ"
-    fits = ((before in _VOWELS) == prefers_vowel, (after in _VOWELS) == prefers_vowel)
-    return fits != (True, False)
+    usual = _USUAL.get(sign, "aeiouyıAEIOUY")
+    places = [("after", after), ("before", before)]
+    if sign in "¸˛":  # which both draw after their letter
+        places.reverse()
+    fits = {name: (one in usual) + (one == "ı") for name, one in places if one and _accented(one, sign)}
+    if sign == "`" and not before:
+        return ""
+    return max(fits, key=lambda place: fits[place], default="")
 
 
 def _accented(letter: str, sign: str) -> str:
