@@ -53,7 +53,7 @@ FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
     "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
     "tokenizers", "scipy", "botocore", "rank_bm25", "lancedb", "pyarrow",
-    "ragas", "opentelemetry", "ray",
+    "opentelemetry", "ray",
 }  # fmt: skip
 UNSAFE = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 UNSAFE_FLAGS = {"allow_pickle", "allow_dangerous_deserialization", "trust_remote_code"}

@@ -42,7 +42,7 @@ Files of others that lie in `ragscience/serving/page/vendor/`, with their licenc
 | `pdfjs/wasm/` | BSD-2-Clause, Apache-2.0 |
 | `katex/` | MIT |
 """
-FILES = ("", "-serve", "-telemetry", "-llm-server", "-llm", "-s3", "-judge", "-bench", "-dev")
+FILES = ("", "-serve", "-telemetry", "-llm-server", "-llm", "-s3", "-bench", "-dev")
 """The first that installs a package is named; files that are not here come behind, by name."""
 AGPL = "AGPL-3.0-only OR LicenseRef-Artifex-Commercial"
 NOT_IN_METADATA = {
@@ -52,7 +52,6 @@ NOT_IN_METADATA = {
     "pypdfium2": "BSD-3-Clause AND Apache-2.0",
     "pystemmer": "MIT AND BSD-3-Clause",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
-    "ragas": "Apache-2.0",  # the LICENSE of its repository
     "scipy": "BSD-3-Clause",  # its metadata has the whole text
     "sniffio": "MIT OR Apache-2.0",
     "sqlite-vec": "MIT OR Apache-2.0",

@@ -41,7 +41,6 @@ def evaluate(
         "--mode MODE", "How to answer: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).", "ask"
     ),
     against: str | None = opt.option("--against MODE", "Also run this mode, and compare the two question by question."),
-    judge: bool = opt.flag("--judge", "Also let the chat model judge the answers (with ragas); slow."),
     make: int | None = opt.option("--make N", "Only draft N questions from the papers.", min=1, max=1000),
     out: Path | None = opt.option("--out FILE", "Where --make writes; default: stdout."),
     json: bool = opt.JSON,
@@ -55,8 +54,8 @@ def evaluate(
     if (file is None) == (make is None):
         fix = "To draft questions: `python query.py eval --make 20 --out questions.jsonl`."
         raise UsageError("Give either a file of questions or --make.", fix)
-    if file is None and (against or judge or json):
-        what = "--against, --judge and --json need a file of questions."
+    if file is None and (against or json):
+        what = "--against and --json need a file of questions."
         raise UsageError(what, "Use --make alone, or with --out.")
     if file is not None and out is not None:
         raise UsageError("--out is only for --make.", "To save the results, use --json.")
@@ -72,7 +71,7 @@ def evaluate(
         from ragscience.engine.eval_runs import EvalRequest, read_questions
 
         questions, bad = read_questions(engine, file, on_event=screen)
-        request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k, judge=judge)
+        request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k)
         evaluations = [engine.evaluate(replace(request, mode=one), on_event=screen) for one in modes]
     STATUS.hide()
     _show(evaluations, as_json=json)

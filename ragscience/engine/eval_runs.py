@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.evaluation.eval_report import Evaluation
-from ragscience.evaluation.eval_run import Meter, Outcome, judged, run
+from ragscience.evaluation.eval_run import Meter, Outcome, run
 from ragscience.evaluation.question_drafts import (
     SCHEMA,
     Draft,
@@ -76,8 +76,6 @@ class EvalRequest:
     mode: Mode = ASK
     filters: Filters = field(default_factory=Filters)
     top_k: int | None = None
-    judge: bool = False
-    """Let the chat model judge the answers, through ragas."""
 
 
 def mode_named(name: str) -> Mode:
@@ -156,8 +154,6 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
         return ask_library(shared, asked(known), on_event=heard)
 
     first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
-    judge = _judge(first) if request.judge else None
-    found = run(request.questions, ask, meter=meter)
     total = len(request.questions)
     publish(Progressed(mode.name, 0, total))
     for outcome in found if judge is None else judged(found, judge):
@@ -166,18 +162,6 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
         if outcome.error:
             publish(Noted("failed", f"{outcome.question.question_id}: {outcome.error}"))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
-
-
-def _judge(asked: QuestionRun) -> Callable[[str, Answer], Mapping[str, float]]:
-    from ragscience.evaluation.llm_judge import RagasJudge
-
-    llm = asked.llm
-    if llm is None:
-        raise UsageError(
-            "--judge needs a language model, and there is none.",
-            "Start Ollama and run `python query.py models pull`, or set RAG_LLM_URL.",
-        )
-    return RagasJudge(llm, asked.embedder, max_tokens=llm.num_predict, warning=asked.warn)
 
 
 def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Outcome]) -> dict[str, str]:

@@ -38,7 +38,7 @@ from ragscience.ask.answer_blocks import as_text
 from ragscience.core.records import Answer, Hit
 from ragscience.evaluation.question_file import KnownQuestion, Place
 
-__all__ = ["COSTS", "JUDGED", "MEASURES", "Estimate", "estimate", "holds", "holds_all", "measure", "summary"]
+__all__ = ["COSTS", "MEASURES", "Estimate", "estimate", "holds", "holds_all", "measure", "summary"]
 
 _SHORTEST_TIGHT = 4
 """Shorter strings are not looked for without blanks: they would be found by chance."""
@@ -91,8 +91,6 @@ RESAMPLES = 2000
 SEED = 20_260_101
 COSTS = ("searches", "LLM calls", "tokens", "seconds")
 """Tokens are those of prompts and replies together, as the server counted them."""
-JUDGED = ("faithfulness", "answer relevance", "context precision")
-"""Measures of the optional LLM judge: see llm_judge.py."""
 MEASURES = {
     "any@1": "a page with evidence is touched by the first passage",
     "full@1": "the first passage touches a page of each evidence",
@@ -112,9 +110,6 @@ MEASURES = {
     "rightly doubted": "refused, or of low confidence, as the papers do not answer it",
     "refusal precision": "of what was refused, the papers do not answer it",
     "sure and right": "of the answers of high confidence: it holds what a right answer must",
-    "faithfulness": "judged by the model: share of the answer's statements that the passages support",
-    "answer relevance": "judged: how near the questions that the answer would answer are to the one asked",
-    "context precision": "judged: whether the passages that are of use come first",
     "searches": "for one question",
     "LLM calls": "for one question",
     "tokens": "of prompts and replies together",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import COSTS, measure
 from ragscience.evaluation.question_file import KnownQuestion
 
-__all__ = ["FAILURES", "Asker", "Meter", "Outcome", "failed_questions", "judged", "pages_of", "run"]
+__all__ = ["FAILURES", "Asker", "Meter", "Outcome", "failed_questions", "pages_of", "run"]
 
 
 @dataclass(slots=True)
@@ -70,19 +70,6 @@ def run(questions: Iterable[KnownQuestion], ask: Asker, *, meter: Meter) -> Iter
         except RagScienceError as problem:
             error = str(problem)
         yield Outcome(question, answer, error, measure(question, answer, meter.read(answer)))
-
-
-def judged(outcomes: Iterable[Outcome], judge: Callable[[str, Answer], Mapping[str, float]]) -> Iterator[Outcome]:
-    """The same outcomes with a judge's values added; what was refused or failed has nothing to judge.
-
-    `judge` gets the question and its answer.
-    """
-    for outcome in outcomes:
-        answer = outcome.answer
-        if answer is None or answer.refused:
-            yield outcome
-        else:
-            yield replace(outcome, values={**outcome.values, **judge(outcome.question.question, answer)})
 
 
 FAILURES = {

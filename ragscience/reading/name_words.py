@@ -72,7 +72,7 @@ def _on_letters(text: str) -> str:
 
 
 def _letter_of(before: str, sign: str, after: str) -> str:
-    """ "before" or "after", the letter that an accent belongs to, or "" where it is a sign alone.
+    """The letter that an accent belongs to, "before" or "after" it; "" where it is a sign alone.
 
     TeX draws most accents before their letter ("Mu˜noz"), old fonts of publishers after it ("Mun˜oz"): it is the letter
     on which the accent is usual, where that decides nothing the one after it.

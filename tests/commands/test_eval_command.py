@@ -1,17 +1,13 @@
 """`query.py eval` as a person runs it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from importlib.util import find_spec
 from textwrap import fill as wrapped
 
 import pytest
 
 from tests.commands.papers import fill
-from tests.conftest import NOBODY, ROOT, Commands, Ran
+from tests.conftest import NOBODY, Commands
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
@@ -111,7 +107,7 @@ def test_two_ways_of_asking_are_compared_question_by_question(home):
         ),
         (["set.jsonl", "--make", "3"], "Give either a file of questions or --make."),
         (["set.jsonl", "--out", "x.jsonl"], "--out is only for --make."),
-        (["--make", "3", "--judge"], "need a file of questions."),
+        (["--make", "3", "--against", "deep"], "need a file of questions."),
         (["--make", "3", "--out", "nowhere/x.jsonl"], "nowhere is not a folder."),
     ],
 )
@@ -180,60 +176,3 @@ def test_a_model_words_the_drafts_and_is_told_what_was_wrong(with_llm, server):
     first, repair = server.of("/api/chat")
     assert first["format"]["required"] == ["question", "answer", "must_contain", "type"]
     assert "copy it letter by letter" in repair["messages"][-1]["content"]
-
-
-AUDITED = """
-import runpy, sys
-
-def note(event, args):
-    if event in ("socket.getaddrinfo", "socket.connect"):
-        sys.stderr.write(f"AUDIT {args}\\n")
-
-sys.addaudithook(note)
-script = sys.argv[1]
-sys.argv = sys.argv[1:]
-sys.path.insert(0, script.removesuffix("query.py"))
-runpy.run_path(script, run_name="__main__")
-"""
-
-
-@pytest.mark.skipif(find_spec("ragas") is None, reason="ragas is not installed: requirements-judge.txt")
-def test_the_judge_speaks_to_ollama_alone_and_leaves_no_trace(with_llm, server, tmp_path):
-    server.script("Bees fly at 3.7 metres per second (bees.pdf, p.1).")
-    server.default_reply = judgement
-    home = tmp_path / "user"
-    home.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", AUDITED, ROOT / "query.py", "eval", "one.jsonl", "--judge", "--json", "-q"],
-        capture_output=True,
-        timeout=300,
-        check=False,
-        cwd=with_llm.home,
-        env={**os.environ, "RAG_HOME": str(with_llm.home), "HOME": str(home), "RAGAS_DO_NOT_TRACK": "false"},
-    )
-    ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
-    assert ran.code == 0, ran.err
-    told = json.loads(ran.out)
-    check_output(told, "eval")
-    assert told["measures"]["faithfulness"]["mean"] == 0.5
-    assert told["measures"]["context precision"]["mean"] == pytest.approx(1)
-    assert 0 < told["measures"]["answer relevance"]["mean"] <= 1
-    assert told["measures"]["LLM calls"]["mean"] == 1
-    hosts = {line for line in ran.err.splitlines() if line.startswith("AUDIT")}
-    assert hosts
-    assert all("127.0.0.1" in line for line in hosts), hosts
-    assert not [path for path in home.rglob("*") if "ragas" in str(path)]
-
-
-def judgement(body):
-    """What a model says to each of ragas's prompts."""
-    prompt = body["messages"][-1]["content"]
-    if "Break down each sentence" in prompt:
-        return json.dumps({"statements": ["Bees fly.", "Bees sing."]})
-    if "judge the faithfulness" in prompt:
-        verdicts = [{"statement": "Bees fly.", "reason": "", "verdict": 1}]
-        return json.dumps({"statements": [*verdicts, {"statement": "Bees sing.", "reason": "", "verdict": 0}]})
-    if "Generate a question" in prompt:
-        return json.dumps({"question": "How fast do bees fly?", "noncommittal": 0})
-    assert "useful in arriving at the given answer" in prompt
-    return json.dumps({"reason": "", "verdict": 1})

@@ -9,7 +9,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Citation, Found
 from ragscience.core.serialization import to_json
 from ragscience.evaluation.eval_report import Evaluation, eval_output, shown_p
-from ragscience.evaluation.eval_run import Meter, judged, run
+from ragscience.evaluation.eval_run import Meter, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
 from tests.ask.passages import hit
 from tests.output_schemas import check_output
@@ -77,20 +77,6 @@ def test_the_report_for_machines():
     assert told["outcomes"][1]["error"].startswith("The model is")
     assert told["outcomes"][0]["error"] is None
     assert told["bad_lines"] == [{"line": 4, "reason": "it is not JSON"}]
-
-
-def test_a_judge_sees_what_was_answered_and_its_values_count():
-    seen = []
-
-    def judge(text, answer):
-        seen.append((text, answer.text[:4]))
-        return {"faithfulness": 0.25}
-
-    outcomes = evaluated().outcomes
-    first, second, third = judged(outcomes, judge)
-    assert seen == [("Question 1?", "“The")]  # the second failed, the third was refused
-    assert first.values == {**outcomes[0].values, "faithfulness": 0.25}
-    assert (second, third) == outcomes[1:]
 
 
 def other():
