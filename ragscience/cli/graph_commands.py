@@ -85,7 +85,6 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
     nothing = not report.passages and not report.failures
     read = f"read {counted(report.passages, 'passage')} of {counted(report.papers, 'paper')}"
     counts = {
-        "rejected {} from the model's replies": counted(report.dropped, "item") if report.dropped else "",
         "{} failed": len(report.failures),
         "{} left for the next run": counted(report.left, "passage") if report.left else "",
     }

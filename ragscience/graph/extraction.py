@@ -71,8 +71,6 @@ class Extraction:
     """Why there is no result, in one line."""
     problem: ModelProblem | None = None
     """The server's failure, if that is why."""
-    dropped: int = 0
-    """Rejected entities and relations of the reply."""
 
 
 _Reply = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
@@ -102,11 +100,7 @@ def ask_for(
     )
     if result.value is None:
         return Extraction((), result.failure, result.problem)
-    reply, read = result.value, sum(map(len, result.value))
-    found = [_kept(chunk, reply, types) for chunk in passages]
-    kept = {(m.name.casefold(), m.entity_type) for each in found for m in each.mentions}
-    triples = {(t.subject.casefold(), t.relation, t.object.casefold()) for each in found for t in each.triples}
-    return Extraction(tuple(found), dropped=max(0, read - len(kept) - len(triples)))
+    return Extraction(tuple(_kept(chunk, result.value, types) for chunk in passages))
 
 
 def _schema(types: Sequence[str]) -> Mapping[str, Any]:
@@ -220,8 +214,6 @@ class Report:
     relations: int = 0
     """Relations other than co-occurrence."""
     failures: list[str] = field(default_factory=list)
-    dropped: int = 0
-    """Rejected entities and relations of a model's replies."""
     left: int = 0
     """Passages that were skipped, because the model failed too often."""
 
@@ -281,7 +273,6 @@ def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progr
             report.failures.append(f"{paper.file}, p.{unit[0].page_start}: {answer.failure}")
         else:
             report.keep(library, "llm", reading.version, answer.found)
-            report.dropped += answer.dropped
             papers.add(paper.paper_id)
         done += len(unit)
         on_progress(done, total)

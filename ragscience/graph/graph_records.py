@@ -14,23 +14,9 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import from_json, to_json
 
 __all__ = [
-    "CO_OCCURS",
-    "ENTITY_TYPES",
-    "LONGEST_NAME",
-    "RELATION_TYPES",
-    "Entity",
-    "EntityMention",
-    "Extracted",
-    "GraphPath",
-    "Relation",
-    "Triple",
-    "canonical",
-    "clean",
-    "decoded",
-    "encoded",
-    "folded",
-    "matched",
-]
+    "CO_OCCURS", "ENTITY_TYPES", "LONGEST_NAME", "RELATION_TYPES", "Entity", "EntityMention", "Extracted", "GraphPath",
+    "Relation", "Triple", "canonical", "clean", "decoded", "encoded", "folded", "matched",
+]  # fmt: skip
 
 ENTITY_TYPES = ("CONCEPT", "METHOD", "ALGORITHM", "DATASET", "METRIC")
 """The types that are extracted where no others are named (the graph guide)."""
@@ -160,18 +146,9 @@ _DASHES = re.compile(r"[\u2010-\u2015\u2212_/-]+")
 _QUOTES = re.compile(r"[\"'`\u2018\u2019\u201c\u201d]")
 _BEFORE_A_NUMBER = re.compile(r"(?<=[^\W\d]) (?=\d)")
 _EDGES = " \t.,;:()[]{}\"'`“”‘’*"
-_IRREGULAR = {
-    "analyses": "analysis",
-    "biases": "bias",
-    "corpora": "corpus",
-    "hypotheses": "hypothesis",
-    "indices": "index",
-    "matrices": "matrix",
-    "news": "news",
-    "series": "series",
-    "species": "species",
-    "vertices": "vertex",
-}
+_IRREGULAR = {"analyses": "analysis", "biases": "bias", "corpora": "corpus", "hypotheses": "hypothesis"}
+_IRREGULAR |= {"indices": "index", "matrices": "matrix", "vertices": "vertex"}
+_IRREGULAR |= {word: word for word in ("news", "series", "species")}
 
 
 def clean(name: str) -> str:
