@@ -124,10 +124,7 @@ def read_questions(
 
 
 def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
-    """Ask the questions, each with its own history and none kept; one that fails does not stop the others.
-
-    Raises UsageError where no model could judge.
-    """
+    """Ask the questions, each with its own history and none kept; one that fails does not stop the others."""
     publish = on_event or unheard
     shared = shared.with_settings(changed_settings(shared.settings, {"history": False}))
     mode, meter, outcomes = request.mode, Meter(time.monotonic), list[Outcome]()
@@ -156,7 +153,7 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
     first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
     total = len(request.questions)
     publish(Progressed(mode.name, 0, total))
-    for outcome in found if judge is None else judged(found, judge):
+    for outcome in run(request.questions, ask, meter=meter):
         outcomes.append(outcome)
         publish(Progressed(mode.name, len(outcomes), total))
         if outcome.error:
