@@ -27,7 +27,7 @@ from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.evaluation.eval_report import Evaluation
-from ragscience.evaluation.eval_run import Meter, Outcome
+from ragscience.evaluation.eval_run import Meter, Outcome, run
 from ragscience.evaluation.question_drafts import (
     SCHEMA,
     Draft,
