@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from ragscience.ask.asked_papers import AskedPapers, once, terms_of
 from ragscience.ask.element_blocks import captioned_blocks, equation_blocks, section_blocks
 from ragscience.ask.numbered_elements import (
     KINDS,
@@ -22,6 +21,7 @@ from ragscience.ask.numbered_elements import (
 )
 from ragscience.ask.paper_text import PaperText, Part
 from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, title_of
 from ragscience.core.tokenizing import joined_lines, terms
 
@@ -35,16 +35,9 @@ _FRAME_WORDS = """
     according and with its it this that present presents list caption number whole full text detail details
 """
 """Words that ask for an element and say nothing of what is in it."""
-_NAMED = re.compile(
-    r"(?:(?:please |can you |could you )?(?:what (?:is|are|do|does)|show|give|read|print|display|quote|tell)\b"
-    r"(?: me)?(?: in| to)? ?)?"
-    r"(?:(?:the )?(?P<a>[\w ,&-]{3,60}?)(?: section| part| chapter)? (?:of|in|from) (?P<ref>.{2,200}?)"
-    r"|(?P<own>(?:the )?[@\w][\w -]{0,60}?)(?:['’]s?)? (?P<b>abstract|introduction|conclusions?|discussion))"
-    r"(?: says?| about| states?| cover| contain)?\s?\??",
-    re.IGNORECASE,
-)
-_PARTS = re.compile(
-    r"abstract|introduction|conclusions?|concluding remarks|discussions?|related works?|acknowledge?ments?",
+_PART = re.compile(
+    r"\b(?P<part>abstract|introduction|conclusions?|concluding remarks|discussion|related works?|acknowledge?ments?)\b|"
+    r"\b(?P<called>[\w&-]+(?: [\w&-]+){0,3}?) section\b",
     re.IGNORECASE,
 )
 
@@ -54,32 +47,28 @@ def _frame() -> frozenset[str]:
     return frozenset(terms(_FRAME_WORDS))
 
 
-def answer(question: str, context: RouteContext) -> Routed | None:
+def answer(slots: Slots, context: RouteContext) -> Routed | None:
     """The elements that a question asks for, whole, or what there is where they are not in the paper."""
+    question = slots.without_names
     mentioned = [(start, end, kind, numbers) for kind in KINDS for start, end, numbers in numbers_in(question, kind)]
     if mentioned:
-        return _by_number(question, sorted(mentioned), context)
-    return _by_name(question, context)
+        return _by_number(slots, sorted(mentioned), context)
+    return _by_name(slots, context)
 
 
 def _by_number(
-    question: str, mentioned: Sequence[tuple[int, int, str, list[str]]], context: RouteContext
+    slots: Slots, mentioned: Sequence[tuple[int, int, str, list[str]]], context: RouteContext
 ) -> Routed | None:
-    rest = question
+    rest = slots.without_names
     for start, end, _, _ in reversed(mentioned):
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    asked = AskedPapers.of(rest, context)
-    others = {*terms(asked.without_names(asked.question))} - _frame()
+    others = {*terms(rest)} - _frame()
     wanted = [(kind, number) for _, _, kind, numbers in mentioned for number in numbers]
-    papers = once(asked.papers)
-    if not papers:
-        papers = asked.described() or asked.fitting(others)
-        others = others.difference(*(terms_of(paper) for paper in papers))
+    papers = slots.papers or (context.papers if len(context.papers) == 1 else ())
     if others and any(kind == "section" for kind, _ in wanted):
         return None  # it asks for something in that section
-    papers = papers or (asked.library if len(asked.library) == 1 else ())
     if not papers:
-        return None if others else _everywhere(wanted, asked, context)
+        return None if others else _everywhere(wanted, context)
     if len(papers) > 1 and others:
         return None
     blocks: list[Block] = []
@@ -134,14 +123,14 @@ def _item(paper: PaperText, part: Part) -> Block:
     return Block("item", text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …", paper.cite([part]))
 
 
-def _everywhere(wanted: Sequence[tuple[str, str]], asked: AskedPapers, context: RouteContext) -> Routed | None:
+def _everywhere(wanted: Sequence[tuple[str, str]], context: RouteContext) -> Routed | None:
     """The elements of that number in each paper of the library, a line each."""
     kind, number = wanted[0]
     if len(wanted) > 1 or kind in ("equation", "section"):
         return None
     blocks: list[Block] = []
     texts = []
-    for paper in asked.library:
+    for paper in context.papers:
         text = PaperText(context.library, paper)
         found = [part for one, part in captions(text, kind) if same_number(one, number)][:1]
         texts += [text] if found else []
@@ -152,19 +141,15 @@ def _everywhere(wanted: Sequence[tuple[str, str]], asked: AskedPapers, context: 
     return _routed(f"Looked for {kind} {number} in every paper.", [head, *blocks], texts, "low")
 
 
-def _by_name(question: str, context: RouteContext) -> Routed | None:
-    if not any(word in question.casefold() for word in ("abstract", "introduction", "conclu", "discussion", "section")):
+def _by_name(slots: Slots, context: RouteContext) -> Routed | None:
+    papers = slots.papers or (context.papers if len(context.papers) == 1 else ())
+    match = _PART.search(slots.without_names)
+    if match is None or not papers:
         return None
-    asked = AskedPapers.of(question, context)
-    match = _NAMED.fullmatch(asked.question)
-    if match is None:
-        return None
-    name = (match["a"] or match["b"]).strip()
-    if not (_PARTS.fullmatch(name) or f"{name} section" in asked.question):
-        return None
-    papers = asked.meant_by(match["ref"] or match["own"])
-    if not papers:
-        return None
+    rest = slots.without_names[: match.start()] + slots.without_names[match.end() :]
+    if {*terms(rest)} - _frame():
+        return None  # it asks for something in that section
+    name = match["part"] or match["called"]
     texts = [PaperText(context.library, paper) for paper in papers]
     blocks: list[Block] = []
     missing = False

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ragscience.ask.asked_papers import bare, counted, label, listed
-from ragscience.ask.paper_conditions import year_of
+from ragscience.ask.paper_wording import label, listed
 from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.slots import Slots, year_of
 from ragscience.core.records import Block, Paper, title_of
-from ragscience.core.tokenizing import STOP_WORDS, joined_lines, tokenize
+from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, tokenize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,37 +167,18 @@ def _grams(text: str) -> Iterator[tuple[str, str]]:
         before = stem, shown, found.end()
 
 
-_MINE = r"(?:my|the|this|our) (?:paper )?(?:library|papers|pdfs|collection|documents)|these (?:papers|pdfs|documents)"
-_ABOUT = re.compile(
-    rf"(?:what(?: is|['’]s| are| do| does)? (?:{_MINE})(?: all)? (?:about|on|cover|contain|deal with)|"
-    rf"what (?:topics?|subjects?|fields?|areas?|themes?)(?: (?:do|does|are|is|of research))*(?: in| of|"
-    rf" covered (?:by|in))? (?:{_MINE})(?: (?:cover|about|on|deal with|have|contain))?|"
-    rf"what (?:topics?|subjects?|fields?|areas?) (?:are|is)(?: there| covered| treated)? (?:in|by) (?:{_MINE})|"
-    rf"what(?: is|['’]s| do i have| kinds? of papers (?:are|do i have))?(?: there)? in (?:my|the|this) (?:library|"
-    rf"collection)|"
-    rf"(?:give me |show me )?an? (?:overview|summary|description) of (?:{_MINE})|(?:describe|summari[sz]e|"
-    rf"overview of) (?:(?:my|the|this|our) (?:paper )?(?:library|collection)|my papers))",
-    re.IGNORECASE,
-)
-_ASKABLE = re.compile(
-    rf"what (?:can|could|should|may) (?:i|we) ask(?: you)?(?: (?:about|of|here))?(?: (?:{_MINE}))?|"
-    r"what (?:kinds? of )?questions (?:can|could) (?:i|you) (?:ask|answer)(?: you)?(?: about .{1,40})?|"
-    r"what can you (?:answer|tell me)(?: about .{1,40})?",
-    re.IGNORECASE,
-)
+_ASKABLE = re.compile(r"\b(?:ask|questions?|answer|tell me)\b", re.IGNORECASE)
 _MOST_LISTED = 30
 _MOST_OF_GROUP = 3
 """Papers that are named of each group of a library with more than _MOST_LISTED."""
 
 
-def answer(question: str, context: RouteContext) -> Routed | None:
-    """The library in groups of papers, or what can be asked of it; None for other questions."""
-    text = bare(question)
-    if _ASKABLE.fullmatch(text):
-        return _askable(context)
-    if not _ABOUT.fullmatch(text) or not context.papers:
+def answer(_: str, slots: Slots, context: RouteContext) -> Routed | None:
+    """The library in groups of papers, or what can be asked of it."""
+    if not context.papers:
         return None
-
+    if _ASKABLE.search(slots.question):
+        return _askable(context)
     groups = groups_of(context)
     every = len(context.papers) <= _MOST_LISTED
     blocks = [Block("text", _counts(context.papers))]

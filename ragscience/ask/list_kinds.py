@@ -12,8 +12,6 @@ class ListKind:
     """What can be listed, and how a paper speaks of it."""
 
     name: str
-    asked: str
-    """How a question calls it, in the plural."""
     nouns: str
     """How a paper calls it."""
     uses: str = ""
@@ -29,21 +27,17 @@ _EVALUATED = (
 KINDS = (
     ListKind(
         "data set",
-        r"data ?sets|corpora|datasets?|data sources|databases|benchmarks|benchmark data ?sets|test sets",
         r"data ?sets?|corpus|corpora|databases?|benchmarks?|test sets?|collections?",
         rf"{_EVALUATED} (?:\w{{1,15}} ){{0,6}}on",
     ),
     ListKind(
         "baseline",
-        r"baselines?|(?:competing |comparison |other |existing |rival )"
-        r"(?:methods|models|systems|approaches|algorithms)",
         r"baselines?|(?:baseline|competing|previous|prior|existing) (?:methods?|models?|systems?|approaches)|"
         r"(?:methods|approaches|models|systems) compared|compared (?:methods|approaches|models|systems)",
         r"(?:compar\w{1,4}|baselines?|outperform\w{0,3}) (?:\w{1,15} ){0,5}(?:to|with|against)",
     ),
     ListKind(
         "task",
-        r"tasks|downstream tasks|problems|applications",
         r"tasks?|problems|applications",
         has_names=False,
     ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ragscience.ask.asked_papers import AskedPapers, once
 from ragscience.ask.list_items import Listed, listed
-from ragscience.ask.list_kinds import KINDS, ListKind
+from ragscience.ask.list_kinds import KINDS
 from ragscience.ask.paper_text import PaperText, Sentence
 from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import zone_of
 from ragscience.core.records import Block, Citation, title_of
 from ragscience.core.tokenizing import joined_lines, terms
@@ -107,22 +107,7 @@ def _tables(paper: PaperText, wanted: frozenset[str]) -> list[Block]:
     return blocks[:_MOST_TABLES]
 
 
-_HYPERPARAMETERS = r"(?:training |model |main )?hyper-?\s?parameters?(?: settings?| values?)?"
-_ASKS_MEASURES = r"(?:evaluation |performance |quality )?(?:metrics|measures)|evaluation criteria"
-_ASKED: tuple[tuple[ListKind | str, str], ...] = tuple((kind, kind.asked) for kind in KINDS)
-_OTHERS = {"hyperparameter": _HYPERPARAMETERS, "measure": _ASKS_MEASURES}
-_FRAMES: tuple[tuple[ListKind | str, re.Pattern[str]], ...] = tuple(
-    (
-        kind,
-        re.compile(
-            r"(?:please |can you |could you )*+(?:list|name|enumerate|give|show|tell|what|which)\b"
-            r"(?: (?:me|are|were|is|all|the|of|different|various|main|kinds? of|types? of|other)\b)*+ "
-            rf"(?P<kind>{words})\b(?P<rest>.*)",
-            re.IGNORECASE,
-        ),
-    )
-    for kind, words in (*_ASKED, *_OTHERS.items())
-)
+_KIND_OF = {"data_sets": "data set", "baselines": "baseline", "tasks": "task"}
 _FRAME_WORDS = """
     what which does do did is are was were used use uses using in of from the a an paper papers article study
     authors work its it their they evaluate evaluated evaluates evaluation compare compared compares
@@ -138,27 +123,24 @@ _MOST_QUOTES = 4
 _MOST_QUALIFIERS = 5
 
 
-def answer(question: str, context: RouteContext) -> Routed | None:
+def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The items that a paper lists, each with its page, and the sentences that do so; None where none are found."""
-    frame = next(((kind, match) for kind, each in _FRAMES if (match := each.match(question))), None)
-    if frame is None:
+    if len(slots.papers) != 1:
         return None
-    kind, match = frame
-    asked = AskedPapers.of(question[match.end("kind") :], context)
-    papers = once(asked.papers) or asked.described() or (asked.library if len(asked.library) == 1 else ())
-    if len(papers) != 1:
-        return None
-    rest = asked.question if asked.papers else ""
-    wanted = frozenset(terms(asked.without_names(rest))) - _frame()
-    paper = PaperText(context.library, papers[0])
+    paper = PaperText(context.library, slots.papers[0])
+    wanted = frozenset(terms(slots.without_names)) - _frame()
     if len(wanted) > _MOST_QUALIFIERS:
         return None
-    if isinstance(kind, str):
-        blocks = hyperparameter_blocks(paper, wanted) if kind == "hyperparameter" else measure_blocks(paper, wanted)
-        return _routed(paper, kind, blocks, "high" if len(blocks) > 1 else "medium") if blocks else None
-    must = _TRAINED if _TRAINED.search(rest) and not _EVALUATED.search(rest) and kind.name == "data set" else None
-    blocks, confidence = _blocks(context, paper, listed(paper, kind, wanted, must))
-    return _routed(paper, kind.name, blocks, confidence) if blocks else None
+    if kind in ("hyperparameters", "metrics"):
+        is_metric = kind == "metrics"
+        blocks = measure_blocks(paper, wanted) if is_metric else hyperparameter_blocks(paper, wanted)
+        name = "measure" if is_metric else "hyperparameter"
+        return _routed(paper, name, blocks, "high" if len(blocks) > 1 else "medium") if blocks else None
+    listing = next(one for one in KINDS if one.name == _KIND_OF[kind])
+    asked = slots.question
+    must = _TRAINED if kind == "data_sets" and _TRAINED.search(asked) and not _EVALUATED.search(asked) else None
+    blocks, confidence = _blocks(context, paper, listed(paper, listing, wanted, must))
+    return _routed(paper, listing.name, blocks, confidence) if blocks else None
 
 
 @cache

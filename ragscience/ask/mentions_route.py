@@ -1,29 +1,21 @@
-"""Which papers use or mention something: every paper of the library that has it, with counts and a quote of each."""
+"""Which papers are about something, use it, evaluate on it, compare with it, cite or mention it, with a quote each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.ask.asked_papers import bare, carried, counted, is_only_name, listed, papers_meant, short_label
-from ragscience.ask.mention_sentences import (
-    DENIES,
-    SAYS,
-    MentionQuestion,
-    Quoted,
-    best_quote,
-    mention_question,
-    without_kind,
-    without_marks,
-)
-from ragscience.ask.paper_conditions import Conditions, asked_for, fitting
+from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
+from ragscience.ask.paper_wording import listed, short_label
 from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases, stated_in
 from ragscience.ask.router import RouteContext, Routed
 from ragscience.core.records import Block, Hit, Paper, title_of
+from ragscience.core.tokenizing import counted, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from ragscience.ask.slots import Slots
 
 __all__ = ["answer"]
 
@@ -37,60 +29,88 @@ _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? and |, ")
 _MOST_PARTS = 4
-_POINTS = re.compile(r"\b(?:it|this|that|(?:this|that) paper)$", re.IGNORECASE)
-_ASKS = {"use": "use it", "evaluate": "evaluate on it", "compare": "compare with it"}
-_BEGINS = re.compile(
-    r"\b(?:papers?|articles?|documents?|publications?|pdfs?|studies|study|works|who|where|mentions?|occurrences?|"
-    r"anything|something|anywhere|how often|how many times)\b",
-    re.IGNORECASE,
-)
+_VERBS = {"uses": "use", "evaluates": "evaluate", "compares_with": "compare", "cites": "cite"}
+_ASKS = {"use": ("use it", "uses it"), "evaluate": ("evaluate on it", "evaluates on it"),
+         "compare": ("compare with it", "compares with it")}  # fmt: skip
+_APART, _NEAR = 1.5, 0.2
+"""A paper is about a subject where its mean, without what all papers share, is so many standard deviations nearer to
+the subject than the others' and its cosine is at least this."""
+_FEWEST_PAPERS = 5
+"""In a smaller library there is no telling which papers stand apart."""
 
 
-def answer(question: str, context: RouteContext) -> Routed | None:
-    """The papers that have what the question names; None for other questions."""
-    if not _BEGINS.search(question):
+def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
+    """The papers that have what the question names, or are about it; None where a search is the way."""
+    papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
+    if slots.papers:
+        start, end = slots.spans[0] if slots.spans else (0, 0)
+        search = _Search(_VERBS.get(kind, "mention"), slots.question[start:end], context, papers)
+        search.own = {paper.paper_id: paper for paper in slots.papers}
+        return search.answer()
+    if kind == "topic" and (routed := _about(slots.thing, context, papers)) is not None:
+        return routed
+    return _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers).answer()
+
+
+def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:
+    """The papers whose title or abstract has the words of the subject, and those that stand apart in being near it."""
+    import numpy as np
+
+    from ragscience.graph.paper_map import paper_map
+
+    wanted = set(terms(subject))
+    known = paper_map(context.library)
+    vector = context.embed(subject)
+    if not wanted or not len(vector):
         return None
-    text = bare(question)
-    before, behind = carried(text)
-    if before and _POINTS.search(behind) and (names := context.names.in_text(before)):
-        behind = _POINTS.sub(lambda _: names[0].name, behind)
-    for asks in dict.fromkeys([text, bare(behind)]):
-        asked = asked_for(asks, lambda: context.papers) if not asks.casefold().startswith(("do ", "does ")) else None
-        wanted = mention_question(asks, asked.rest if asked is not None else None)
-        if wanted is not None:
-            break
-    if wanted is None:
+    centred = known.means - known.means.mean(axis=0)
+    cosines = centred @ vector / np.maximum(np.linalg.norm(centred, axis=1), 1e-9)
+    apart = (cosines - cosines.mean()) / max(float(cosines.std()), 1e-9)
+    found = []
+    for paper, cosine, far in zip(known.papers, cosines.tolist(), apart.tolist(), strict=True):
+        if paper.paper_id not in papers:
+            continue
+        is_near = cosine >= _NEAR and far >= _APART and len(known.papers) >= _FEWEST_PAPERS
+        if is_near or wanted <= set(terms(f"{title_of(paper)} {paper.metadata.abstract}")):
+            found.append((cosine, paper))
+    if not found:
         return None
-    papers = {paper.paper_id: paper for paper in context.papers}
-    if asked is not None and asked.conditions != Conditions():
-        papers = {paper.paper_id: paper for paper in fitting(context.papers, asked.conditions)}
-    return _Search(wanted, context, papers).answer()
+    found.sort(key=lambda each: (-each[0], each[1].file))
+    is_one = len(found) == 1
+    said = f"{counted(len(found), 'paper')} {'is' if is_one else 'are'} about “{subject}” by title, abstract or meaning"
+    blocks = [Block("text", f"{said}; others may touch on it.")]
+    hits = list[Hit]()
+    for _, paper in found[:_MOST_SHOWN]:
+        best = context.search(subject, replace(context.filters, paper_ids=(paper.paper_id,))).hits[:1]
+        hits += best
+        blocks.append(Block("item", f"{short_label(paper)} · {paper.file}"))
+    if len(found) > _MOST_SHOWN:
+        blocks.append(Block("text", _more(len(found))))
+    note = f"Compared the subject with title, abstract and passages of {counted(len(papers), 'paper')}."
+    ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, 1))
+    return Routed("mentions", note, tuple(blocks), ranked, "medium")
 
 
 class _Search:
     """The papers that have one thing, and what they say of it."""
 
-    def __init__(self, wanted: MentionQuestion, context: RouteContext, papers: dict[int, Paper]) -> None:
-        self.wanted = wanted
+    def __init__(self, kind: str, phrase: str, context: RouteContext, papers: dict[int, Paper]) -> None:
+        self.kind = kind
+        self.name = self.phrase = phrase
         self.context = context
         self.papers = papers
         self.own: dict[int, Paper] = {}
         self.aliases: tuple[str, ...] = ()
-        self.name = wanted.phrase
         self.is_whole = True
 
     def answer(self) -> Routed | None:
         """The route's answer; None where no paper has the words and they are a description rather than a name."""
-        name = next((one for one in (self.name, without_kind(self.name)) if is_only_name(one, self.context)), "")
-        if name:
-            self.own = {paper.paper_id: paper for paper in papers_meant(name, self.context)}
-            self.name = without_kind(name)
-        if self.wanted.kind == "cite" and self.own:
+        if self.kind == "cite" and self.own:
             return self._citing()
         found = self._found()
         if found:
             return self._answered(found)
-        parts = [without_marks(part) for part in _TOGETHER.split(self.wanted.phrase.removeprefix("both "))]
+        parts = _TOGETHER.split(self.phrase)
         return self._together(parts) if 1 < len(parts) <= _MOST_PARTS and all(parts) else self._nothing()
 
     def _together(self, parts: Sequence[str]) -> Routed | None:
@@ -103,13 +123,13 @@ class _Search:
         every = sorted(set.intersection(*having), key=lambda key: (-min(len(one[key].text) for one in found), key))
         note = f"Looked for {listed(names)} word for word in {many}."
         if not every:
-            said = f"None of the {many} has all of {listed(names)}: {each}."
+            said = f"I found no paper that has all of {listed(names)}: {each} of {many}."
             return Routed("mentions", note, (Block("text", said),), nothing_found=True)
         verb = "mentions" if len(every) == 1 else "mention"
         blocks = [Block("text", f"{counted(len(every), 'paper')} {verb} {listed(names)}; {each}.")]
         shown: list[Quoted] = []
         for key in every[:_MOST_SHOWN]:
-            quotes = [_quoted(one[key], self.wanted.kind, frozenset()) for one in found]
+            quotes = [_quoted(one[key], self.kind, frozenset()) for one in found]
             times = ", ".join(
                 f"{name} {counted(len(one[key].text), 'time')}" for name, one in zip(names, found, strict=True)
             )
@@ -133,7 +153,7 @@ class _Search:
                 shorter, _ = find_phrases([Phrase(without_kind(name))], self.papers, self.context)
                 if len(shorter) > len(found):
                     continue
-            if any(one.text for one in found.values()) or (self.wanted.kind == "cite" and found):
+            if any(one.text for one in found.values()) or (self.kind == "cite" and found):
                 self.name = phrase.text
                 self.aliases = aliases_of(phrase, found, self.context)
                 if self.aliases:
@@ -142,65 +162,54 @@ class _Search:
         return {}
 
     def _nothing(self) -> Routed | None:
-        if (
-            self.wanted.is_who
-            or len(self.name.split()) > _NOTHING_CALLED
-            or re.search(r"\b(?:of|for|in|on|with|to|from|by|or|as)\b", self.name)
-        ):
+        if len(self.name.split()) > _NOTHING_CALLED or self.name.islower():
             return None
         many = counted(len(self.papers), "paper")
-        said = f"None of the {many} has “{self.name}”, in these words or in another form of them."
+        said = f"I found “{self.name}” in no text of the {many}; it may go by another name there."
         return Routed("mentions", f"Looked for “{self.name}” in {many}.", (Block("text", said),), nothing_found=True)
 
     def _answered(self, found: dict[int, PaperMentions]) -> Routed:
         having = [one for key, one in found.items() if one.text and key not in self.own]
-        if self.wanted.kind == "cite":
+        if self.kind == "cite":
             having = [one for one in found.values() if one.text or one.references]
         having.sort(key=lambda one: (-len(one.text), one.file))
-        evidence = stated_in(self.name, self.wanted.kind, self.context)
-        quoted = {one.paper_id: _quoted(one, self.wanted.kind, evidence) for one in having[:_MOST_READ]}
-        order = {SAYS: 0, DENIES: 2}
-        having.sort(key=lambda one: order.get(quoted[one.paper_id].stance, 1) if one.paper_id in quoted else 3)
-        blocks = [Block("text", self._summary(having, quoted))]
-        blocks += [self._item(one, quoted[one.paper_id]) for one in having[:_MOST_SHOWN]]
-        if len(having) > _MOST_SHOWN:
-            blocks.append(Block("text", _more(len(having))))
+        evidence = stated_in(self.name, self.kind, self.context)
+        quoted = {one.paper_id: _quoted(one, self.kind, evidence) for one in having[:_MOST_READ]}
+        saying = [one for one in having if one.paper_id in quoted and quoted[one.paper_id].stance == SAYS]
+        shown = saying or having
+        blocks = [Block("text", self._summary(having, saying))]
+        blocks += [self._item(one, quoted[one.paper_id]) for one in shown[:_MOST_SHOWN] if one.paper_id in quoted]
+        if len(shown) > _MOST_SHOWN:
+            blocks.append(Block("text", _more(len(shown))))
+        if saying and len(having) > len(saying):
+            others = [one for one in having if one not in saying]
+            names = listed([short_label(self.papers[one.paper_id]) for one in others[:_MOST_SHOWN]])
+            blocks.append(Block("text", f"The name also stands in {names}, where I found no sentence that says so."))
         blocks += self._own_blocks(found)
-        only = [one for key, one in found.items() if not one.text and key not in self.own]
-        if only and self.wanted.kind != "cite":
-            names = ", ".join(one.file for one in only[:5]) + (" and more" if len(only) > 5 else "")
-            blocks.append(Block("text", f"In the list of references alone: {names}."))
-        hits = _hits(quoted[one.paper_id] for one in having[:_MOST_SHOWN])
-        return Routed("mentions", self._note(), tuple(blocks), hits, "high")
+        hits = _hits(quoted[one.paper_id] for one in shown[:_MOST_SHOWN] if one.paper_id in quoted)
+        return Routed("mentions", self._note(), tuple(blocks), hits, "high" if self.kind == "mention" else "medium")
 
-    def _summary(self, having: Sequence[PaperMentions], quoted: dict[int, Quoted]) -> str:
+    def _summary(self, having: Sequence[PaperMentions], saying: Sequence[PaperMentions]) -> str:
         also = f" (also as {', '.join(f'“{name}”' for name in self.aliases)})" if self.aliases else ""
-        if not having:
-            return f"No other paper has “{self.name}”{also} in its text."
-        verb = "mentions" if len(having) == 1 else "mention"
         least = "" if self.is_whole else "At least "
-        noun = "other paper" if self.own and self.wanted.kind != "cite" else "paper"
-        text = f"{least}{counted(len(having), noun)} {verb} “{self.name}”{also}"
-        asks = _ASKS.get(self.wanted.kind)
-        if asks:
-            stances = [one.stance for one in quoted.values()]
-            says = stances.count(SAYS)
-            text += f"; {_few(says)} that {'they' if says > 1 else 'it'} {_third(asks, max(says, 1))}"
-            if DENIES in stances:
-                text += f", {stances.count(DENIES)} that {'it does' if stances.count(DENIES) == 1 else 'they do'} not"
+        noun = "other paper" if self.own and self.kind != "cite" else "paper"
+        if not having:
+            return f"I found “{self.name}”{also} in the text of no other paper."
+        has = "has" if len(having) == 1 else "have"
+        where = "text or references" if self.kind == "cite" else "text"
+        text = f"{least}{counted(len(having), noun)} {has} “{self.name}”{also} in the {where}"
+        if self.kind in _ASKS and saying:
+            text += f"; {len(saying)} of them {'says' if len(saying) == 1 else 'say'} that "
+            text += f"{'it' if len(saying) == 1 else 'they'} {_ASKS[self.kind][len(saying) == 1]}"
         return f"{text}."
 
     def _item(self, one: PaperMentions, quoted: Quoted) -> Block:
         times = len(one.text)
-        paper = self.papers[one.paper_id]
         count = counted(times, "time") if times else "in its references"
-        stance = {
-            SAYS: f"; says that it {_third(_ASKS.get(self.wanted.kind, ''), 1)}",
-            DENIES: "; says that it does not",
-        }
+        stance = "; says that it does not" if quoted.stance == DENIES else ""
         pages = sorted({_page(place.chunk.page_breaks, place.start) for place in one.text.values()})
         where = f", p. {_pages(pages)}" if len(pages) > 1 else ""
-        text = f"{short_label(paper)}: {count}{where}{stance.get(quoted.stance, '')}: “{quoted.quote}”"
+        text = f"{short_label(self.papers[one.paper_id])}: {count}{where}{stance}: “{quoted.quote}”"
         return Block("item", text, (quoted.citation,))
 
     def _own_blocks(self, found: dict[int, PaperMentions]) -> list[Block]:
@@ -226,7 +235,7 @@ class _Search:
         many = counted(len(self.papers), "paper")
         note = f"Looked for the title in the reference lists of {many}."
         if not citing:
-            said = f"No reference list of the {many} has “{title_of(paper)}”."
+            said = f"I found “{title_of(paper)}” in no reference list of the {many}."
             return Routed("mentions", note, (Block("text", said),), nothing_found=True)
         citing.sort(key=lambda one: one.file)
         quoted = [best_quote(list(one.references.values()), "cite", frozenset()) for one in citing[:_MOST_SHOWN]]
@@ -258,16 +267,6 @@ def _hits(quoted: Iterable[Quoted]) -> tuple[Hit, ...]:
 
 def _more(number: int) -> str:
     return f"And {number - _MOST_SHOWN:,} more."
-
-
-def _few(number: int) -> str:
-    return "none says" if not number else f"{number} of them {'says' if number == 1 else 'say'}"
-
-
-def _third(verb: str, number: int) -> str:
-    """The verb as "it" takes it."""
-    first, _, rest = verb.partition(" ")
-    return f"{first}s {rest}" if number == 1 else verb
 
 
 def _is_name(text: str) -> bool:

@@ -1,42 +1,64 @@
-"""The papers that fit what a question asks for, as a list with counts."""
+"""The papers of some years, people or venues, the newest, the longest, or all: as a list with counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ragscience.ask.asked_papers import counted, label, listed
-from ragscience.ask.paper_conditions import Asked, Conditions, asked_for, fitting, unknown, year_of
+from ragscience.ask.paper_wording import label, listed
 from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.slots import Conditions, Slots, year_of
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper
+from ragscience.core.tokenizing import counted
 
-__all__ = ["list_answer"]
+__all__ = ["answer"]
 
 _MOST_SHOWN = 30
 
 
-def list_answer(question: str, context: RouteContext) -> Routed | None:
-    """The papers that a question asks for; None where it asks for anything besides years, authors and venues."""
-    asked = asked_for(question, lambda: context.papers)
-    if asked is None:
-        return None
-    if asked.rest:
-        return None
-    is_all = asked.conditions == Conditions() and not asked.order
-    if is_all and not (asked.counts or asked.is_about_library or question.casefold().startswith(("list", "show"))):
-        return None
-    found = _ordered(fitting(context.papers, asked.conditions), asked)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What papers are asked for."""
+
+    counts: bool
+    conditions: Conditions
+    order: str
+    """As `Slots.order`."""
+    most: int
+    """How many of the order are asked for; 0: all."""
+
+
+def answer(_: str, slots: Slots, context: RouteContext) -> Routed | None:
+    """The papers that a question asks for."""
+    order, most = slots.order
+    asked = _Asked(slots.counts, slots.conditions, order, most)
+    found = _ordered(asked.conditions.fit(context.papers), asked)
     what = _said(asked.conditions)
-    lacks = unknown(context.papers, asked.conditions)
-    if asked.order in ("newest", "oldest"):
-        lacks = unknown(context.papers, Conditions(years=(0, 9999)))
+    lacks = _unknown(context.papers, asked.conditions)
+    if order in ("newest", "oldest"):
+        lacks = _unknown(context.papers, Conditions(years=(0, 9999)))
     if not found:
-        said = " ".join([f"No paper of the library is known to be {what}.", *lacks, _known_venues(asked, context)])
+        said = " ".join([f"I found no paper that is known to be {what}.", *lacks, _known_venues(asked, context)])
         return Routed("papers", f"Looked for papers {what}.", (Block("text", said.strip()),), nothing_found=True)
     return Routed("papers", _note(what, asked, context), _blocks(found, asked, context, lacks), confidence="high")
 
 
-def _blocks(found: Sequence[Paper], asked: Asked, context: RouteContext, lacks: Sequence[str]) -> tuple[Block, ...]:
+def _unknown(papers: Sequence[Paper], conditions: Conditions) -> list[str]:
+    """What is not known of some of the papers, though the conditions ask for it: a sentence each."""
+    missing = (
+        ("year is", conditions.years is not None, [paper for paper in papers if year_of(paper)[0] is None]),
+        ("authors are", bool(conditions.authors), [paper for paper in papers if not paper.metadata.authors]),
+        ("venue is", bool(conditions.venue), [paper for paper in papers if not paper.metadata.venue]),
+    )
+    return [
+        f"Of {counted(len(lacking), 'paper')} the {what} not known."
+        for what, is_asked, lacking in missing
+        if is_asked and lacking
+    ]
+
+
+def _blocks(found: Sequence[Paper], asked: _Asked, context: RouteContext, lacks: Sequence[str]) -> tuple[Block, ...]:
     what = _said(asked.conditions)
     shown = found[: min(asked.most or _MOST_SHOWN, _MOST_SHOWN)]
     if asked.most == 1:
@@ -64,7 +86,7 @@ def _blocks(found: Sequence[Paper], asked: Asked, context: RouteContext, lacks: 
     return (Block("text", intro), *items, *((Block("text", " ".join(behind)),) if behind else ()))
 
 
-def _line(paper: Paper, asked: Asked) -> str:
+def _line(paper: Paper, asked: _Asked) -> str:
     year, is_guess = year_of(paper)
     parts = [label(paper)]
     if year and is_guess:
@@ -108,7 +130,7 @@ def _key(paper: Paper, order: str) -> tuple[object, ...]:
             return (paper.file,)
 
 
-def _ordered(papers: Sequence[Paper], asked: Asked) -> list[Paper]:
+def _ordered(papers: Sequence[Paper], asked: _Asked) -> list[Paper]:
     order = asked.order or ("newest" if asked.conditions.years else "name")
     if order == "added":
         return sorted(papers, key=lambda paper: paper.added_at, reverse=True)
@@ -136,7 +158,7 @@ def _said(conditions: Conditions) -> str:
     return " and ".join(parts) if len(parts) < 3 else listed(parts)
 
 
-def _note(what: str, asked: Asked, context: RouteContext) -> str:
+def _note(what: str, asked: _Asked, context: RouteContext) -> str:
     if asked.order and asked.most == 1:
         return f"Compared the metadata of {counted(len(context.papers), 'paper')}."
     return (
@@ -144,7 +166,7 @@ def _note(what: str, asked: Asked, context: RouteContext) -> str:
     )
 
 
-def _known_venues(asked: Asked, context: RouteContext) -> str:
+def _known_venues(asked: _Asked, context: RouteContext) -> str:
     if not asked.conditions.venue:
         return ""
     venues = sorted({paper.metadata.venue for paper in context.papers if paper.metadata.venue})

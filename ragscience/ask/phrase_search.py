@@ -27,6 +27,7 @@ _HYPHEN = "(?:[-\u2010\u00ad](?:[ \\t]*+\n\\s*+)?+)?+"
 _SURNAME = re.compile(r"\s(?:[A-Z]\.?\s){0,2}[A-Z][a-zà-ÿ]")
 _ISE = re.compile(r"is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _PLURAL = re.compile(r"(?<![^\W_])([A-Z]{2,}[0-9]*)s$")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LONGEST_ENDING = 9
 _SAME_WORD = 3
 """Two words of one stem are forms of one another if their lengths differ by no more letters."""
@@ -77,7 +78,11 @@ def _stem_of(word: str) -> str:
 
 
 def _spelled(word: str) -> str:
-    """A pattern for the word: broken at a line's end or not, with s as z."""
+    """A pattern for the word: broken at a line's end or not, with s as z; a year also by its last two digits."""
+    if _YEAR.fullmatch(word):
+        return f"(?:{word[:2]}|['’])?{word[2:]}"
+    if word[:1].isdigit():
+        return rf"(?:v(?:ersion)?\.?\s?)?{re.escape(word)}"
     letters = ["[sz]" if char in "sz" and word[at - 1 : at] == "i" else re.escape(char) for at, char in enumerate(word)]
     return _HYPHEN.join(letters) if len(word) > 3 else "".join(letters)
 
@@ -149,7 +154,9 @@ def _spellings(phrase: Phrase) -> list[str]:
 
 
 def _terms(text: str) -> list[str]:
-    return list(dict.fromkeys(tokenize(text)))
+    """Those that are looked up: without numbers where there are words, for "WMT-14" is "WMT 2014"."""
+    found = list(dict.fromkeys(tokenize(text)))
+    return [term for term in found if any(map(str.isalpha, term))] or found
 
 
 _SHORT_BEHIND = re.compile(r"\s{0,2}\(([A-Z][A-Za-z-]{1,8}[A-Z])s?\)")

@@ -1,13 +1,8 @@
-"""Which route answers a question: each is asked in turn, by rules that cost next to nothing.
-
-A route's module has many patterns, and is imported only for a question that has one of the words without which it
-takes none: most questions of a program that starts anew need no route at all.
-"""
+"""Which questions are answered from the library itself: by what kind of question it is, and what it names."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -18,9 +13,27 @@ from ragscience.library.filter_selection import papers_allowed
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.ask.slots import Slots
     from ragscience.library.store import Store
 
-__all__ = ["ROUTES", "RouteContext", "Routed", "route"]
+__all__ = ["RouteContext", "Routed", "kind_of", "route"]
+
+_LEAST = 0.6
+"""Probability from which on a question is taken for its kind: of 1,000 questions for passages at most 10 are."""
+_ANSWERED_BY = {
+    "authors": "paper_facts", "workplaces": "paper_facts", "emails": "paper_facts", "year": "paper_facts",
+    "venue": "paper_facts", "identifier": "paper_facts", "title": "paper_facts", "length": "paper_facts",
+    "entry": "paper_facts", "papers": "paper_lists", "library_subjects": "library_route",
+    "mentions": "mentions_route", "topic": "mentions_route", "uses": "mentions_route", "evaluates": "mentions_route",
+    "compares_with": "mentions_route", "cites": "mentions_route", "summary": "summary_route",
+    "contributions": "summary_route", "findings": "summary_route", "limitations": "summary_route",
+    "aims": "summary_route", "comparison": "summary_route", "data_sets": "list_route", "baselines": "list_route",
+    "tasks": "list_route", "metrics": "list_route", "hyperparameters": "list_route",
+}  # fmt: skip
+"""The module that answers each kind."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,10 @@ class RouteContext:
     """The passages for a question, within filters."""
     filters: Filters
     """What the user keeps the question to."""
+    probabilities: Callable[[str], NDArray[np.float32]]
+    """[kinds] of a question, as `intents.probabilities`; empty where there is no model to read it."""
+    embed: Callable[[str], NDArray[np.float32]]
+    """[dimension], the unit vector of a query; empty where there is no model."""
 
     @cached_property
     def names(self) -> PaperNames:
@@ -65,55 +82,52 @@ class Routed:
     """Whether the blocks say that the library has nothing of it: the answer is then a refusal."""
 
 
-_PAPERS = r"papers?|articles?|documents?|publications?|pdfs?|preprints?|works|stud(?:y|ies)"
-ROUTES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(words, re.IGNORECASE))
-    for name, words in (
-        (
-            "papers_route",
-            rf"\b(?:{_PAPERS}|who|whom|authors?|when|year|date|where|venue|journal|conference|workshop|proceedings|doi|"
-            r"arxiv|title|pages?|passages|chunks|how long|how old|length|cite|bibtex|bib|citation|bibliograph\w*|"
-            r"reference|affiliations?|e-?mail|contact|employers?|behind|(?:universit|institut|compan|organi[sz])\w+|labs?|"
-            r"hospitals?)\b",
-        ),
-        (
-            "mentions_route",
-            rf"\b(?:{_PAPERS}|who|where|mentions?|occurrences?|anything|something|anywhere|somewhere|how often|"
-            rf"times)\b",
-        ),
-        ("library_route", r"\b(?:library|papers|pdfs|collection|documents|(?:can|could|should|may) (?:i|we|you))\b"),
-        ("help_route", r"\b(?:i|we|you|help|commands?|options?|program|ragscience|how to|how does one|possible to)\b"),
-        (
-            "element_route",
-            r"tab|fig|alg|listing|eq|formula|sec|§|appendi|chapter|abstract|introduction|conclu|discussion|"
-            r"related work|"
-            r"acknowl|\b(?:of|in|from)\b",
-        ),
-        (
-            "definition_route",
-            r"what|define|explain|describe|tell me about|\bhow\b.+\b(?:works?|functions?|operates?)\b",
-        ),
-        (
-            "summary_route",
-            r"sum|overview|outline|synopsis|gist|tl;?dr|about|what|contribution|finding|result|limit|weakness|"
-            r"shortcoming|drawback|conclusion|takeaway|idea|compare|contrast|differ|\bvs|versus",
-        ),
-        ("list_route", r"\b(?:list|name|enumerate|give|show|tell|what|which)\b"),
-    )
-)
-"""The modules in the order in which they are asked, each with the words of which its questions have one."""
+def route(question: str, context: RouteContext, files: Sequence[str] = ()) -> Routed | None:
+    """The answer from the library itself; None where a search for passages is the way.
 
-
-def route(question: str, context: RouteContext) -> Routed | None:
-    """The answer of the first route that takes the question; None where a search for passages is the way.
-
-    Raises what the library and the search raise.
+    `files` are the papers in focus. Raises what the library and the search raise.
     """
-    for name, words in ROUTES:
-        if words.search(question) is None:
-            continue
-        answer: Callable[[str, RouteContext], Routed | None] = import_module(f"ragscience.ask.{name}").answer
-        routed = answer(question, context)
-        if routed is not None:
-            return routed
-    return None
+    from ragscience.ask import element_route
+    from ragscience.ask.slots import slots_of
+
+    slots = slots_of(question, context, files)
+    routed = element_route.answer(slots, context)
+    if routed is not None:
+        return routed
+    kind = kind_of(slots, context)
+    if not kind:
+        return None
+    if slots.described and not slots.papers:
+        slots = slots.with_described(context)
+    if _needs_paper(kind) and not slots.papers:
+        return None
+    module = "help_route" if kind.startswith("help ") else _ANSWERED_BY[kind]
+    answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{module}").answer
+    return answer(kind, slots, context)
+
+
+def kind_of(slots: Slots, context: RouteContext) -> str:
+    """The kind of the question, of those that what it names allows; "" for a question to the passages."""
+    from ragscience.ask.intents import PASSAGES, kinds
+
+    known = context.probabilities(slots.masked)
+    if not len(known):
+        return ""
+    papers, thing, asked = len(slots.papers), bool(slots.thing), bool(slots.order[0]) or slots.has_conditions
+    allowed = {
+        "": True,
+        "paper": papers >= 1 or bool(slots.described),
+        "two papers": papers >= 2,
+        "library": not papers and (asked or not thing),
+        "thing": thing != bool(papers),
+    }
+    chances = {kind: float(p) for kind, p in zip(kinds(), known, strict=True) if allowed[kind.needs]}
+    best = max((kind for kind in chances if kind.name != PASSAGES), key=lambda kind: chances[kind])
+    alike = sum(p for kind, p in chances.items() if kind == best or (kind.needs == best.needs == "thing"))
+    return best.name if alike >= _LEAST * sum(chances.values()) else ""
+
+
+def _needs_paper(name: str) -> bool:
+    from ragscience.ask.intents import kinds
+
+    return any(kind.name == name and kind.needs in ("paper", "two papers") for kind in kinds())

@@ -33,11 +33,12 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     def search(text: str, filters: Filters) -> Found:
         return run.search(text, filters, profile=run.answer_profile)
 
+    context = RouteContext(run.library, search, request.filters, run.kind_probabilities, run.query_vector)
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
         for reading in run.understood.readings:
             question = reading.text
-            routed = route(question, RouteContext(run.library, search, request.filters))
+            routed = route(question, context, reading.files)
             if routed is not None:
                 break
     if routed is None:

@@ -31,6 +31,9 @@ from ragscience.search.names import PaperNames
 from ragscience.search.token_matches import WordPresence
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ragscience.ask.answer_context import AnswerContext
     from ragscience.ask.conversation import Understood
     from ragscience.ask.prompts import Prompts
@@ -327,6 +330,28 @@ class QuestionRun:
         texts = [text for question in questions for text in (question, *named_texts(question, names))]
         with suppress(ModelProblem):  # each search says so
             self.tokens_from.embed_with_tokens(texts)
+
+    def kind_probabilities(self, question: str) -> NDArray[np.float32]:
+        """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedder is not there."""
+        import numpy as np
+
+        from ragscience.ask.intents import probabilities
+
+        try:
+            weights = self.shared.intent_weights(self.embedder)
+            together = self.embedder.embed_documents([question, self.spelled])  # which the search reads next
+            return np.asarray(probabilities(weights, together[:1])[0], np.float32)
+        except ModelProblem:  # the search says so
+            return np.empty(0, np.float32)
+
+    def query_vector(self, text: str) -> NDArray[np.float32]:
+        """[dimension] of a text that is searched for; empty where the embedder is not there."""
+        import numpy as np
+
+        try:
+            return np.asarray(self.embedder.embed_query(text), np.float32)
+        except ModelProblem:
+            return np.empty(0, np.float32)
 
     def search(
         self, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None

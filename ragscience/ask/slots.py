@@ -1,0 +1,305 @@
+"""What a question names: papers, people, years, a venue, an order, and the thing that is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragscience.ask.intents import frame_words
+from ragscience.core.records import Paper
+from ragscience.core.tokenizing import STOP_WORDS, tokenize
+from ragscience.library.filter_selection import plain_name
+from ragscience.search.name_strength import NOUN
+
+if TYPE_CHECKING:
+    from ragscience.ask.router import RouteContext
+
+__all__ = ["Conditions", "Slots", "has_author", "slots_of", "venue_words", "year_of"]
+
+_YEAR = r"((?:19|20)\d\d)"
+_YEARS = (
+    (re.compile(rf"\b{_YEAR}\s?(?:and|to|until|till|through|[-–—])\s?{_YEAR}\b", re.I), lambda a, b: (a, b)),
+    (re.compile(rf"\b(?:before|prior to|older than|earlier than) {_YEAR}\b", re.I), lambda a: (0, a - 1)),
+    (re.compile(rf"\b(?:until|till|up to|by|not after) {_YEAR}\b", re.I), lambda a: (0, a)),
+    (re.compile(rf"\b(?:after|newer than|later than|more recent than) {_YEAR}\b", re.I), lambda a: (a + 1, 9999)),
+    (re.compile(rf"\bsince {_YEAR}\b|\b{_YEAR} (?:on|onwards?|or later)\b", re.I), lambda a: (a, 9999)),
+    (re.compile(rf"\b{_YEAR}\b"), lambda a: (a, a)),
+)
+_ORDERS = (
+    ("added", r"(?:last|recently|latest|just) added|(?:add|put|load)\w* (?:last|most recently)"),
+    ("most authors", r"most authors"),
+    ("shortest", r"shortest|fewest pages"),
+    ("longest", r"longest|most pages|by length|sorted by pages"),
+    ("oldest", r"oldest|earliest"),
+    ("newest", r"newest|latest|most recent(?:ly published)?|by (?:year|date)"),
+)  # fmt: skip
+_ORDER = tuple((name, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for name, words in _ORDERS)
+_ALL = re.compile(r"\b(?:by|sort\w*|order\w*|list)\b", re.IGNORECASE)
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+_COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_][\w'’.&+-]*")
+_PERSON_AFTER = re.compile(r"\b(?:by|did|has|from|of|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
+_QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
+_JOINING = frozenset(["of", "and", "for", "in", "on", "to", "the", "a", "an", "with", "&"])
+_SMALL = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"})
+_VENUE_KIND = frozenset({"conference", "journal", "proceedings", "workshop", "international"})
+_RENAMED = {"nips": "neurips"}
+"""A conference that changed its acronym."""
+_FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
+_FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
+_DESCRIBED = re.compile(rf"\b(?:the|that) ((?:[\w'’-]+ ){{1,6}}?){NOUN}\b", re.IGNORECASE)
+_LOOKED_AT = 6
+"""Passages for a described paper, most of which are to be its own."""
+_SURE = 0.5
+"""Strength of a name from which on it is taken for a paper's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What papers must be; nothing is required of an empty field."""
+
+    years: tuple[int, int] | None = None
+    """First and last, inclusive."""
+    authors: tuple[str, ...] = ()
+    """The paper has an author of each name."""
+    venue: str = ""
+
+    def fit(self, papers: Sequence[Paper]) -> list[Paper]:
+        """Those of the papers that meet the conditions."""
+        found = list(papers)
+        if self.years:
+            first, last = self.years
+            found = [paper for paper in found if first <= (year_of(paper)[0] or first - 1) <= last]
+        for name in self.authors:
+            found = [paper for paper in found if has_author(paper, name)]
+        return _of_venue(found, self.venue) if self.venue else found
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A question with what it names."""
+
+    question: str
+    papers: tuple[Paper, ...]
+    """In its order, each once."""
+    spans: tuple[tuple[int, int], ...]
+    """Of their names in the question."""
+    conditions: Conditions
+    described: str
+    """The words of "the … study", where the question names no paper; else empty."""
+    masked: str
+    """The question with X1, X2 for papers, Smith for people, 2018 for years, ICML for venues."""
+
+    @property
+    def without_names(self) -> str:
+        """The question with blanks for the names of papers."""
+        text = self.question
+        for start, end in self.spans:
+            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        return text
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether it names a year, a person or a venue."""
+        return self.conditions != Conditions()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it asks how many."""
+        return _COUNTS.search(self.question) is not None
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """("newest", "oldest", "longest", "shortest", "added", "most authors" or "", how many of them; 0: all)."""
+        for name, words in _ORDER:
+            if (found := words.search(self.question)) is not None:
+                before = self.question[: found.start()].casefold().split()
+                number = before[-1] if before else ""
+                if _ALL.search(self.question[: found.end()]) and not number.isdigit():
+                    return name, 0
+                return name, int(number) if number.isdigit() else _NUMBERS.get(number, 1)
+        return "", 0
+
+    def with_described(self, context: RouteContext) -> Slots:
+        """With the paper that has most of the best passages for what is described; the same where none has."""
+        hits = context.search(self.described, context.filters).hits[:_LOOKED_AT]
+        owners = [hit.chunk.paper_id for hit in hits]
+        best = next((each for each in owners if owners.count(each) > len(owners) / 2), None)
+        return replace(self, papers=tuple(paper for paper in context.papers if paper.paper_id == best))
+
+    @cached_property
+    def thing(self) -> str:
+        """What is asked for besides: what stands in quotation marks, else the longest run of words that do not ask."""
+        if (quoted := _QUOTED.search(self.question)) is not None:
+            return quoted[1]
+        runs: list[list[re.Match[str]]] = [[]]
+        for word in _WORD.finditer(self.question):
+            is_joining = bool(runs[-1]) and word[0] in _JOINING
+            is_named = any(a < word.end() and word.start() < b for a, b in self.spans)
+            if is_named or (_asks(word[0]) and not is_joining):
+                runs.append([])
+            elif runs[-1] or word[0] not in _JOINING:
+                runs[-1].append(word)
+        best = max((_trimmed(run) for run in runs), key=_worth, default=[])
+        return self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’") if best else ""
+
+
+def _asks(word: str) -> bool:
+    """Whether the word belongs to how a question is put."""
+    if any(char.isupper() for char in word[1:]) or any(char.isdigit() for char in word):
+        return False
+    plain = word.rstrip(".?!,").casefold()
+    return plain in STOP_WORDS or set(tokenize(plain)) <= frame_words()
+
+
+def _trimmed(run: list[re.Match[str]]) -> list[re.Match[str]]:
+    while run and run[-1][0] in _JOINING:
+        run = run[:-1]
+    return run
+
+
+def _worth(run: list[re.Match[str]]) -> tuple[bool, int]:
+    """A run with a capital or a digit first, then the longest."""
+    return any(not word[0].islower() and word.start() for word in run), sum(len(word[0]) for word in run)
+
+
+def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) -> Slots:
+    """What `question` names; `files` are the papers in focus, meant where it names none. Raises NothingFound."""
+    question = " ".join(question.split())
+    by_id = {paper.paper_id: paper for paper in context.papers}
+    places: dict[tuple[int, int], list[tuple[float, int]]] = {}
+    for one in context.names.in_text(question):
+        if one.paper_id in by_id and one.strength >= _SURE:
+            places.setdefault((one.start, one.end), []).append((one.strength, one.paper_id))
+    papers: dict[int, Paper] = {}
+    for _, found in sorted(places.items()):
+        most = max(strength for strength, _ in found)
+        papers |= {paper_id: by_id[paper_id] for strength, paper_id in found if strength == most}
+    spans = tuple(sorted(places))
+    if not papers:
+        papers = {paper.paper_id: paper for paper in context.papers if paper.file in files}
+    described = _DESCRIBED.search(question) if not papers else None
+    if described is not None:
+        spans = (described.span(1),)
+    conditions, held = _conditions(question, spans, context.papers)
+    marks = [*((span, f"X{number}") for number, span in enumerate(spans, 1)), *held]
+    words = described[1] if described is not None else ""
+    return Slots(question, tuple(papers.values()), spans, conditions, words, _masked(question, marks))
+
+
+def _masked(question: str, marks: Sequence[tuple[tuple[int, int], str]]) -> str:
+    made, at = "", 0
+    for (start, end), mark in sorted(marks):
+        if start >= at:
+            made += question[at:start] + mark
+            at = end
+    return made + question[at:]
+
+
+def _conditions(
+    question: str, taken: Sequence[tuple[int, int]], papers: Sequence[Paper]
+) -> tuple[Conditions, list[tuple[tuple[int, int], str]]]:
+    """The conditions, and where each stands with what stands for it."""
+    free = [word for word in _WORD.finditer(question) if not any(a < word.end() and word.start() < b for a, b in taken)]
+    years, marks = None, list[tuple[tuple[int, int], str]]()
+    for pattern, span in _YEARS:
+        found = pattern.search(question)
+        if found is not None and not any(a < found.end() and found.start() < b for a, b in taken):
+            numbers = [int(number) for number in found.groups() if number]
+            years = span(*sorted(numbers))
+            at = question.find(str(min(numbers)), found.start())
+            marks.append(((at, at + 4), "2018"))
+            break
+    authors, venue = list[str](), ""
+    for start, end, name in _names(question, free):
+        inside = any(a <= start < b for (a, b), _ in marks)
+        if inside or not name[:1].isupper():
+            continue
+        if any(has_author(paper, name) for paper in papers):
+            authors.append(name)
+            marks.append(((start, end), "Smith"))
+        elif not venue and _of_venue(papers, name):
+            venue = name
+            marks.append(((start, end), "ICML"))
+    if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
+        name = found[1].strip(" .?!,")
+        if not any(a < found.end(1) and found.start(1) < b for a, b in taken) and not _asks(name.split()[0]):
+            authors.append(name)
+            marks.append(((found.start(1), found.start(1) + len(name)), "Smith"))
+    return Conditions(years, tuple(authors), venue), marks
+
+
+def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
+    """(start, end, text) of runs of at most four words with a capital, a longer one first; none within another."""
+    at = 0
+    while at < len(words):
+        for count in range(min(4, len(words) - at), 0, -1):
+            run = words[at : at + count]
+            text = question[run[0].start() : run[-1].end()].rstrip(".?!,").removesuffix("'s").removesuffix("’s")
+            capitals = all(word[0][:1].isupper() or (word[0] in _SMALL and word is not run[0]) for word in run)
+            is_name = capitals and (run[0].start() or not _asks(run[0][0])) and text[-1:].isalpha()
+            if is_name and (count == 1 or _is_run(run, question)):
+                yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too
+        at += 1
+
+
+def _is_run(run: Sequence[re.Match[str]], question: str) -> bool:
+    return all(not question[a.end() : b.start()].strip() for a, b in pairwise(run))
+
+
+def has_author(paper: Paper, name: str) -> bool:
+    """Whether the paper has an author of that name, case, accents and dots aside; a first name may be cut.
+
+    "Hinton", "G. Hinton" and "Geoff Hinton" are Geoffrey Hinton.
+    """
+    wanted = plain_name(name).replace(".", " ").split()
+    authors = [plain_name(author).replace(".", " ").split() for author in paper.metadata.authors]
+    return bool(wanted) and any(
+        wanted[-1] == author[-1] and all(any(_is_cut(word, own) for own in author) for word in wanted[:-1])
+        for author in authors
+        if author
+    )
+
+
+def _is_cut(one: str, other: str) -> bool:
+    same = one[:3] == other[:3] and min(len(one), len(other)) > 2  # Jeff, Jeffrey
+    return same or one.startswith(other) or other.startswith(one)
+
+
+def year_of(paper: Paper) -> tuple[int | None, bool]:
+    """(the paper's year, whether it is known only by the arXiv id or the file's name); None where nothing says it."""
+    if paper.metadata.year:
+        return paper.metadata.year, False
+    stem = Path(paper.file).stem
+    arxiv = _FILE_ARXIV.search(paper.metadata.arxiv_id or stem)
+    if arxiv:
+        return 2000 + int(arxiv[1]), True
+    plain = _FILE_YEAR.search(stem)
+    return (int(plain[1]), True) if plain else (None, True)
+
+
+def venue_words(text: str) -> set[str]:
+    """The words of a venue's name and its initials: of "International Conference on Machine Learning" also "icml"."""
+    words = re.findall(r"[^\W\d_]++", plain_name(text))
+    telling = [word for word in words if word not in _SMALL]
+    initials = "".join(word[0] for word in telling)
+    found = {*telling, *((initials,) if len(initials) > 2 else ())}
+    return found | {_RENAMED[word] for word in found if word in _RENAMED}
+
+
+def _of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:
+    """The papers of that venue; an acronym may also stand in the name of the file."""
+    wanted = {_RENAMED.get(word, word) for word in re.findall(r"[^\W\d_]++", plain_name(name))} - _SMALL - _VENUE_KIND
+    if not wanted:
+        return []
+    found = [paper for paper in papers if wanted <= venue_words(paper.metadata.venue)]
+    if len(wanted) == 1 and name.isupper():
+        (acronym,) = wanted
+        letters = [set(re.findall(r"[a-z]+", Path(paper.file).stem.casefold())) for paper in papers]
+        found += [p for p, words in zip(papers, letters, strict=True) if acronym in words and p not in found]
+    return found
