@@ -31,9 +31,11 @@ PASSAGES = "passages"
 """The kind of all questions that the passages answer."""
 _THINGS = (
     "dropout", "contrastive learning", "ImageNet", "kidney failure", "a consensus protocol", "beta blockers", "SQuAD",
-    "gradient clipping", "web search", "word embeddings", "X1",
+    "gradient clipping", "web search", "word embeddings", "X1", "machine translation", "LSTM", "protein folding",
+    "MNIST", "query expansion", "BM25", "climate models", "causal inference", "depression", "SGD", "Monte Carlo methods",
+    "label smoothing", "CIFAR-10", "speech recognition", "solar cells", "batch normalization", "PageRank", "GPT-4",
 )  # fmt: skip
-_EACH = 3
+_EACH = 6
 """Texts that are made of an example with THING."""
 _STEPS, _RATE, _MOMENTUM, _DECAY = 400, 20.0, 0.9, 1e-5
 

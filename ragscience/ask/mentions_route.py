@@ -176,17 +176,13 @@ class _Search:
         evidence = stated_in(self.name, self.kind, self.context)
         quoted = {one.paper_id: _quoted(one, self.kind, evidence) for one in having[:_MOST_READ]}
         saying = [one for one in having if one.paper_id in quoted and quoted[one.paper_id].stance == SAYS]
-        shown = saying or having
+        shown = [*saying, *(one for one in having if one not in saying)][:_MOST_SHOWN]
         blocks = [Block("text", self._summary(having, saying))]
-        blocks += [self._item(one, quoted[one.paper_id]) for one in shown[:_MOST_SHOWN] if one.paper_id in quoted]
-        if len(shown) > _MOST_SHOWN:
-            blocks.append(Block("text", _more(len(shown))))
-        if saying and len(having) > len(saying):
-            others = [one for one in having if one not in saying]
-            names = listed([short_label(self.papers[one.paper_id]) for one in others[:_MOST_SHOWN]])
-            blocks.append(Block("text", f"The name also stands in {names}, where I found no sentence that says so."))
+        blocks += [self._item(one, quoted[one.paper_id]) for one in shown]
+        if len(having) > _MOST_SHOWN:
+            blocks.append(Block("text", _more(len(having))))
         blocks += self._own_blocks(found)
-        hits = _hits(quoted[one.paper_id] for one in shown[:_MOST_SHOWN] if one.paper_id in quoted)
+        hits = _hits(quoted[one.paper_id] for one in shown)
         return Routed("mentions", self._note(), tuple(blocks), hits, "high" if self.kind == "mention" else "medium")
 
     def _summary(self, having: Sequence[PaperMentions], saying: Sequence[PaperMentions]) -> str:
@@ -206,7 +202,8 @@ class _Search:
     def _item(self, one: PaperMentions, quoted: Quoted) -> Block:
         times = len(one.text)
         count = counted(times, "time") if times else "in its references"
-        stance = "; says that it does not" if quoted.stance == DENIES else ""
+        says = f"; says that it {_ASKS[self.kind][1]}" if quoted.stance == SAYS and self.kind in _ASKS else ""
+        stance = "; says that it does not" if quoted.stance == DENIES else says
         pages = sorted({_page(place.chunk.page_breaks, place.start) for place in one.text.values()})
         where = f", p. {_pages(pages)}" if len(pages) > 1 else ""
         text = f"{short_label(self.papers[one.paper_id])}: {count}{where}{stance}: “{quoted.quote}”"

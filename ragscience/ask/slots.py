@@ -52,7 +52,7 @@ _RENAMED = {"nips": "neurips"}
 """A conference that changed its acronym."""
 _FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
-_DESCRIBED = re.compile(rf"\b(?:the|that) ((?:[\w'’-]+ ){{1,6}}?){NOUN}\b", re.IGNORECASE)
+_DESCRIBED = re.compile(rf"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){{1,6}}?){NOUN}\b", re.IGNORECASE)
 _LOOKED_AT = 6
 """Passages for a described paper, most of which are to be its own."""
 _SURE = 0.5
@@ -140,8 +140,9 @@ class Slots:
         runs: list[list[re.Match[str]]] = [[]]
         for word in _WORD.finditer(self.question):
             is_joining = bool(runs[-1]) and word[0] in _JOINING
-            is_named = any(a < word.end() and word.start() < b for a, b in self.spans)
-            if is_named or (_asks(word[0]) and not is_joining):
+            is_name = word.start() > 0 and word[0][:1].isupper() and len(word[0]) > 1
+            is_paper = any(a < word.end() and word.start() < b for a, b in self.spans)
+            if is_paper or (_asks(word[0]) and not (is_joining or is_name)):
                 runs.append([])
             elif runs[-1] or word[0] not in _JOINING:
                 runs[-1].append(word)
@@ -185,10 +186,10 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
         papers = {paper.paper_id: paper for paper in context.papers if paper.file in files}
     described = _DESCRIBED.search(question) if not papers else None
     if described is not None:
-        spans = (described.span(1),)
+        spans = ((described.start(1), described.start(1) + len(described[1].rstrip())),)
     conditions, held = _conditions(question, spans, context.papers)
     marks = [*((span, f"X{number}") for number, span in enumerate(spans, 1)), *held]
-    words = described[1] if described is not None else ""
+    words = described[1].strip() if described is not None else ""
     return Slots(question, tuple(papers.values()), spans, conditions, words, _masked(question, marks))
 
 
