@@ -64,7 +64,7 @@ def _by_number(
         rest = rest[:start] + " " * (end - start) + rest[end:]
     others = {*terms(rest)} - _frame()
     wanted = [(kind, number) for _, _, kind, numbers in mentioned for number in numbers]
-    papers = slots.papers or (context.papers if len(context.papers) == 1 else ())
+    papers = slots.papers or slots.implied or slots.with_described(context).papers
     if others and any(kind == "section" for kind, _ in wanted):
         return None  # it asks for something in that section
     if not papers:
@@ -142,7 +142,7 @@ def _everywhere(wanted: Sequence[tuple[str, str]], context: RouteContext) -> Rou
 
 
 def _by_name(slots: Slots, context: RouteContext) -> Routed | None:
-    papers = slots.papers or (context.papers if len(context.papers) == 1 else ())
+    papers = slots.papers or slots.implied
     match = _PART.search(slots.without_names)
     if match is None or not papers:
         return None

@@ -32,12 +32,13 @@ PASSAGES = "passages"
 _THINGS = (
     "dropout", "contrastive learning", "ImageNet", "kidney failure", "a consensus protocol", "beta blockers", "SQuAD",
     "gradient clipping", "web search", "word embeddings", "X1", "machine translation", "LSTM", "protein folding",
-    "MNIST", "query expansion", "BM25", "climate models", "causal inference", "depression", "SGD", "Monte Carlo methods",
+    "query expansion", "BM25", "climate models", "causal inference", "depression", "SGD", "Monte Carlo methods",
     "label smoothing", "CIFAR-10", "speech recognition", "solar cells", "batch normalization", "PageRank", "GPT-4",
+    "honey", "sea ice", "bees", "old maps", "child labour", "wheat prices", "REST APIs", "mosquito nets",
 )  # fmt: skip
 _EACH = 6
 """Texts that are made of an example with THING."""
-_STEPS, _RATE, _MOMENTUM, _DECAY = 400, 20.0, 0.9, 1e-5
+_STEPS, _RATE, _MOMENTUM, _DECAY = 1_000, 20.0, 0.95, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,10 @@ def kinds() -> tuple[Kind, ...]:
 
 
 @cache
-def frame_words() -> frozenset[str]:
-    """The stems of the words that ask, without those that are asked for."""
+def frame_words(needs: tuple[str, ...]) -> frozenset[str]:
+    """The stems of the words that ask in the kinds with these `needs`, without those that are asked for."""
     marks = ("PAPER", "THING", "NAME", "YEAR", "VENUE")
-    texts = " ".join(text for kind in kinds() if kind.needs in ("thing", "library") for text in kind.examples)
+    texts = " ".join(text for kind in kinds() if kind.needs in needs for text in kind.examples)
     for mark in marks:
         texts = texts.replace(mark, " ")
     return frozenset(tokenize(texts))
@@ -84,6 +85,8 @@ def _texts(example: str) -> list[str]:
         while "THING" in text:
             text = text.replace("THING", chosen.choice(_THINGS), 1)
         made.append(text)
+    if "PAPER" in example and "the PAPER" not in example:
+        made += [made[0].replace("X1", "the X1 paper"), made[0].replace("X1", "the X1 study")]
     return made
 
 

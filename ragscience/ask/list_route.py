@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from ragscience.ask.list_items import Listed, listed
 from ragscience.ask.list_kinds import KINDS
@@ -108,14 +107,6 @@ def _tables(paper: PaperText, wanted: frozenset[str]) -> list[Block]:
 
 
 _KIND_OF = {"data_sets": "data set", "baselines": "baseline", "tasks": "task"}
-_FRAME_WORDS = """
-    what which does do did is are was were used use uses using in of from the a an paper papers article study
-    authors work its it their they evaluate evaluated evaluates evaluation compare compared compares
-    comparison against to with on by for test tested tests report reported reports train trained training
-    experiment experiments experimented consider considered list all mention mentioned mentions name and or
-    have has that this there model method as included include study studied search searched perform performed
-    apply applied
-"""
 _TRAINED = re.compile(r"\b(?:pre-?)?train(?:ed|ing)?\b", re.I)
 _EVALUATED = re.compile(r"\b(?:evaluat|test|benchmark|compar|report)", re.I)
 _MOST_ITEMS = 20
@@ -128,7 +119,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     if len(slots.papers) != 1:
         return None
     paper = PaperText(context.library, slots.papers[0])
-    wanted = frozenset(terms(slots.without_names)) - _frame()
+    wanted = slots.extra
     if len(wanted) > _MOST_QUALIFIERS:
         return None
     if kind in ("hyperparameters", "metrics"):
@@ -141,11 +132,6 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     must = _TRAINED if kind == "data_sets" and _TRAINED.search(asked) and not _EVALUATED.search(asked) else None
     blocks, confidence = _blocks(context, paper, listed(paper, listing, wanted, must))
     return _routed(paper, listing.name, blocks, confidence) if blocks else None
-
-
-@cache
-def _frame() -> frozenset[str]:
-    return frozenset(terms(_FRAME_WORDS))
 
 
 def _blocks(context: RouteContext, paper: PaperText, found: Listed) -> tuple[list[Block], str]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
 from ragscience.ask.paper_wording import listed, short_label
 from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases, stated_in
 from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.slots import Conditions, Slots
 from ragscience.core.records import Block, Hit, Paper, title_of
 from ragscience.core.tokenizing import counted, terms
-
-if TYPE_CHECKING:
-    from ragscience.ask.slots import Slots
 
 __all__ = ["answer"]
 
@@ -42,6 +39,10 @@ _FEWEST_PAPERS = 5
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The papers that have what the question names, or are about it; None where a search is the way."""
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
+    if kind == "cites" and slots.conditions.authors and not slots.papers:
+        cited = replace(slots.conditions, years=None).fit(context.papers)
+        slots = replace(slots, papers=tuple(cited), conditions=Conditions())
+        papers = {paper.paper_id: paper for paper in context.papers}
     if slots.papers:
         start, end = slots.spans[0] if slots.spans else (0, 0)
         search = _Search(_VERBS.get(kind, "mention"), slots.question[start:end], context, papers)
@@ -49,7 +50,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return search.answer()
     if kind == "topic" and (routed := _about(slots.thing, context, papers)) is not None:
         return routed
-    return _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers).answer()
+    is_mention = kind == "mentions"
+    return _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers, is_mention=is_mention).answer()
 
 
 def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:
@@ -94,11 +96,15 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
 class _Search:
     """The papers that have one thing, and what they say of it."""
 
-    def __init__(self, kind: str, phrase: str, context: RouteContext, papers: dict[int, Paper]) -> None:
+    def __init__(
+        self, kind: str, phrase: str, context: RouteContext, papers: dict[int, Paper], *, is_mention: bool = False
+    ) -> None:
+        """`is_mention`: whether the question asks for the words, not for what they mean."""
         self.kind = kind
         self.name = self.phrase = phrase
         self.context = context
         self.papers = papers
+        self.is_mention = is_mention
         self.own: dict[int, Paper] = {}
         self.aliases: tuple[str, ...] = ()
         self.is_whole = True
@@ -162,7 +168,8 @@ class _Search:
         return {}
 
     def _nothing(self) -> Routed | None:
-        if len(self.name.split()) > _NOTHING_CALLED or self.name.islower():
+        is_described = self.name.islower() and not self.is_mention
+        if len(self.name.split()) > _NOTHING_CALLED or is_described:
             return None
         many = counted(len(self.papers), "paper")
         said = f"I found “{self.name}” in no text of the {many}; it may go by another name there."
@@ -176,7 +183,9 @@ class _Search:
         evidence = stated_in(self.name, self.kind, self.context)
         quoted = {one.paper_id: _quoted(one, self.kind, evidence) for one in having[:_MOST_READ]}
         saying = [one for one in having if one.paper_id in quoted and quoted[one.paper_id].stance == SAYS]
-        shown = [*saying, *(one for one in having if one not in saying)][:_MOST_SHOWN]
+        order = {SAYS: 0, DENIES: 2}
+        having.sort(key=lambda one: order.get(quoted[one.paper_id].stance, 1) if one.paper_id in quoted else 3)
+        shown = having[:_MOST_SHOWN]
         blocks = [Block("text", self._summary(having, saying))]
         blocks += [self._item(one, quoted[one.paper_id]) for one in shown]
         if len(having) > _MOST_SHOWN:

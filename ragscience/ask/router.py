@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RouteContext", "Routed", "kind_of", "route"]
 
-_LEAST = 0.6
+_LEAST = 0.5
 """Probability from which on a question is taken for its kind: of 1,000 questions for passages at most 10 are."""
 _ANSWERED_BY = {
     "authors": "paper_facts", "workplaces": "paper_facts", "emails": "paper_facts", "year": "paper_facts",
@@ -97,10 +97,10 @@ def route(question: str, context: RouteContext, files: Sequence[str] = ()) -> Ro
     kind = kind_of(slots, context)
     if not kind:
         return None
-    if slots.described and not slots.papers:
-        slots = slots.with_described(context)
     if _needs_paper(kind) and not slots.papers:
-        return None
+        slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)
+        if not slots.papers:
+            return None
     module = "help_route" if kind.startswith("help ") else _ANSWERED_BY[kind]
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{module}").answer
     return answer(kind, slots, context)
@@ -116,15 +116,19 @@ def kind_of(slots: Slots, context: RouteContext) -> str:
     papers, thing, asked = len(slots.papers), bool(slots.thing), bool(slots.order[0]) or slots.has_conditions
     allowed = {
         "": True,
-        "paper": papers >= 1 or bool(slots.described),
-        "two papers": papers >= 2,
+        "paper": bool(papers or slots.described or slots.implied),
+        "two papers": max(papers, len(slots.implied)) >= 2,
         "library": not papers and (asked or not thing),
         "thing": thing != bool(papers),
     }
     chances = {kind: float(p) for kind, p in zip(kinds(), known, strict=True) if allowed[kind.needs]}
     best = max((kind for kind in chances if kind.name != PASSAGES), key=lambda kind: chances[kind])
     alike = sum(p for kind, p in chances.items() if kind == best or (kind.needs == best.needs == "thing"))
-    return best.name if alike >= _LEAST * sum(chances.values()) else ""
+    lacking = [
+        float(p) for kind, p in zip(kinds(), known, strict=True) if "paper" in kind.needs and kind not in chances
+    ]
+    is_sure = alike >= _LEAST * sum(chances.values()) and alike > max(lacking, default=0.0)
+    return best.name if is_sure else ""
 
 
 def _needs_paper(name: str) -> bool:

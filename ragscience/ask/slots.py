@@ -52,9 +52,24 @@ _RENAMED = {"nips": "neurips"}
 """A conference that changed its acronym."""
 _FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
-_DESCRIBED = re.compile(rf"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){{1,6}}?){NOUN}\b", re.IGNORECASE)
+_DESCRIBED = re.compile(
+    r"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){1,6}?)"
+    rf"(?:{NOUN}|meta-?analysis|review|survey|report|trial|thesis)\b",
+    re.IGNORECASE,
+)
 _LOOKED_AT = 6
 """Passages for a described paper, most of which are to be its own."""
+_OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
+"""Needs of kinds of questions about the library, and about some of its papers."""
+_POINTING = re.compile(
+    r"\b(?P<one>it|its|(?:the|this|that|my) (?:paper|article|study|authors?|pdf))\b|"
+    rf"\b(?:(?:both|these|those|the)(?: (?:two|three|four|five|six|\d))?(?: of (?:them|these))? {NOUN}|"
+    r"they|them|their|both|these|those)\b",
+    re.IGNORECASE,
+)
+_MOST_POINTED_AT = 6
+_BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers)", re.IGNORECASE)
+"""After a person's name that stands for a paper: "Kleinberg's paper"."""
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
 
@@ -90,6 +105,8 @@ class Slots:
     spans: tuple[tuple[int, int], ...]
     """Of their names in the question."""
     conditions: Conditions
+    implied: tuple[Paper, ...]
+    """The papers that "it" or "these papers" mean where none is named: all that there are, where they are few."""
     described: str
     """The words of "the … study", where the question names no paper; else empty."""
     masked: str
@@ -127,10 +144,18 @@ class Slots:
 
     def with_described(self, context: RouteContext) -> Slots:
         """With the paper that has most of the best passages for what is described; the same where none has."""
+        if not self.described:
+            return self
         hits = context.search(self.described, context.filters).hits[:_LOOKED_AT]
         owners = [hit.chunk.paper_id for hit in hits]
         best = next((each for each in owners if owners.count(each) > len(owners) / 2), None)
         return replace(self, papers=tuple(paper for paper in context.papers if paper.paper_id == best))
+
+    @property
+    def extra(self) -> frozenset[str]:
+        """Its terms besides the names of papers and the words that ask."""
+        words = [word for word in _WORD.findall(self.without_names) if word.casefold() not in STOP_WORDS]
+        return frozenset(tokenize(" ".join(words))) - frame_words(_OF_PAPERS) - frame_words(_OF_LIBRARY)
 
     @cached_property
     def thing(self) -> str:
@@ -155,7 +180,7 @@ def _asks(word: str) -> bool:
     if any(char.isupper() for char in word[1:]) or any(char.isdigit() for char in word):
         return False
     plain = word.rstrip(".?!,").casefold()
-    return plain in STOP_WORDS or set(tokenize(plain)) <= frame_words()
+    return plain in STOP_WORDS or set(tokenize(plain)) <= frame_words(_OF_LIBRARY)
 
 
 def _trimmed(run: list[re.Match[str]]) -> list[re.Match[str]]:
@@ -175,6 +200,9 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     by_id = {paper.paper_id: paper for paper in context.papers}
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):
+        is_person = one.paper_id in by_id and has_author(by_id[one.paper_id], one.name)
+        if is_person and not _BY_PERSON.match(question, one.end):
+            continue
         if one.paper_id in by_id and one.strength >= _SURE:
             places.setdefault((one.start, one.end), []).append((one.strength, one.paper_id))
     papers: dict[int, Paper] = {}
@@ -184,13 +212,27 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     spans = tuple(sorted(places))
     if not papers:
         papers = {paper.paper_id: paper for paper in context.papers if paper.file in files}
-    described = _DESCRIBED.search(question) if not papers else None
+    implied = () if papers else _pointed_at(question, context)
+    described = None if papers else _DESCRIBED.search(question)
+    if described is not None and all(_asks(word) or word.isdigit() for word in described[1].split()):
+        described = None
     if described is not None:
         spans = ((described.start(1), described.start(1) + len(described[1].rstrip())),)
     conditions, held = _conditions(question, spans, context.papers)
+    if implied and not spans and (pointing := _POINTING.search(question)) is not None:
+        held = [(pointing.span(), "X1"), *held]
     marks = [*((span, f"X{number}") for number, span in enumerate(spans, 1)), *held]
     words = described[1].strip() if described is not None else ""
-    return Slots(question, tuple(papers.values()), spans, conditions, words, _masked(question, marks))
+    return Slots(question, tuple(papers.values()), spans, conditions, implied, words, _masked(question, marks))
+
+
+def _pointed_at(question: str, context: RouteContext) -> tuple[Paper, ...]:
+    """The only paper; or the few that the filters leave, where the question points at several."""
+    if len(context.papers) == 1:
+        return context.papers
+    found = _POINTING.search(question)
+    is_few = len(context.papers) <= min(_MOST_POINTED_AT, context.library.about.papers - 1)
+    return context.papers if found and not found["one"] and is_few else ()
 
 
 def _masked(question: str, marks: Sequence[tuple[tuple[int, int], str]]) -> str:

@@ -22,11 +22,11 @@ _MOST_PAPERS = 6
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """Quotes that say what the papers are about, or what was asked of it, by what they say."""
+    if len(slots.extra) > 1:
+        return None  # it asks for something in them: the passages say more
     texts = [PaperText(context.library, paper) for paper in slots.papers[:_MOST_PAPERS]]
     if kind != "comparison":
         return _routed(context, texts, kind)
-    if slots.thing:
-        return None  # they are compared by something: the passages say more
     routed = _routed(context, texts, "summary")
     note = "Says what each paper is about: the question names nothing to compare them by."
     return replace(routed, route="comparison", note=note, confidence="medium")

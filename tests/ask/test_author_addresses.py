@@ -52,7 +52,7 @@ def quotes(routed):
         "What are the affiliations of the authors of Kites over Cities?",
         "Show the affiliations of Kites over Cities",
         "Which company is behind Kites over Cities?",
-        "Where is the first author of kites.pdf from?",
+        "Which university do the authors of kites.pdf work at?",
         "Which institution did the Kites over Cities authors work at?",
     ],
 )
@@ -74,7 +74,7 @@ def test_where_authors_work_is_quoted_from_the_first_page_and_the_end(library, q
     [
         "What is the email address of the first author of Kites over Cities?",
         "How can I contact the authors of Kites over Cities?",
-        "Who is the corresponding author of kites.pdf?",
+        "What is the contact address for kites.pdf?",
     ],
 )
 def test_only_what_has_an_address_is_quoted_where_one_is_asked_for(library, question):
@@ -95,6 +95,6 @@ def test_a_page_that_does_not_tell_is_said_to_be_silent(library):
     ["Which company sells kites?", "At which university was string theory made?", "What is behind the kite?"],
 )
 def test_a_question_about_something_else_is_left_to_the_search(library, question):
-    from ragscience.ask import papers_route
+    from ragscience.ask.router import route
 
-    assert papers_route.answer(question, context(library)) is None
+    assert route(question, context(library)) is None

@@ -6,13 +6,14 @@ import shlex
 import pytest
 import typer.main
 
-from ragscience.ask import help_route
-from ragscience.ask.help_route import TOPICS
+from ragscience.ask.intents import help_topics
+from ragscience.ask.router import route
 from ragscience.cli import config_commands, ingest_app, query_app
 from tests.ask.paper_library import context
 
 APPS = {"ingest.py": ingest_app.app, "query.py": query_app.app, "config.py": config_commands.config_app}
-COMMANDS = [command for topic in TOPICS for command, _ in topic.commands]
+TOPICS = help_topics().values()
+COMMANDS = [command for topic in TOPICS for command, _ in topic["commands"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -30,7 +31,7 @@ def test_each_command_and_option_is_one(command):
     assert takes_words or all(word.startswith("-") or words[at - 1].startswith("-") for at, word in enumerate(words))
 
 
-@pytest.mark.parametrize("text", [topic.text + " ".join(does for _, does in topic.commands) for topic in TOPICS])
+@pytest.mark.parametrize("text", [topic["text"] + " ".join(does for _, does in topic["commands"]) for topic in TOPICS])
 def test_commands_named_in_passing_are_ones(text):
     for script, words in re.findall(r"`python (\w+\.py) (\w+)", text):
         assert words in typer.main.get_command(APPS[script]).commands
@@ -46,7 +47,7 @@ def test_commands_named_in_passing_are_ones(text):
         ("How do I download papers from arXiv?", "python ingest.py fetch 1706.03762"),
         ("How do I remove a paper from the library?", "python ingest.py remove FILE.pdf"),
         ("how do I use the graph?", 'python query.py ask --graph "…"'),
-        ("How do I build the knowledge graph?", "python ingest.py graph"),
+        ("How can I build a knowledge graph of my papers?", "python ingest.py graph"),
         ("what commands are there?", "python query.py --help"),
         ("help", "python query.py --help"),
         ("What can you do?", "python query.py --help"),
@@ -64,7 +65,7 @@ def test_commands_named_in_passing_are_ones(text):
     ],
 )
 def test_the_command_for_a_question(bees, question, command):
-    routed = help_route.answer(question, context(bees))
+    routed = route(question, context(bees))
     assert any(f"`{command}`" in block.text for block in routed.blocks)
 
 
@@ -92,4 +93,4 @@ def test_the_command_for_a_question(bees, question, command):
     ],
 )
 def test_questions_of_the_subject_are_left_alone(bees, question):
-    assert help_route.answer(question, context(bees)) is None
+    assert route(question, context(bees)) is None

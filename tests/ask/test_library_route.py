@@ -5,6 +5,7 @@ import pytest
 
 from ragscience.ask import library_route
 from ragscience.ask.library_route import _clusters, groups_of
+from ragscience.ask.router import route
 from ragscience.core.records import Filters
 from tests.ask.paper_library import context
 
@@ -22,21 +23,21 @@ from tests.ask.paper_library import context
     ],
 )
 def test_each_paper_is_listed_once(bees, question):
-    routed = library_route.answer(question, context(bees))
+    routed = route(question, context(bees))
     assert routed.blocks[0].text.startswith("5 papers with 10 pages, from 2004 to 2019.")
     items = [block.text for block in routed.blocks if block.kind == "item"]
     assert sorted(item.rpartition(" ")[2] for item in items) == sorted(paper.file for paper in bees.papers())
 
 
 def test_what_can_be_asked_has_examples_of_this_library(bees):
-    routed = library_route.answer("What can I ask?", context(bees))
+    routed = route("What can I ask?", context(bees))
     assert "Which papers are by Lind?" in "\n".join(block.text for block in routed.blocks)
 
 
 def test_a_large_library_names_some_papers_of_each_group(bees, monkeypatch):
     monkeypatch.setattr(library_route, "_MOST_LISTED", 2)
     monkeypatch.setattr(library_route, "_MOST_OF_GROUP", 1)
-    routed = library_route.answer("What is my library about?", context(bees))
+    routed = route("What is my library about?", context(bees))
     assert any(block.text.startswith("and ") and block.text.endswith(" more") for block in routed.blocks)
 
 
@@ -56,4 +57,4 @@ def test_rows_that_are_alike_are_one_group():
     ["What is the paper about?", "What is attention about?", "What can I do?", "What topics does LDA find?"],
 )
 def test_other_questions_are_left_alone(bees, question):
-    assert library_route.answer(question, context(bees)) is None
+    assert route(question, context(bees)) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.ask.list_route import answer
+from ragscience.ask.router import route
 from tests.ask.paper_library import context, make_library
 
 BEES = [
@@ -44,7 +44,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ask(library):
-    return lambda question: answer(question, context(library))
+    return lambda question: route(question, context(library))
 
 
 def items(routed):
