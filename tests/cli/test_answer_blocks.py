@@ -146,16 +146,6 @@ def test_a_pipe_gets_the_text_and_what_was_done_under_it():
     assert stream.getvalue().startswith("“A.” (bees.pdf, p.2)\n\nCounted.\n")
 
 
-def test_a_terminal_gets_the_blocks(drawn):
-    shown = bare(drawn(Block("quote", "A.", (PAGE_2,)), question="A question?", route_note="Counted."))
-    assert shown == "“A.” (bees.pdf, p.2)\n"
-
-
-def test_what_was_searched_instead_of_the_question_is_shown(drawn):
-    shown = bare(drawn(Block("quote", "A.", (PAGE_2,)), asked="A question?", question="Bees a question?"))
-    assert shown == "Searched as: Bees a question?\n\n“A.” (bees.pdf, p.2)\n"
-
-
 LEAD = Block("text", "Found in 1 paper: bees.pdf")
 
 

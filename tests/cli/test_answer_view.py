@@ -6,7 +6,6 @@ from rich.console import Console
 
 from ragscience.cli.answer_view import answer_footer, answer_view, verdicts_view
 from ragscience.cli.source_views import sources_view
-from ragscience.core.errors import NothingFound
 from ragscience.core.records import Sentence
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.places import source_numbered, sources_given, sources_of
@@ -53,24 +52,6 @@ def test_sources_are_the_cited_pages_once_each_with_their_quotes():
     assert [item.path for item in sources] == ["/papers/bees.pdf", "/papers/a b/kilns.pdf", "/papers/bees.pdf"]
 
 
-def test_without_citations_the_passages_are_the_sources():
-    crossing = hit("bees.pdf", 1, "One page.\nThe other.", start=100, page_breaks=((0, 1), (10, 2)))
-    (source,) = sources_of(answer(hits=[crossing]))
-    (citation,) = source.citations
-    assert (source.page, citation.quote, citation.start, citation.end) == (1, "One page.", 100, 109)
-
-
-def test_a_number_names_a_source():
-    assert source_numbered(CHECKED, 2).file == "kilns.pdf"
-    for wrong in (0, -1, 4):
-        with pytest.raises(NothingFound, match=f"no source {wrong}: the answer has sources 1 to 3"):
-            source_numbered(CHECKED, wrong)
-    with pytest.raises(NothingFound, match="only source 1"):
-        source_numbered(answer(citations=[BEES_1]), 2)
-    with pytest.raises(NothingFound):
-        source_numbered(answer(), 1)
-
-
 def test_a_pipe_gets_plain_lines(shown):
     text = shown(answer_footer, CHECKED, tty=False)
     assert text.splitlines() == [
@@ -99,17 +80,6 @@ def test_a_terminal_gets_links_and_colours(shown, monkeypatch):
     assert "\x1b[31mIt is 9 degrees." in body
     assert "\x1b[33mThey fly" in body
     assert "\x1b[33mBees" not in body
-
-
-def test_no_color_means_no_links(shown, monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b]8" not in shown(answer_footer, CHECKED) + shown(answer_view, CHECKED)
-
-
-def test_marks_are_ascii_where_nothing_else_can_be_written(shown):
-    text = shown(verdicts_view, CHECKED, encoding="ascii", tty=False, every=True)
-    assert "  + supported: Bees steer" in text
-    assert "  x unsupported: It is 9" in text
 
 
 def test_an_answer_that_holds_is_one_line(shown):
@@ -158,14 +128,6 @@ def test_quotes_have_no_marks_but_how_sure_they_are_the_answer(shown, level, wor
         f"Confidence: {words}",
         "‘wasps’ does not occur.",
     ]
-
-
-def test_quotes_from_before_there_was_a_confidence_show_none(shown):
-    assert shown(verdicts_view, answer(citations=[BEES_1], sentences=[QUOTE])) == ""
-
-
-def test_a_refusal_shows_no_confidence(shown):
-    assert shown(verdicts_view, answer(refused=True, confidence="low", missing=["x"])) == ""
 
 
 def test_behind_what_a_model_worded_quotes_are_not_counted(shown):

@@ -1,5 +1,4 @@
 import io
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,15 +8,11 @@ from rich.console import Console
 from ragscience.cli.answer_view import answer_footer
 from ragscience.cli.paper_views import papers_view, show_page, show_paper
 from ragscience.cli.source_views import hits_view
-from ragscience.core.errors import NothingFound
 from ragscience.core.records import Element, Metadata, title_of
-from ragscience.core.serialization import to_json
-from ragscience.engine.outputs import outline_output, page_output
 from ragscience.engine.papers import Papers, paper_outline
 from ragscience.engine.places import section_of, sources_of
 from ragscience.library.store import Home, Library
 from tests.library.making import add, paper_of, unit_rows
-from tests.output_schemas import check_output
 
 from .answers import BEES_1, BEES_2, answer, hit
 
@@ -83,23 +78,6 @@ def paper(library):
     return library.papers()[0]
 
 
-def test_an_outline_has_headings_tables_figures_and_the_number_of_references(library, paper):
-    outline = paper_outline(library, paper.file)
-    assert [(entry.level, entry.text, entry.page) for entry in outline.headings] == [
-        (1, "1 Kilns and fires", 1),
-        (2, "1.1 Wood", 2),
-    ]
-    assert [(entry.text, entry.page) for entry in outline.tables] == [("Table 1. Heat.", 1), ("| alone | 3 |", 2)]
-    assert [(entry.text, entry.page) for entry in outline.figures] == [("Algorithm 1. Firing.", 2)]
-    assert outline.references == 3
-    shown = shown_paper(outline)
-    assert "  1 Kilns and fires  p.1\n    1.1 Wood  p.2\n" in shown
-    made = json.loads(to_json(outline_output(replace(outline, bibtex_key="key"))))
-    check_output(made, "show")
-    assert made["bibtex_key"] == "key"
-    assert made["page_warnings"] == [{"page": 3, "warning": "could not be read in part"}]
-
-
 def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(library, paper):
     lines = words(show_page, page_of(library, paper.file, 1)).splitlines()
     assert lines == [
@@ -112,23 +90,6 @@ def test_a_page_has_its_kinds_in_the_margin_and_what_was_left_out_at_its_end(lib
         "left out   Annals of␛[2J Fire",
     ]
     assert "could not be read in part" in words(show_page, page_of(library, paper.file, 3))
-
-
-def test_a_pages_json_has_its_parts(library, paper, capsys):
-    made = json.loads(to_json(page_output(page_of(library, paper.file, 2))))
-    check_output(made, "show --page")
-    assert [part["kind"] for part in made["elements"]] == ["table", "heading", "caption", "reference"]
-    assert made["elements"][1] | {"box": None} == {
-        "kind": "heading",
-        "level": 2,
-        "section": "1 Kilns",
-        "text": "1.1 Wood",
-        "box": None,
-    }
-    show_page(page_of(library, paper.file, 3), None)
-    assert '"warning": "could not be read in part"' in capsys.readouterr().out
-    with pytest.raises(NothingFound, match="has 3 pages, not 4"):
-        page_of(library, paper.file, 4)
 
 
 def test_what_is_not_sure_has_a_question_mark(library, paper):

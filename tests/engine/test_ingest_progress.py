@@ -17,18 +17,6 @@ def run():
     return run
 
 
-def test_the_page_then_the_passage_of_the_file_in_hand_is_told(run):
-    for number in range(5):
-        run.progress.page_done(SHORT, number, 10)
-    run.progress.waiting(SHORT)
-    run.progress.embedded(SHORT, 16, 20)
-    run.progress.done(SHORT)
-    run.progress.page_done(LONG, 0, 0)
-    run.progress.waiting(LONG)
-    told = [(event.path, event.number, event.papers, event.page, event.pages, event.passage) for event in run.events]
-    assert told == [(SHORT, 1, 3, 5, 10, 0), (SHORT, 1, 3, 0, 0, 17), (LONG, 2, 3, 0, 0, 0)]
-
-
 def test_the_time_that_is_left_is_that_of_the_bytes_that_are_left(run):
     run.now = 4.0
     run.progress.embedded(SHORT, 20, 20)
@@ -43,8 +31,3 @@ def test_the_time_that_is_left_is_that_of_the_bytes_that_are_left(run):
     assert run.progress.seconds_left() == 0
     run.progress.done(BROKEN)
     assert run.progress.seconds_left() == 0
-
-
-def test_no_time_is_told_while_nothing_is_done(run):
-    run.now = 60.0
-    assert run.progress.seconds_left() is None

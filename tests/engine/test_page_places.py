@@ -71,14 +71,6 @@ def test_words_as_a_viewer_copies_them(library, words, found):
     assert places(library, words) == places(library, words, 1) == [[(1, found)]]
 
 
-def test_accents_and_the_page_decide(library):
-    assert places(library, "sun of a cafe") == [[(2, "sun of a café")]]
-    assert places(library, "Bees steer by") == [[(1, "Bees steer by")], [(2, "Bees steer by")]]
-    assert places(library, "Bees steer by", 2) == [[(2, "Bees steer by")]]
-    with pytest.raises(NothingFound, match=r"page 3 of a\.pdf"):
-        places(library, "Bees steer by", 3)
-
-
 @pytest.mark.parametrize("page", [None, 1, 2])
 def test_words_that_go_on_on_the_next_page(library, page):
     words = "In fog they fly at 37 metres a minute,\nBees, 12\nwhich is slower than in the sun of a cafe."
@@ -87,12 +79,6 @@ def test_words_that_go_on_on_the_next_page(library, page):
     assert len(places(library, words, page)[0]) == 2
     with pytest.raises(NothingFound):
         places(library, words.replace("Bees, 12", "Proceedings of the Twelfth International Meeting of Bees"), page)
-
-
-@pytest.mark.parametrize("words", ["", " - ", "wasps that were never there", "zzz", "Bees steer by wasps in the night"])
-def test_words_that_are_not_there(library, words):
-    with pytest.raises(NothingFound, match=r"not found on a\.pdf"):
-        places(library, words)
 
 
 def test_a_passage_is_told_page_by_page(library):

@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Metadata, Paper
-from ragscience.engine.papers import PAPER_COLUMNS, PAPER_ORDERS, authors_label, in_order
+from ragscience.engine.papers import PAPER_ORDERS, authors_label, in_order
 
 
 def paper(file, *authors, year=None, title="", pages=1, added="2026-01-01T10:00:00+00:00", sure=0.9):
@@ -26,11 +26,6 @@ def paper(file, *authors, year=None, title="", pages=1, added="2026-01-01T10:00:
 )
 def test_authors_are_called_as_they_are_cited(authors, label):
     assert authors_label(paper("a.pdf", *authors)) == label
-
-
-def test_what_is_not_sure_is_left_empty():
-    doubtful = paper("a.pdf", "Jon M. Kleinberg", year=1998, sure=0.4)
-    assert authors_label(doubtful) == PAPER_COLUMNS["year"](doubtful) == ""
 
 
 OLD = paper("Z.pdf", "Ada Byron", year=1843, title="On engines", pages=9, added="2026-01-03T10:00:00+00:00")

@@ -8,7 +8,6 @@ from ragscience import Engine, SearchRequest
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Filters
 from ragscience.core.settings import default_settings
-from ragscience.library.filter_selection import did_you_mean
 from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 
@@ -71,12 +70,6 @@ def test_a_name_fits_what_has_it_in_its_file_or_title_or_is_called_so(engine, pa
     assert fitting(engine, pattern) == expected
 
 
-def test_an_md5_and_a_path_mean_one_paper(engine):
-    for paper in engine.papers.list():
-        assert fitting(engine, paper.md5) == [paper.file]
-        assert fitting(engine, paper.path) == [paper.file]
-
-
 def test_of_several_the_one_whose_whole_name_it_is_is_taken_where_one_is_wanted(engine):
     assert engine.papers.outline("ships").paper.file == "ships.pdf"
     assert engine.papers.page("On the masts of ships in winter", 1).paper.file == "Masts-1999.pdf"
@@ -92,13 +85,6 @@ def test_what_is_like_it_is_suggested_where_none_fits(engine):
     with pytest.raises(NothingFound) as error:
         engine.papers.outline("zzzzzz")
     assert error.value.fix == "`python ingest.py list` shows all papers."
-
-
-def test_a_suggestion_is_one_of_the_names_and_never_for_two_letters():
-    names = {"Deep Residual Learning": "resnet.pdf", "Adam": "adam.pdf"}
-    assert did_you_mean("residaul", names) == "Did you mean resnet.pdf?"
-    assert did_you_mean("ad", names) == ""
-    assert did_you_mean("zebra", names) == ""
 
 
 def test_a_filter_takes_the_same_names_and_is_kept_with_the_file(engine):

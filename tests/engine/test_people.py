@@ -64,12 +64,6 @@ def test_files_of_people_are_for_their_owner_alone(engine):
     }
 
 
-def test_without_history_nothing_of_a_person_is_kept(library, tmp_path):
-    with opened(library, tmp_path, history=False) as engine:
-        assert asked(engine, "What do bees eat?", "ana").text
-        assert not engine.home.people.exists()
-
-
 def test_a_damaged_file_of_a_person_is_found_by_the_doctor(engine):
     asked(engine, "What do bees eat?", "ana")
     engine.home.history_of("ana").write_bytes(json.dumps({}).encode() * 2000)

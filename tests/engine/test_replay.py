@@ -23,7 +23,6 @@ from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model
 
 SPEED = "How fast do bees fly in fog?"
-GLAZE = "At which temperature does the glaze mature?"
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
 SAME = 0
 
@@ -121,13 +120,6 @@ def test_settings_of_the_record_hold_over_those_of_today(asked):
     assert told["replayed"]["settings"]["top_k"] == 2
     assert told["replayed"]["k"] == 2
     assert "The differences above changed nothing." in asked.again_for_people(answer)
-
-
-@pytest.mark.parametrize("then", [{}, {"top_k": 4}, {"answer_passages": 2}, {"top_k": 3, "answer_passages": 8}])
-@pytest.mark.parametrize("today", [{}, {"top_k": 2}, {"answer_passages": 3}])
-def test_as_many_passages_as_then_whatever_is_set_today(asked, then, today):
-    answer = asked.ask(SPEED, **then)
-    assert asked.again(answer, **today)["same"]
 
 
 def test_a_record_that_does_not_say_what_was_set_is_asked_as_by_default(asked):
@@ -251,21 +243,6 @@ def test_other_weights_under_the_name_of_the_reranker_are_told(asked, tmp_path):
     told = asked.again(answer)
     assert {"model", "passage score"} <= kinds(told)
     assert before[:12] in said(told, "model")[0]
-
-
-def test_the_digest_of_an_llm_that_reranks_is_kept(asked):
-    with OllamaServer(models={"llama3.1:8b": chat_model(digest="b" * 64)}) as server:
-        server.script('{"1": 9, "2": 1, "3": 0}')
-        answer = asked.ask(SPEED, ollama_url=server.url, rerank="llm", answerer="extractive")
-    models = asked.record(answer)["models"]
-    assert models["reranker"] == {"name": "llama3.1:8b", "digest": "b" * 64}
-    assert models["llm"] is None
-
-
-@pytest.mark.parametrize("setting", ["audit", "history"])
-def test_nothing_is_kept_where_it_is_off(asked, setting):
-    assert "3.7 metres" in asked.ask(SPEED, **{setting: False})["answer"]
-    assert asked.listed() == []
 
 
 def test_a_home_without_a_library_keeps_nothing_and_one_that_is_empty_does(asked, tmp_path):

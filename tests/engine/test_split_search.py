@@ -6,8 +6,6 @@ from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.records import Filters
 from ragscience.core.settings import load_settings
 from ragscience.engine import Searched
-from ragscience.engine.question_run import QuestionRun
-from ragscience.models.bert_session import BertSession
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_pdf
@@ -78,20 +76,3 @@ def test_a_question_costs_one_search_and_one_for_each_part(engine):
     found = engine.search(SearchRequest(BOTH), on_event=events.append)
     parts = [part.question for part in found.parts]
     assert [event.query for event in events if isinstance(event, Searched)] == [BOTH, *parts]
-
-
-def test_the_texts_of_all_parts_are_read_in_one_pass_of_the_model(engine, monkeypatch):
-    passes = []
-    run = BertSession.run
-    monkeypatch.setattr(BertSession, "run", lambda self, rows: passes.append(len(rows)) or run(self, rows))
-    question = "How do OakMap and FernNet differ in width?"
-    found = engine.search(SearchRequest(question))
-    assert len(found.parts) == 2
-    assert len(passes) == 1  # it has not been asked before, and asks nothing that was read
-    monkeypatch.undo()
-    settings = load_settings(home=engine.settings.home, offline=True, history=False, audit=False)
-    with Engine.open(engine.settings.home, settings) as another:
-        monkeypatch.setattr(QuestionRun, "embed_ahead", lambda run, questions: None)
-        one_by_one = another.search(SearchRequest(question))
-    assert [hit.chunk for hit in found.hits] == [hit.chunk for hit in one_by_one.hits]
-    assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in one_by_one.hits], abs=1e-5)

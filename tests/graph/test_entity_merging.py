@@ -85,17 +85,6 @@ def test_an_acronym_elsewhere_follows_the_papers_that_agree():
     assert by_key(merge(papers))["METHOD:long short term memory"].chunk_ids == (1, 2, 3)
 
 
-def test_an_alias_does_not_cross_types():
-    found = (1, say(1, ("LSTM", "METHOD"), (LONG, "DATASET"), aliases=[("LSTM", LONG)]))
-    assert keys(found) == ["DATASET:long short term memory", "METHOD:long short term memory"]
-
-
-def test_concept_gives_way_to_a_type_that_other_passages_show():
-    found = [(1, say(1, ("LSTM", "METHOD", 2), ("GRU", "CONCEPT"))), (2, say(2, ("lstm", "CONCEPT")))]
-    assert keys(*found) == ["CONCEPT:gru", "METHOD:lstm"]
-    assert by_key(merge(found))["METHOD:lstm"].chunk_ids == (1, 2)
-
-
 def test_relations_add_up_over_passages():
     """Noisy or: 1 - (1 - 0.5)(1 - 0.8) = 0.9; the same passage twice, by two extractors, counts once and the surer."""
     pair = [EntityMention("A", "METHOD", 1, 0.5), EntityMention("B", "METRIC", 2, 0.25)]

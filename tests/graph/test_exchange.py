@@ -1,20 +1,18 @@
 """Export and import: the same graph there and back, and nothing half done."""
 
 import json
-import xml.etree.ElementTree as ElementTree
 
-import networkx
 import pytest
 from hypothesis import given, settings
 
 from ragscience.core.errors import RagScienceError
-from ragscience.graph.graph_exchange import export_graphml, export_jsonl, import_jsonl
+from ragscience.graph.graph_exchange import export_jsonl, import_jsonl
 from ragscience.graph.graph_model import load_graph
 from ragscience.graph.graph_records import Extracted
 from ragscience.graph.traversal import shortest_path
 from ragscience.library.store import Home, Library
 
-from .making import PASSAGES, fill, passages, put, say
+from .making import PASSAGES, fill, passages, put
 
 
 @pytest.fixture(scope="module")
@@ -203,22 +201,3 @@ def test_a_bad_line_is_told_and_nothing_is_done(library, place, tmp_path, case):
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 400
     assert (library.graph.rows(), library.graph.state()) == before
-
-
-def test_graphml_can_be_read_by_networkx(library, place, tmp_path):
-    ids = library.paper_chunks(library.papers()[0].paper_id)
-    both = [("GRU", "IMPROVES", "BL\x01EU"), ("GRU", "USES", "BL\x01EU"), ("BL\x01EU", "USES", "GRU")]
-    put(library, say(ids[0].chunk_id, ("GRU", "METHOD", 2), ("BL\x01EU", "METRIC"), triples=both))
-    done = export_graphml(library, tmp_path / "a" / "graph.graphml")
-    assert (done.entities, done.relations) == (2, 3)
-    text = (tmp_path / "a" / "graph.graphml").read_bytes()
-    graph = networkx.read_graphml(tmp_path / "a" / "graph.graphml", force_multigraph=True)
-    assert graph.nodes["METHOD:gru"] == {
-        "label": "GRU", "node_type": "METHOD", "mentions": 2, "confidence": 0.8, "chunk_ids": f"{place}0",
-    }  # fmt: skip
-    assert sorted(edge["edge_type"] for *_, edge in graph.edges(data=True)) == ["IMPROVES", "USES", "USES"]
-    assert all(edge["evidence_chunk_ids"] == f"{place}0" for *_, edge in graph.edges(data=True))
-    marks = [each.get("id") for each in ElementTree.fromstring(text).iter() if each.tag.endswith("}edge")]
-    assert len(set(marks)) == 3
-    export_graphml(library, tmp_path / "a" / "graph.graphml")
-    assert (tmp_path / "a" / "graph.graphml").read_bytes() == text

@@ -8,37 +8,15 @@ import subprocess
 import sys
 import threading
 
-import numpy as np
 import pytest
 
-from ragscience.graph.extraction import extract_locally
 from ragscience.graph.graph_model import load_graph
-from ragscience.graph.graph_records import ENTITY_TYPES, decoded
+from ragscience.graph.graph_records import decoded
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT, Commands
-from tests.graph.passages import LSTM
 from tests.graph.test_llm_extraction import MODEL, reply
-from tests.library.making import add, paper_of, unit_rows
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
-
-
-class Seen:
-    """Keeps the progress that it receives."""
-
-    def __init__(self):
-        self.total = self.done = 0
-
-    def __call__(self, done, total):
-        assert done >= self.done
-        self.done, self.total = done, total
-
-
-def paper(number, texts=LSTM):
-    made = [text.replace("FogNet", f"Fog{number}Net") for text in texts]
-    return paper_of(
-        f"/papers/{number}.pdf", made, unit_rows(np.random.default_rng(number), len(made)), f"Paper {number}"
-    )
 
 
 @pytest.fixture
@@ -49,21 +27,6 @@ def library(tmp_path):
 
 def rows(library):
     return [(chunk, extractor, decoded(chunk, text)) for chunk, _, extractor, text in library.graph.rows()]
-
-
-def test_every_passage_is_read_once_and_a_new_paper_alone_later(library):
-    add(library, paper(1))
-    first, again, later = Seen(), Seen(), Seen()
-    report = extract_locally(library, ENTITY_TYPES, first)
-    assert (first.total, first.done, report.passages, report.papers) == (3, 3, 3, 1)
-    assert report.mentions == sum(len(found.mentions) for _, _, found in rows(library))
-    assert report.relations == 3
-    assert extract_locally(library, ENTITY_TYPES, again).passages == again.total == 0
-    add(library, paper(2))
-    assert extract_locally(library, ENTITY_TYPES, later).papers == 1
-    assert later.total == 3
-    graph = load_graph(library)
-    assert graph.by_name("Fog1Net") and graph.by_name("Fog2Net")
 
 
 @pytest.fixture

@@ -88,17 +88,6 @@ def test_embeddings_of_a_question_are_bounded_and_kept():
     assert len(embedder.texts) == before + 1  # the question; the triples are known
 
 
-def test_a_path_is_of_triples_in_words():
-    graph = drawn(("Tesla", "has_founder", "Elon Musk", 7), ("BERT", "CO_OCCURS", "GLUE"))
-    embedder = Counting()
-    found = searching(graph, embedder)
-    (path,) = found.paths("Did Elon Musk found Tesla?")
-    assert path.keys == ("CONCEPT:elon musk", "CONCEPT:tesla")
-    assert (path.relations[0].source, path.relations[0].chunk_ids) == ("CONCEPT:tesla", (7,))
-    assert found.paths("Is BERT good?")
-    assert {"Tesla has founder Elon Musk", "BERT and GLUE"} <= set(embedder.texts)
-
-
 def test_concepts_are_near_few_and_each_once():
     graph = drawn(*ATTENTION)
     near = searching(graph).concepts("How does self-attention work?")

@@ -1,8 +1,6 @@
 """Extraction by an LLM, over real HTTP: what a passage does not name is not kept, whatever the model says."""
 
 import json
-import re
-import unicodedata
 
 import pytest
 from hypothesis import given
@@ -14,7 +12,6 @@ from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.graph.passages import passage
 from tests.ollama_server import OllamaServer, chat_model
-from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 
 TEXT = "FogNet uses a multi-\nhead encoder. FogNets beat the GRU on SkyView data. It was made in Dover."
 MODEL = "llama3.1:8b"
@@ -92,29 +89,6 @@ def test_what_is_invented_of_another_type_or_relation_or_far_too_long_is_dropped
     (found,) = asked.found
     assert [(each.name, each.entity_type) for each in found.mentions] == [("SkyView", "DATASET"), ("FogNet", "METHOD")]
     assert [(each.subject, each.relation, each.object) for each in found.triples] == [("SkyView", "USES", "FogNet")]
-
-
-def test_passages_that_belong_together_are_one_call_and_each_keeps_what_it_names(server):
-    server.script(reply([("FogNet", "METHOD"), ("SkyView", "DATASET")], [("FogNet", "EVALUATED_ON", "SkyView")]))
-    asked = ask(server, "FogNet is new.", "FogNet was tried on SkyView.")
-    first, second = asked.found
-    assert (first.chunk_id, second.chunk_id) == (1, 2)
-    assert [each.name for each in first.mentions] == ["FogNet"]
-    assert not first.triples
-    assert len(second.mentions) == 2
-    assert len(second.triples) == 1
-    assert len(server.of("/api/chat")) == 1
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, name):
-    server.script(reply())
-    ask(server, f"FogNet. {ATTACKS[name]}", title=f"A title {ATTACKS[name]}")
-    user = server.of("/api/chat")[0]["messages"][1]["content"]
-    assert not SPECIAL.findall(user)
-    assert not set(INVISIBLE) & set(user)
-    for form in (user, unicodedata.normalize("NFKC", user).casefold()):
-        assert len(re.findall(r"<\s*passage", form)) == len(re.findall(r"<\s*/\s*passage", form)) == 1
 
 
 class Saying:

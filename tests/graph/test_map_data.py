@@ -82,14 +82,6 @@ def test_a_quote_is_of_the_words_around_the_name_and_of_their_page(library):
     assert first_node.fact == "named 3 times in 1 paper"
 
 
-def test_a_co_occurrence_has_its_page_and_no_quote(library):
-    first, *_ = ids(library)
-    pair = [entity("alpha net", [first]), entity("tide gauge", [first])]
-    _, _, drawing = drawn(library, pair, [Relation(pair[0].key, pair[1].key, CO_OCCURS, 1, 0.9, (first,))])
-    (proof,) = drawing.edges[0].evidence
-    assert (proof.file, proof.page, proof.text) == ("nets.pdf", 1, "")
-
-
 def test_of_too_many_relations_what_says_most_is_drawn_and_no_entity_is_left_alone(library):
     chunk = ids(library)[0]
     nodes = [entity(f"net {letter}", [chunk]) for letter in "abcdefghijklmn"]

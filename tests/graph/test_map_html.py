@@ -174,17 +174,6 @@ def click_sign(page, label):
     return seen(page)
 
 
-def test_a_link_is_relative_only_where_page_and_pdf_lie_in_the_home(tmp_path):
-    home, pdf = tmp_path / "home", str(tmp_path / "home" / "papers" / "50% bees: a#b.pdf")
-    coded = "50%25%20bees%3A%20a%23b.pdf"
-    assert file_link(pdf, home / "map.html", home) == f"./papers/{coded}"
-    assert file_link(pdf, home / "maps" / "map.html", home) == f"./../papers/{coded}"
-    assert file_link(pdf, tmp_path / "map.html", home).startswith("file:///")
-    assert file_link(pdf, tmp_path / "map.html", home).endswith(f"/home/papers/{coded}")
-    assert file_link("/elsewhere/a.pdf", home / "map.html", home) == "file:///elsewhere/a.pdf"
-    assert file_link("a.pdf", home / "map.html", home) == ""
-
-
 @pytest.mark.browser
 def test_a_relation_shows_its_words_its_page_and_its_quote_and_leads_on(opened):
     page = opened(drawing(["One", "Two"], 9))
@@ -211,15 +200,6 @@ def test_hostile_texts_do_nothing(opened):
         page.fill("#search", f"{title} and not")
     assert page.title() == "Map of the papers · RAG Science"
     assert page.locator("img").count() == 0
-
-
-def test_texts_leave_the_script_element_whole():
-    page = map_page(drawing(HOSTILE, 20, HOSTILE), {}).decode()
-    data = page.partition('id="data">')[2].partition("</script>")[0]
-    assert not set("<>&") & set(data)
-    assert page.count("<script") == 2
-    assert "\u202e" not in data and "u202e" not in data
-    assert "http://" not in page and "https://" not in page
 
 
 def test_only_a_map_is_replaced(tmp_path):

@@ -1,14 +1,10 @@
 """Which papers are alike: the graph guide's worked example, and the neighbours against brute force."""
 
-import hashlib
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
-from ragscience.graph.paper_map import nearest, paper_map, similarity_edges
-from ragscience.library.store import Home, Library, NewPaper
+from ragscience.graph.paper_map import nearest, similarity_edges
 
 GUIDE = np.array(
     [
@@ -52,42 +48,3 @@ def test_neighbours_are_those_of_brute_force(count, wanted, seed):
         best = np.sort(matrix[row])[::-1][: min(wanted, count - 1)]
         assert np.allclose(values, best, atol=1e-5)
         assert np.allclose(matrix[row, found], values, atol=1e-5)
-
-
-def add(library, name, vectors):
-    text = "\n".join(f"passage {index} of {name}" for index in range(len(vectors)))
-    lines = text.split("\n") if len(vectors) else []
-    starts = [sum(len(line) + 1 for line in lines[:index]) for index in range(len(lines))]
-    chunks = [
-        Chunk(at, line, start, start + len(line), 1, 1)
-        for at, (line, start) in enumerate(zip(lines, starts, strict=True))
-    ]
-    library.add_paper(
-        NewPaper(
-            path=f"/{name}.pdf",
-            md5=hashlib.md5(name.encode()).hexdigest(),
-            size_bytes=1,
-            modified_ns=1,
-            document=Document(text, (Page(1, 0, len(text)),)),
-            chunks=chunks,
-            vectors=vectors,
-        )
-    )
-
-
-def test_a_paper_stands_where_the_mean_of_its_passages_is(tmp_path):
-    a, b = unit(np.array([[1, 0, 0], [0, 1, 0]])), unit(np.array([[1, 1, 0], [0, 0, 1], [1, 0, 0]]))
-    with Library.open_for_writing(Home(tmp_path)) as library:
-        library.set_identity(EmbedderIdentity("embedded", "test", "0" * 64, 3), "whole")
-        add(library, "a", a)
-        add(library, "empty", np.empty((0, 3), np.float32))
-        add(library, "z", b)
-        known = paper_map(library)
-        assert [paper.file for paper in known.papers] == ["a.pdf", "z.pdf"]
-        assert np.allclose(known.means, unit(np.stack([a.mean(0), b.mean(0)])), atol=1e-6)
-        ((other, cosine),) = known.related(0, 5)
-        assert other.file == "z.pdf"
-        assert np.isclose(cosine, known.means[0] @ known.means[1], atol=1e-6)
-        first, second = known.closest_passages(0, 1)
-        texts = [chunk.text for chunk in library.chunks([first, second])]
-        assert texts == ["passage 0 of a", "passage 2 of z"]

@@ -15,17 +15,13 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import LibraryDamaged
-from ragscience.library import left_out
 from ragscience.library.store import Home, Library, NewPaper
-from ragscience.models.model_choice import ModelChoice, ModelSources, choose_embedder, choose_llm
 from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.findings import Given, worst
-from ragscience.upkeep.service_checks import models, network
+from ragscience.upkeep.service_checks import network
 from tests.conftest import NOBODY
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
-from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
 NOW = datetime.now(UTC) + timedelta(hours=1)  # after whatever a run of the tests writes
 VECTORS = unit_rows(np.random.default_rng(1), 2)
@@ -105,12 +101,6 @@ def test_nothing_is_wrong_and_nothing_is_written(home):
     }  # fmt: skip
     assert not any(one.remedy for one in found)
     assert content(home) == before
-
-
-def test_a_home_that_is_not_there_yet_is_only_empty(tmp_path):
-    one = only(Home(tmp_path / "nowhere" / "home"))
-    assert (one.severity, one.message) == ("warning", "The library is empty.")
-    assert not (tmp_path / "nowhere").exists()
 
 
 def test_what_cannot_be_read_or_written_is_named_with_its_command(home):
@@ -205,17 +195,6 @@ def test_a_database_that_is_lost_beside_a_full_ledger_is_damage(home, lost):
         Library.open(home)
 
 
-def test_conversations_that_are_damaged_are_an_error_and_an_agents_run_a_warning(home):
-    for path in (home.history, home.agent):
-        path.write_bytes(b"no database" * 1000)
-    assert [one.severity for one in grave(home)] == ["error", "warning"]
-    with closing(sqlite3.connect(home.history.with_name("good"))) as db:
-        db.execute("CREATE TABLE turns (text)")
-    home.history.with_name("good").replace(home.history)
-    home.agent.unlink()
-    assert grave(home) == []
-
-
 def test_the_ledger_is_held_against_the_database(home):
     told = home.ledger.read_text()
     home.ledger.unlink()
@@ -266,64 +245,11 @@ def test_files_that_are_gone_changed_out_of_reach_or_new(home):
     assert not any("copy.pdf" in text for text in said)
 
 
-def test_scanned_papers_are_told_with_what_it_takes_to_read_them(home):
-    with Library.open_for_writing(home) as library:
-        put(library, home.papers / "scan.pdf", warning="without text: blank, scanned or damaged")
-        put(library, home.papers / "torn.pdf", warning="could not be read")
-        library.refresh_indexes()
-    scan, torn = grave(home)
-    assert scan.message == "scan.pdf: 1 of 2 pages without text"
-    assert "--ocr" in scan.remedy
-    assert "show torn.pdf" in torn.remedy
-
-
-def test_papers_that_were_set_aside_are_mentioned(home):
-    with Library.open_for_writing(home) as library:
-        left_out.set_aside(library, {"0" * 32: library.papers()[0]})
-    one = only(home)
-    assert (one.area, one.severity) == ("duplicates", "info")
-    assert one.message == "1 older version is left out, of bees.pdf."
-
-
 # Models and the network
 
 
 def ollama_at(url, *, offline=False):
     return Ollama(url, timeout_seconds=5, offline=offline)
-
-
-def parts_with(ollama, cache_folder, *, embedder="auto", answerer="auto"):
-    def no_reranker():
-        return ModelChoice(None, "its files are not on this machine", "Fetch it.")
-
-    return {
-        "embedder": lambda: choose_embedder(
-            embedder,
-            "nomic-embed-text",
-            sources=ModelSources(ollama, cache_folder, pytest.fail),
-            required=None,
-        ),
-        "reranker": no_reranker,
-        "answer": lambda: choose_llm(
-            answerer,
-            "llama3.1:8b",
-            options=ChatOptions(temperature=0, num_ctx=4096, num_predict=100),
-            sources=ModelSources(ollama, cache_folder, pytest.fail),
-        ),
-    }
-
-
-def test_models_with_ollama(tmp_path):
-    served = {"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(768)}
-    with OllamaServer(models=served) as server:
-        ollama = ollama_at(server.url)
-        embedder, reranker, answer = models(parts_with(ollama, tmp_path), {"embedder"})
-        up, *_ = (one for one in network(server.url + "/api/query", ollama, []) if "Ollama" in one.message)
-    assert (embedder.severity, answer.severity, reranker.severity) == ("ok", "ok", "info")
-    assert "nomic-embed-text" in embedder.message
-    assert reranker.remedy == "Fetch it."
-    assert up.severity == "ok"
-    assert list(tmp_path.iterdir()) == []
 
 
 class Answering(BaseHTTPRequestHandler):

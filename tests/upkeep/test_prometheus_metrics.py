@@ -18,7 +18,7 @@ from ragscience.upkeep.prometheus_metrics import (
     metrics_text,
 )
 from tests.conftest import ROOT
-from tests.upkeep.asked_made import asked, asked_of_a_model, stage
+from tests.upkeep.asked_made import asked, stage
 
 
 def read(text):
@@ -31,20 +31,6 @@ def value(text, name, **labels):
     return read(text)[name, tuple(sorted(labels.items()))]
 
 
-def test_one_answer_gives_what_it_counts():
-    text = metrics_text(asked_of_a_model(refused=True))
-    assert value(text, "ragscience_questions_total", how="ask") == 1
-    assert value(text, "ragscience_questions_total", how="search") == 0
-    assert value(text, "ragscience_answers_total", mode="llm") == 1
-    assert value(text, "ragscience_refusals_total", mode="llm") == 1
-    assert value(text, "ragscience_citations_total", verdict="supported") == 1
-    assert value(text, "ragscience_sentences_total", verdict="supported") == 1
-    assert value(text, "ragscience_passages_total") == 1
-    assert value(text, "ragscience_tokens_total", kind="prompt") == 900
-    assert value(text, "ragscience_stage_duration_seconds_sum", stage="llm") == 0.07
-    assert value(text, "ragscience_question_duration_seconds_count", how="ask") == 1
-
-
 @given(st.lists(st.floats(0, 100_000), min_size=1, max_size=8))
 def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
     samples = read(metrics_text(asked(stages=tuple(stage("dense", 0, ms) for ms in times))))
@@ -55,26 +41,6 @@ def test_a_histogram_has_in_each_bucket_what_is_below_it(times):
         assert samples[f"{name}_bucket", (("le", floatToGoString(bound)), labels)] == below
     assert samples[f"{name}_sum", (labels,)] == pytest.approx(sum(seconds), rel=1e-9, abs=1e-9)
     assert samples[f"{name}_count", (labels,)] == len(times)
-
-
-def test_runs_add_up_in_one_file(tmp_path):
-    path = tmp_path / "r.prom"
-    for _ in range(3):
-        one = MetricsFile(path)
-        one.record(asked_of_a_model())
-        one.close()
-    text = path.read_text()
-    assert read(text) == pytest.approx({key: 3 * each for key, each in read(metrics_text(asked_of_a_model())).items()})
-    assert {each.name for each in tmp_path.iterdir()} == {"r.prom", "r.prom.lock"}
-
-
-def test_the_collector_of_another_user_can_read_it(tmp_path):
-    before = os.umask(0o022)
-    try:
-        MetricsFile(tmp_path / "r.prom")
-    finally:
-        os.umask(before)
-    assert (tmp_path / "r.prom").stat().st_mode & 0o777 == 0o644
 
 
 def test_processes_at_once_lose_no_count(tmp_path):
