@@ -26,7 +26,7 @@ from ragscience.agent.corrective import (
 from ragscience.ask.confidence import answerability
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
-from tests.ask.asking import ask, open_llm, prompt
+from tests.ask.asking import open_llm, prompt
 from tests.ask.passages import hit
 from tests.commands.papers import fill
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -197,15 +197,6 @@ def test_failing_server_is_told_and_left_alone(server, llm):
     assert len(failures) == 1
     assert "broken" in failures[0]
     assert len(server.of("/api/chat")) == 1
-
-
-def test_strict_refuses_what_is_wrong():
-    def search(question):
-        found = Found(question, "default", FIRST, (), {}, SURE)
-        return Found(question, "default", FIRST, found.warnings, {}, SURE, INCORRECT)
-
-    assert not ask(None, search, question="What hides some words?").refused
-    assert ask(None, search, question="What hides some words?", strict=True).refused
 
 
 def test_acronyms_are_written_out_both_ways():

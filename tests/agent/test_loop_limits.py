@@ -3,13 +3,12 @@
 import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragscience.agent.agent_state import MOST_QUERIES, ToolNote, ToolsUsed
 from ragscience.ask.answers import REFUSAL
-from ragscience.core.errors import Cancelled, LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
+from ragscience.core.errors import LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
 from ragscience.core.records import Answer, Found
 from tests.agent.agent_runs import (
     ANSWERED,
@@ -19,7 +18,6 @@ from tests.agent.agent_runs import (
     UNANSWERED,
     Library,
     ScriptedLLM,
-    nodes_of,
     run,
 )
 
@@ -105,37 +103,3 @@ def test_budgets_hold_whatever_comes(data):
     assert sum(step.llm_calls for step in answer.trace) == calls <= limits.llm_calls
     if limits.tokens == 0:
         assert calls == 0
-
-
-@settings(max_examples=25)
-@given(
-    st.lists(
-        st.dictionaries(
-            st.text(max_size=5), st.none() | st.booleans() | st.integers() | st.text(max_size=9), max_size=3
-        ),
-        max_size=4,
-    )
-)
-def test_any_json_from_the_model_leads_to_an_answer(values):
-    said = iter([json.dumps(value) for value in values])
-    llm = ScriptedLLM(lambda step, _: "It took 3.5 days (attention.pdf, p.7)." if step == "draft" else next(said, "{}"))
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert answer.text
-
-
-def test_a_cancelled_run_ends_at_its_next_step_and_goes_on_later(tmp_path):
-    library, done = Library(), []
-    with pytest.raises(Cancelled):
-        run(
-            ANSWERED,
-            library,
-            checkpoints=tmp_path / "runs.sqlite",
-            cancelled=lambda: len(done) == 2,
-            on_step=done.append,
-        )
-    assert [step.node for step in done] == ["decompose_query", "retrieve"]
-    searches = len(library.asked)
-    answer = run(ANSWERED, library, checkpoints=tmp_path / "runs.sqlite", cancelled=lambda: False)
-    assert nodes_of(answer)[:2] == ["decompose_query", "retrieve"]
-    assert len(library.asked) == searches
-    assert not answer.refused

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from ragscience.ask.answers import REFUSAL
-from ragscience.core.records import Turn
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.agent.agent_runs import ANSWERED, LIMITS, Library, run
@@ -134,15 +133,6 @@ def test_model_without_valid_json_is_replaced_by_rules(server, llm, said):
     assert sum("so rules did" in warning for warning in answer.warnings) == 2
 
 
-def test_same_sub_query_again_and_again_is_asked_once(server, llm):
-    server.default_reply = Model(split=("training days", "Training  days?", "training days"), grade=0.1)
-    library = Library()
-    answer = run(ANSWERED, library, llm=llm)
-    assert len(library.asked) == len(set(library.asked))
-    assert sum("training days" in query.casefold() for query, _ in library.asked) == 1
-    assert not answer.refused
-
-
 def test_draft_without_an_end_is_left_and_not_believed(server, llm):
     server.script(json.dumps({"question": "", "queries": ["days"]}))
     server.script(pieces=["The Moon is made of cheese. "], endless=True)
@@ -153,33 +143,3 @@ def test_draft_without_an_end_is_left_and_not_believed(server, llm):
     assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
     assert {sentence.verdict for sentence in answer.sentences} == {"quote"}
     assert any("repeat itself" in warning for warning in answer.warnings)
-
-
-def test_server_that_fails_costs_a_warning_and_the_llm_steps(server, llm):
-    server.fault("/api/chat", status=400, error="broken", times=None)
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert (answer.mode, answer.refused) == ("extractive", False)
-    assert any("broken" in warning for warning in answer.warnings)
-    assert calls(server) == ["split", "draft"]
-
-
-def test_tokens_beyond_the_budget_are_not_asked_for(server, llm):
-    server.default_reply = Model()
-    answer = run(ANSWERED, Library(), llm=llm, limits=replace(LIMITS, tokens=1, enough=1.0))
-    assert calls(server) == ["split"]
-    assert not answer.refused
-    assert answer.mode == "extractive"
-
-
-def test_conversation_is_told_and_the_question_rewritten(server, llm):
-    rewritten = "How many parameters does the base BERT model have?"
-    server.default_reply = Model(
-        split=json.dumps({"question": rewritten, "queries": ["BERT parameters"]}),
-        draft="It has 110 million parameters (bert.pdf, p.3).",
-    )
-    library = Library()
-    history = (Turn("How large is the hidden size of BERT?", "It is 768 (bert.pdf, p.3)."),)
-    answer = run("And how many parameters?", library, llm=llm, history=history)
-    assert library.asked[0][0] == rewritten
-    assert answer.question == "And how many parameters?"
-    assert "It is 768" in server.of("/api/chat")[0]["messages"][1]["content"]

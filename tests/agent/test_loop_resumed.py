@@ -85,16 +85,6 @@ def test_finished_run_leaves_nothing_and_keeps_nobody_else_from_reading(tmp_path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_only_the_newest_interrupted_runs_are_kept(tmp_path):
-    path = tmp_path / "agent.sqlite"
-    for number in range(22):
-        interrupted(path, ANSWERED, "retrieve", run_id=str(number))
-    resumed = []
-    run(ANSWERED, Library(), checkpoints=path, run_id="0", on_resume=resumed.append)
-    run(ANSWERED, Library(), checkpoints=path, run_id="21", on_resume=resumed.append)
-    assert resumed == [1]
-
-
 def test_second_run_at_the_same_time_goes_without_checkpoints(tmp_path):
     path = tmp_path / "agent.sqlite"
     with kept_runs(path) as first, kept_runs(path) as second:

@@ -22,20 +22,6 @@ def test_each_search_has_its_share_and_the_best_come_first():
     assert ids(merged([found(1, 2, 3, 4), found(11, 12, 13), found(21, 22, 23)], 6)) == [1, 11, 21, 2, 12, 22]
 
 
-def test_what_is_found_twice_stands_once_where_it_was_found_best_with_those_scores():
-    hits = merged([found(1, 2, 9, score=0.1), found(9, 8, score=0.7)], 4)
-    assert ids(hits) == [1, 9, 2, 8]
-    assert [each.rank for each in hits] == [1, 2, 3, 4]
-    assert hits[1].score == 0.7
-
-
-def test_later_rounds_have_a_quarter_at_the_end():
-    first = [found(1, 2, 3, 4), found(11, 12, 13, 14)]
-    assert ids(merged([*first, found(91, 1, 92, 93)], 8, first=2)) == [1, 11, 2, 12, 3, 13, 91, 92]
-    assert ids(merged([*first, found(1, 2)], 8, first=2)) == ids(merged(first, 8))
-    assert ids(merged([found(1), found(91, 92, 93)], 8, first=1)) == [1, 91, 92, 93]
-
-
 LISTS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=8)
 
 

@@ -31,23 +31,6 @@ def test_the_tools_are_those_that_read_and_calculate():
     assert set(TOOLS) == agents | {"fetch", "ask", "check_quote"}  # `fetch` gives a passage of the library
 
 
-def test_search_gives_passages_to_cite(toolbox):
-    result = toolbox.call("search", {"query": "parallel heads"})
-    assert not result.error
-    assert "h = 8 parallel heads" in result.text
-    assert '<passage 1 source="(attention_is_all_you_need_1706.03762.pdf, p.2)">' in result.text
-    assert result.hits[0].chunk.page_start == 2
-
-
-@pytest.mark.parametrize(
-    "paper", ["bert", "BERT", "bert_1810.04805.pdf", "bert_1810.04805", "Devlin et al.", "soil_[x]"]
-)
-def test_search_keeps_to_its_paper(toolbox, paper):
-    result = toolbox.call("search", {"query": "attention heads tokens", "paper": paper})
-    files = {hit.chunk.file for hit in result.hits}
-    assert files == ({"soil_[x].pdf"} if "soil" in paper else {"bert_1810.04805.pdf"})
-
-
 def test_search_keeps_to_section_and_kind(toolbox):
     within = toolbox.call("search", {"query": "model", "section": "heads"})
     assert [hit.chunk.section.rpartition(" › ")[2] for hit in within.hits] == ["3.2.1 Heads"]
@@ -82,40 +65,6 @@ def test_section_is_read_with_its_subsections(toolbox, section, held, not_held):
     assert all(text in result.text for text in held)
     assert not any(text in result.text for text in not_held)
     assert all(hit.found_by == ("section",) for hit in result.hits)
-
-
-def test_unknown_section_names_the_headings(toolbox):
-    result = toolbox.call("read_section", {"paper": "attention", "section": "Ablations"})
-    assert result.error
-    assert "3.2 Attention" in result.text
-    without = toolbox.call("read_section", {"paper": "soil", "section": "Ablations"})
-    assert "not known" in without.text
-
-
-def test_papers_are_listed(toolbox):
-    text = toolbox.call("list_papers", {}).text
-    assert "3 papers" in text
-    assert (
-        "bert_1810.04805.pdf: BERT: Pre-training of Deep Bidirectional Transformers, Jacob Devlin et al., 2019" in text
-    )
-    assert "soil_[x].pdf: title not known (2 pages)" in text
-
-
-def test_citation_is_bibtex(toolbox):
-    text = toolbox.call("cite", {"paper": "attention"}).text
-    assert "@inproceedings{vaswani2017attention," in text
-    assert "author        = {Ashish Vaswani and Noam Shazeer}," in text
-    assert "eprint        = {1706.03762}," in text
-    assert text.count("{") == text.count("}")
-    assert "@misc{devlin2019bert," in toolbox.call("cite", {"paper": "bert"}).text
-    assert "not known: title, authors, year" in toolbox.call("cite", {"paper": "soil"}).text
-
-
-def test_calculation(toolbox):
-    assert toolbox.call("calculate", {"expression": "(28.4 - 26.3) * 10"}).text == "(28.4 - 26.3) * 10 = 21"
-    too_large = toolbox.call("calculate", {"expression": "9**9**9"})
-    assert too_large.error
-    assert "too large" in too_large.text
 
 
 @pytest.mark.parametrize(

@@ -105,16 +105,6 @@ def test_calls_are_bounded(server, toolbox):
     assert ask(server, toolbox, most_calls=0, chats=3) == ()
 
 
-def test_endless_reply_is_left(server, toolbox):
-    server.script("words and more words ", endless=True)
-    assert ask(server, toolbox) == ()
-
-
-def test_time_that_is_over_ends_it(server, toolbox):
-    server.script(tool_calls=[("list_papers", {})])
-    assert ask(server, toolbox, seconds=0.0) == ()
-
-
 @pytest.mark.parametrize("how", [{"status": 500, "error": "crashed"}, {"malformed": True}, {"cut_after": 0}])
 def test_server_that_fails_costs_only_what_follows(server, toolbox, how):
     server.script(tool_calls=[("list_papers", {})])

@@ -1,19 +1,14 @@
 """Questions drafted from papers: by rules, and by what a model said."""
 
-import json
-
 import pytest
 
 from ragscience.evaluation.question_drafts import (
-    KINDS,
     DraftPart,
     DraftSource,
-    as_line,
     drafts,
     messages,
     reader,
 )
-from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 DEFINITION = "Kelvin-7 (K7) is a tide-predicting machine of brass that sums ten harmonic constituents."
 PAGES = {
@@ -37,13 +32,6 @@ TIDES = DraftSource(
     ),
 )
 EMPTY = DraftSource("empty.pdf", "", {}, ())
-
-
-def test_a_definition_becomes_a_question():
-    (definition,) = drafts([TIDES, EMPTY], 9)
-    assert definition.question == "What is Kelvin-7 (K7)?"
-    assert definition.must_contain == ("tide-predicting machine of brass",)
-    assert (definition.answer, definition.page, definition.made_by) == (DEFINITION, 1, "rules")
 
 
 @pytest.mark.parametrize(
@@ -81,32 +69,12 @@ def test_papers_take_turns_and_none_is_asked_twice():
     assert drafts(sources, 0) == []
 
 
-def test_a_line_is_a_question_that_eval_reads_and_is_marked(tmp_path):
-    path = tmp_path / "drafts.jsonl"
-    lines = [as_line(draft, number) for number, draft in enumerate(drafts([TIDES], 3), 1)]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    read = list(read_known_questions(path, 500))
-    assert all(isinstance(each, KnownQuestion) and each.draft and each.answerable for each in read)
-    assert [each.question_id for each in read] == ["draft-001"]
-    assert json.loads(lines[0])["made_by"] == "rules"
-    path.write_text(lines[0].replace('"draft": true', '"draft": false'), encoding="utf-8")
-    assert [each.draft for each in read_known_questions(path, 500)] == [False]
-
-
 SAID = {
     "question": "How many  constituents does it sum?",
     "answer": "Ten.",
     "must_contain": [" ten harmonic "],
     "type": "number",
 }
-
-
-def test_what_a_model_said_becomes_a_draft():
-    draft = reader(TIDES, TIDES.parts[2], "llama3.1:8b")(SAID)
-    assert draft.question == "How many constituents does it sum?"
-    assert (draft.must_contain, draft.page, draft.kind) == (("ten harmonic",), 1, "number")
-    assert draft.made_by == "llama3.1:8b"
-    assert reader(TIDES, TIDES.parts[2], "m")({**SAID, "type": "poem"}).kind == KINDS[0]
 
 
 @pytest.mark.parametrize(
