@@ -1,6 +1,5 @@
 """What is kept of an answer, and what never is."""
 
-import hashlib
 import json
 import math
 
@@ -9,18 +8,7 @@ import pytest
 from ragscience.core.records import FoundPath, PathStep
 from ragscience.library.audit import place_of, without_credentials
 from tests.conftest import ROOT
-from tests.library.answers_made import answer, chunk, paper, record
-
-
-def test_a_passage_is_named_by_its_file_and_place_with_every_score():
-    (passage,) = record(papers={1: paper(md5="d" * 32, url="https://me:pw@example.org/a.pdf?key=1")})["passages"]
-    text = "The mean speed was 3.7 metres per second."
-    assert passage == {
-        "rank": 1, "md5": "d" * 32, "start": 100, "end": 100 + len(text), "chunk_id": 7, "file": "bees.pdf",
-        "path": "/papers/bees.pdf", "url": "https://example.org/a.pdf", "page_start": 2, "page_end": 2, "section": "",
-        "kind": "text", "text_sha256": hashlib.sha256(text.encode()).hexdigest(), "score": 0.9,
-        "scores": {"dense": 0.61, "bm25": None, "fused": 0.9, "rerank": None}, "found_by": ["dense"],
-    }  # fmt: skip
+from tests.library.answers_made import answer, chunk, record
 
 
 def test_a_paper_that_has_just_left_leaves_no_name_of_its_file():

@@ -1,19 +1,15 @@
-import random
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from ragscience.library.store import Home, Library
 
-from .making import contents, numbered_paper
+from .making import numbered_paper
 from .test_damage import results
 
 ROOT = Path(__file__).parents[2]
-PAPERS = 40
 
 
 def start(home, last):
@@ -38,41 +34,6 @@ def assert_whole(home):
             assert len(library.contents(paper.paper_id).pages) == len(made.document.pages)
         results(library)
         return len(papers)
-
-
-@pytest.mark.kill
-@pytest.mark.timeout(240)
-def test_a_killed_ingest_loses_at_most_the_paper_in_hand_and_the_next_run_goes_on(tmp_path):
-    chance = random.Random(20260)
-    home = Home(tmp_path / "killed")
-    done = 0
-    rounds = 0
-    while done < PAPERS:
-        rounds += 1
-        assert rounds < 100
-        with start(home, PAPERS) as process:
-            told = 0
-            for _ in range(chance.randrange(1, 14)):
-                line = process.stdout.readline().split()
-                if line[:1] == ["added"]:
-                    told = int(line[1]) + 1
-            for _ in range(chance.randrange(60_000)):
-                pass
-            process.kill()
-        whole = assert_whole(home)
-        assert whole >= max(done, told)
-        done = whole
-    assert rounds > 4
-    with start(home, PAPERS) as process:
-        process.communicate()
-    assert process.returncode == 0
-    calm = Home(tmp_path / "calm")
-    with start(calm, PAPERS) as process:
-        process.communicate()
-    with Library.open(home) as killed, Library.open(calm) as undisturbed:
-        assert contents(killed) == contents(undisturbed)
-        assert results(killed) == results(undisturbed)
-        assert not killed.dense.is_stale()
 
 
 def test_a_reader_sees_one_generation_while_another_process_writes(tmp_path):

@@ -9,7 +9,7 @@ from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.library.database import SCHEMA_VERSION
 from ragscience.library.store import Library
 
-from .making import WORDS, add, contents, numbered_paper, unit_rows
+from .making import WORDS, add, numbered_paper, unit_rows
 
 OLDER = -1
 QUERIES = unit_rows(np.random.default_rng(99), 8)
@@ -78,24 +78,6 @@ def test_a_flipped_bit_of_a_cache_changes_no_result_though_its_time_stays(filled
             assert results(library) == expected, bit
 
 
-def test_a_folder_in_place_of_a_cache_file_is_no_cache(filled):
-    with Library.open(filled) as library:
-        expected = results(library)
-    filled.faiss.unlink()
-    filled.faiss.mkdir()
-    with Library.open(filled) as library:
-        assert results(library) == expected
-        assert results(library) == expected
-        assert library.dense.is_stale()
-
-
-def test_a_copied_home_needs_no_rebuilding(filled):
-    for path in cache_files(filled):
-        os.utime(path, ns=(1, 1))
-    with Library.open(filled) as library:
-        assert not library.dense.is_stale()
-
-
 def test_caches_of_another_library_are_not_taken(filled, tmp_path):
     from ragscience.library.store import Home
 
@@ -130,14 +112,6 @@ def test_what_a_killed_ingest_left_behind_is_made_up_for_by_readers_and_saved_on
         assert results(writer) == during
 
 
-def test_a_removal_alone_brings_the_caches_in_step(filled):
-    with Library.open_for_writing(filled) as library:
-        library.remove_papers([paper.paper_id for paper in library.papers()])
-        library.refresh_indexes()
-        assert not library.dense.is_stale()
-        assert all(ids == [] for ids, _ in results(library))
-
-
 def test_nothing_in_a_home_is_a_pickle(filled):
     for path in filled.root.rglob("*"):
         if path.is_file():
@@ -155,17 +129,6 @@ def test_another_schema_is_refused(filled, opened, other, which, fix):
 
 
 @pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
-@pytest.mark.parametrize("content", [b"This is a text file. " * 100, b"%PDF-1.7" + bytes(5000)])
-def test_a_file_that_is_no_database_is_refused_and_left_alone(home, opened, content):
-    home.vectorstore.mkdir(parents=True)
-    home.database.write_bytes(content)
-    with pytest.raises(RagScienceError, match="damaged") as refused:
-        opened(home)
-    assert "ingest.py" in refused.value.fix
-    assert home.database.read_bytes() == content
-
-
-@pytest.mark.parametrize("opened", [Library.open, Library.open_for_writing])
 def test_a_database_of_another_program_is_refused_and_left_alone(home, opened):
     home.vectorstore.mkdir(parents=True)
     with closing(sqlite3.connect(home.database)) as db:
@@ -174,21 +137,3 @@ def test_a_database_of_another_program_is_refused_and_left_alone(home, opened):
     with pytest.raises(RagScienceError, match="something else"):
         opened(home)
     assert home.database.read_bytes() == content
-
-
-def test_a_refused_library_is_not_left_locked(filled):
-    good = filled.database.read_bytes()
-    filled.database.write_bytes(b"x" * len(good))
-    with pytest.raises(RagScienceError):
-        Library.open_for_writing(filled)
-    filled.database.write_bytes(good)
-    with Library.open_for_writing(filled) as library:
-        assert library.about.papers == 6
-
-
-def test_a_database_that_is_damaged_inside_is_a_clear_error(filled):
-    data = bytearray(filled.database.read_bytes())
-    data[8192:] = b"\xff" * (len(data) - 8192)
-    filled.database.write_bytes(data)
-    with pytest.raises(RagScienceError, match="damaged"), Library.open(filled) as library:
-        contents(library)

@@ -179,18 +179,6 @@ def test_what_sqlite_says_is_told_with_a_way_out(code, said, kind):
     assert "/some/library.sqlite" in told.value.message
 
 
-def test_a_folder_where_the_database_belongs_is_a_clear_error(home):
-    home.database.mkdir(parents=True)
-    for opened in (Library.open, Library.open_for_writing):
-        with pytest.raises(RagScienceError, match=r"library\.sqlite"):
-            opened(home)
-
-
-def test_a_home_in_a_place_of_the_systems_own_is_a_clear_error():
-    with pytest.raises(RagScienceError, match="/proc/nowhere"):
-        Library.open_for_writing(Home(Path("/proc/nowhere")))
-
-
 def test_a_file_where_the_folder_belongs_is_a_clear_error(home):
     home.root.mkdir()
     home.vectorstore.write_text("a file")

@@ -9,44 +9,7 @@ import pytest
 
 from ragscience.library.store import Library
 
-from .making import add, numbered_paper
-
 ROOT = Path(__file__).parents[2]
-
-
-def test_stable_ids_stay_when_a_paper_leaves_and_comes_back(home):
-    with Library.open_for_writing(home) as library:
-        first, second = (add(library, numbered_paper(number)) for number in (1, 2))
-        names = library.graph.stable_ids()
-        library.remove_papers([first.paper_id])
-        assert set(library.graph.stable_ids().values()) == {f"{second.md5[:12]}#{at}" for at in range(second.chunks)}
-        add(library, numbered_paper(1))
-        again = library.graph.stable_ids()
-        assert sorted(again.values()) == sorted(names.values())
-        assert set(again) != set(names)
-
-
-def test_a_replaced_extractor_keeps_nothing_of_before(filled):
-    with Library.open_for_writing(filled) as library:
-        one, two, *_ = library.graph.pending("import", "1")
-        library.graph.put("local", "1", [(one, "local")])
-        library.graph.replace("import", "1", [(one, "a"), (two, "b")])
-        library.graph.replace("import", "2", [(two, "c")])
-        assert [(row[0], row[2], row[3]) for row in library.graph.rows()] == [
-            (one, "local", "local"),
-            (two, "import", "c"),
-        ]
-
-
-def test_a_replaced_paper_loses_its_rows(filled):
-    with Library.open_for_writing(filled) as library:
-        library.graph.put("local", "1", [(chunk, "x") for chunk in library.graph.pending("local", "1")])
-        old = library.papers()[0]
-        state = library.graph.state()
-        add(library, numbered_paper(17, old.path), replaces=[old.paper_id])
-        assert library.graph.state() != state
-        assert old.paper_id not in {row[1] for row in library.graph.rows()}
-        assert len(library.graph.pending("local", "1")) == numbered_paper(17).document.text.count("\n") + 1
 
 
 KILLED = """

@@ -47,13 +47,6 @@ def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
         add(library, numbered_paper(60))
 
 
-def test_a_killed_writer_holds_nothing(filled):
-    with hold(filled, "alone") as process:
-        process.kill()
-    with Library.open_for_writing(filled) as library:
-        assert library.about.papers == 6
-
-
 def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled):
     process = hold(filled, "fork")
     process.kill()
@@ -64,11 +57,6 @@ def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled)
     finally:
         process.stdin.close()
         process.stdout.close()
-
-
-def test_two_writers_in_one_process_exclude_each_other(filled):
-    with Library.open_for_writing(filled), pytest.raises(LibraryUnavailable, match=str(os.getpid())):
-        Library.open_for_writing(filled)
 
 
 def test_a_reader_that_saves_caches_is_waited_for(filled):

@@ -10,11 +10,6 @@ from ragscience.library.store import Library, NewPaper
 
 from .making import CHUNKER, EMBEDDER, add, numbered_paper, unit_rows
 
-SIDE = st.integers(-(10**6), 10**6).map(lambda tenths: tenths / 10)
-LINES = st.lists(
-    st.builds(Line, st.integers(0, 10**7), st.integers(0, 10**7), st.tuples(SIDE, SIDE, SIDE, SIDE)), max_size=30
-)
-
 TEXT = "Bees steer.\nFog slows them.\nA wheel"
 FIRST = Line(0, 11, (10.0, 20.0, 120.0, 32.0))
 SECOND = Line(12, 27, (10.0, 40.0, 160.0, 52.0))
@@ -99,8 +94,3 @@ def test_the_library_knows_where_a_quote_stands(home):
         for missing, number in ((paper, 3), (99, 1)):
             with pytest.raises(NothingFound, match="no page"):
                 library.contents(missing).boxes(number, 0, 5)
-
-
-def test_boxes_of_a_home_without_a_library(home):
-    with Library.open(home) as library, pytest.raises(NothingFound):
-        library.contents(1).boxes(1, 0, 5)

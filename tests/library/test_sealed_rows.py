@@ -5,12 +5,10 @@ from contextlib import closing
 
 import pytest
 
-from ragscience.core.errors import LibraryDamaged, LibraryUnavailable
+from ragscience.core.errors import LibraryDamaged
 from ragscience.library.database_repair import damage_of, put_aside
 from ragscience.library.sealed_rows import opened, sealed
 from ragscience.library.store import Library
-
-from .making import add, numbered_paper
 
 
 def alter(home, statement):
@@ -57,15 +55,6 @@ def test_a_damaged_paper_is_named_and_its_other_passages_are_found(filled, state
         assert len(library.paper_chunks(2)) == library.papers([2])[0].chunks
 
 
-def test_pages_that_are_damaged_are_said_where_one_is_wanted(filled):
-    alter(filled, "UPDATE parts SET row = zeroblob(40) WHERE part = 'contents' AND paper_id = 1")
-    with Library.open(filled) as library:
-        assert library.contents(1).pages == ()
-        with pytest.raises(LibraryDamaged, match="damaged"):
-            library.contents(1).text(1)
-        assert library.contents(2).text(1)
-
-
 @pytest.mark.parametrize(
     "column", ["first_chunk = first_chunk + 1", "reference_lists = '[[1,1]]'", "md5 = 'x'", "row = zeroblob(9)"]
 )
@@ -110,14 +99,6 @@ def test_a_damaged_list_of_papers_is_refused_and_read_again(filled, statement):
     assert not filled.database.exists()
 
 
-def test_a_library_of_an_older_version_is_read_again(filled):
-    alter(filled, "PRAGMA user_version = 8")
-    with pytest.raises(LibraryUnavailable, match="older version") as refused:
-        Library.open(filled)
-    assert "rebuild" in refused.value.fix
-    assert len(damage_of(filled).files) == 6
-
-
 @pytest.mark.parametrize("table", ["keywords_data", "keywords_docsize", "terms"])
 def test_a_damaged_keyword_index_is_refused_and_made_again(filled, table):
     column = {"keywords_data": "block", "keywords_docsize": "sz", "terms": "passages"}[table]
@@ -133,13 +114,3 @@ def test_a_damaged_keyword_index_is_refused_and_made_again(filled, table):
         library.rebuild_indexes()
     with Library.open(filled) as library:
         assert library.keywords.search("attention energy model", 9, None)[0].tolist() == expected
-
-
-def test_terms_leave_with_their_paper(filled):
-    with Library.open_for_writing(filled) as library:
-        before = library.keywords.frequencies(["attention", "model"])
-        paper = add(library, numbered_paper(9))
-        library.remove_papers([paper.paper_id])
-        library.refresh_indexes()
-        assert library.keywords.frequencies(["attention", "model"]) == before
-        assert library.verify() == []

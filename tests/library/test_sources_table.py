@@ -21,32 +21,6 @@ SAID = Metadata(
 )
 
 
-def test_what_was_said_of_a_file_is_kept(home):
-    with Library.open_for_writing(home) as library:
-        library.sources.put("a" * 32, SAID)
-        library.sources.put("b" * 32, Metadata(url="https://example.org/b.pdf"))
-    with Library.open(home) as library:
-        first, second = library.sources.all()
-        assert first.metadata == SAID
-        assert first.fetched_at.endswith("+00:00")
-        assert second.metadata == Metadata(url="https://example.org/b.pdf")
-        assert library.sources.of("a" * 32) == first
-        assert library.sources.of("c" * 32) is None
-
-
-def test_a_home_without_a_library_has_no_sources(home):
-    with Library.open(home) as library:
-        assert library.sources.all() == []
-        assert library.sources.of("a" * 32) is None
-
-
-def test_what_was_said_later_takes_the_place_of_what_was_said_before(home):
-    with Library.open_for_writing(home) as library:
-        library.sources.put("a", SAID)
-        library.sources.put("a", Metadata(title="Another"))
-        assert [one.metadata.title for one in library.sources.all()] == ["Another"]
-
-
 def test_a_paper_has_what_only_its_source_knows_and_the_row_stays_when_it_leaves(home):
     made = numbered_paper(1)
     with Library.open_for_writing(home) as library:

@@ -6,13 +6,9 @@ from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.reading.ocr import find_tessdata
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_cleaning import illegible_share
-from ragscience.reading.worker import perform
-from ragscience.reading.worker_pool import ReadingPool
-from ragscience.reading.worker_protocol import Reading
 from tests.pdf_factory import make_mapped_pdf, make_pdf, make_scan, make_scanned_text
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
-GIGABYTE = 1 << 30
 WORDS = "The quick brown fox jumps over the lazy dog\nand finds that retrieval of passages is hard"
 
 
@@ -120,25 +116,6 @@ def test_pictures_without_words_stay_scanned(tmp_path):
 
 
 # In a worker
-
-
-@pytest.mark.ocr
-@needs_tesseract
-def test_the_worker_says_after_each_page_that_it_goes_on(tmp_path):
-    scan = make_scanned_text(tmp_path / "scan.pdf", ["Words on one page", "and on another"])
-    calls = []
-    document = perform(Reading(scan, "", "eng"), lambda: calls.append(1))
-    assert len(calls) == 2
-    assert document == read_pdf(scan, ocr="eng")
-
-
-@pytest.mark.ocr
-@needs_tesseract
-def test_a_pool_reads_scans_within_its_limits(tmp_path):
-    scans = [make_scanned_text(tmp_path / f"{n}.pdf", [f"Scanned page of file {n}"] * 2) for n in range(2)]
-    with ReadingPool(1, 60.0, GIGABYTE, "eng") as pool:
-        documents = [document for _, document in pool.read_all(scans)]
-    assert [document.text.lower().count(f"scanned page of file {n}") for n, document in enumerate(documents)] == [2, 2]
 
 
 @pytest.mark.ocr

@@ -4,7 +4,6 @@ import numpy as np
 import pymupdf
 import pytest
 
-from ragscience.core.errors import FileProblem
 from ragscience.reading.pdf_highlights import draw_page
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess
@@ -57,8 +56,3 @@ def test_a_worker_draws_and_says_what_is_wrong(tmp_path):
         assert reader.read(source, "").pages[0].number == 1
     finally:
         reader.close()
-
-
-def test_a_page_that_is_not_there(tmp_path):
-    with pytest.raises(FileProblem, match="no page 2"):
-        draw_page(make_pdf(tmp_path / "a.pdf", [TEXT]), 2, 100, tmp_path / "page.png")

@@ -3,10 +3,8 @@
 import pymupdf
 import pytest
 
-from ragscience.core.errors import FileProblem
-from ragscience.reading.pdf_highlights import Mark, MarkedPage, join_pages, mark_pages
+from ragscience.reading.pdf_highlights import Mark, MarkedPage, mark_pages
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.reading.reader_process import ReaderProcess
 from tests.pdf_factory import make_pdf
 
 PAGES = ["Bees steer by polarised light\nIn fog they fly slower", "A second page", "The glaze matures at 1280 degrees"]
@@ -102,39 +100,3 @@ def test_boxes_with_other_words_in_them_are_not_believed(tmp_path):
     page = MarkedPage(1, "p.1", (Mark("In fog they fly slower", elsewhere), Mark("Gone since then", elsewhere)))
     assert mark_pages(source, tmp_path / "out.pdf", [page]) == 1
     assert [words for _, words, _ in highlights(tmp_path / "out.pdf")] == ["In fog they fly slower"]
-
-
-def test_parts_are_joined_in_their_order(tmp_path):
-    parts = []
-    for number in (3, 1):
-        source = make_pdf(tmp_path / f"{number}.pdf", PAGES)
-        parts.append(tmp_path / f"part{number}.pdf")
-        mark_pages(source, parts[-1], [MarkedPage(number, f"p.{number}", (Mark("1280", ()), Mark("Bees", ())))])
-    join_pages(parts, tmp_path / "whole.pdf")
-    assert [words for _, words, _ in highlights(tmp_path / "whole.pdf")] == ["1280", "Bees"]
-    assert [len(page) for page in notes(tmp_path / "whole.pdf")] == [1, 1]
-
-
-def test_a_page_that_is_no_longer_there(tmp_path):
-    source = make_pdf(tmp_path / "a.pdf", PAGES)
-    with pytest.raises(FileProblem, match="has 3 pages now") as caught:
-        mark_pages(source, tmp_path / "out.pdf", [MarkedPage(4, "a.pdf, p.4", ())])
-    assert caught.value.reason == "changed"
-    with pytest.raises(FileProblem, match="does not exist"):
-        mark_pages(tmp_path / "gone.pdf", tmp_path / "out.pdf", [MarkedPage(1, "p.1", ())])
-    with pytest.raises(FileProblem, match="damaged"):
-        mark_pages(source, tmp_path / "no folder" / "out.pdf", [MarkedPage(1, "p.1", ())])
-
-
-def test_a_worker_marks_joins_and_reads_on(tmp_path):
-    source, out = make_pdf(tmp_path / "a.pdf", PAGES), tmp_path / "out.pdf"
-    reader = ReaderProcess(60, 1 << 30)
-    try:
-        assert reader.mark(source, out, [MarkedPage(1, "a.pdf, p.1", (Mark("fog", ()), Mark("nowhere", ())))]) == 1
-        assert reader.mark(tmp_path / "b.pdf", out, []).reason == "missing"
-        assert reader.join([out], tmp_path / "whole.pdf") == 0
-        assert reader.join([tmp_path / "none.pdf"], tmp_path / "x.pdf").reason == "missing"
-        assert reader.read(source, "").pages[2].number == 3
-    finally:
-        reader.close()
-    assert highlights(tmp_path / "whole.pdf") == [(0, "fog", "a.pdf, p.1: fog")]

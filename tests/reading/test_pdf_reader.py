@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import FileProblem
 from ragscience.reading.pdf_reader import read_pdf
-from tests.pdf_factory import make_huge_pdf, make_mapped_pdf, make_pdf, make_raw_pdf, make_scan
+from tests.pdf_factory import make_huge_pdf, make_mapped_pdf, make_pdf, make_raw_pdf
 
 
 def problem_of(path, password=""):
@@ -16,15 +16,6 @@ def problem_of(path, password=""):
     assert caught.value.message.count("\n") == 0
     assert caught.value.fix
     return caught.value
-
-
-def test_each_page_is_where_its_record_says(tmp_path):
-    document = read_pdf(make_pdf(tmp_path / "a.pdf", ["First page\nof two lines", "Zweite Seite: äöü", "第三页"]))
-    texts = [document.text[page.start : page.end] for page in document.pages]
-    assert texts == ["First page of two lines", "Zweite Seite: äöü", "第三页"]
-    assert [page.number for page in document.pages] == [1, 2, 3]
-    assert document.text == "\n\n".join(texts)
-    assert document.warnings == ()
 
 
 def test_control_characters_are_marked_before_offsets_are_counted(tmp_path):
@@ -100,14 +91,6 @@ def test_a_page_that_fails_loses_that_page_only(tmp_path):
     assert document.warnings == ("1 of 2 pages could not be read",)
     cycle[1] = b"<< /Type /Pages /Kids [6 0 R] /Count 1 >>"
     assert problem_of(make_raw_pdf(tmp_path / "b.pdf", cycle)).reason == "damaged"
-
-
-def test_pictures_without_text_are_a_scan(tmp_path):
-    one, many = problem_of(make_scan(tmp_path / "a.pdf")), problem_of(make_scan(tmp_path / "b.pdf", 3))
-    assert (one.reason, many.reason) == ("no-text", "no-text")
-    assert "its only page" in one.message
-    assert "any of its 3 pages" in many.message
-    assert "ocrmypdf" in many.fix
 
 
 def test_a_text_layer_that_no_one_can_read_is_a_scan_too(tmp_path):

@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from ragscience.core.records import Document
-from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker_pool import ReadingPool
 from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_pdf
 from tests.reading.processes import is_gone, reader_of, until, workers_of
@@ -25,11 +24,6 @@ def no_worker_is_left():
 @pytest.fixture
 def papers(tmp_path):
     return [make_pdf(tmp_path / f"{number}.pdf", [f"paper {number}", "end"]) for number in range(7)]
-
-
-def test_files_come_in_their_order_as_read_pdf_reads_them(papers):
-    with ReadingPool(2, LONG, GIGABYTE) as pool:
-        assert list(pool.read_all(papers)) == [(path, read_pdf(path)) for path in papers]
 
 
 def test_a_file_without_end_times_out_and_the_next_is_read(papers, tmp_path):
