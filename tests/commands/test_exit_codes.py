@@ -56,15 +56,9 @@ MEANT_WRONGLY = [
 ]
 LISTINGS = [
     ("ingest.py", "list"),
-    ("ingest.py", "show", "bees"),
-    ("ingest.py", "duplicates"),
     ("query.py", "search", QUESTION),
     ("query.py", "ask", QUESTION),
     ("query.py", "bib"),
-    ("query.py", "related", "bees"),
-    ("query.py", "profiles"),
-    ("query.py", "audit"),
-    ("query.py", "history", "list"),
     ("query.py", "models"),
 ]
 

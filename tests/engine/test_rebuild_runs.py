@@ -103,8 +103,6 @@ def test_lost_token_vectors_are_said_by_doctor_and_search_and_made_again(home, l
 
 DAMAGE = {
     "empty": lambda data: b"",
-    "no database": lambda data: b"This is a text file. " * 500,
-    "a zeroed first page": lambda data: bytes(8192) + data[8192:],
     "zeroed after the first page": lambda data: data[:8192] + bytes(len(data) - 8192),
     "cut": lambda data: data[: len(data) // 2],
     "a paper's title": lambda data: data.replace(b"Predicting tides", b"Predicting sides"),

@@ -141,12 +141,12 @@ def test_a_question_makes_no_event(client, text):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("field", ["papers", "sections", "authors"])
-def test_a_filter_is_text(client, text, field):
-    body = {"question": "bees", "part": {field: [text[:300]]}}
-    response = client.post("/api/v1/search", content=json.dumps(body), headers=JSON)
-    assert response.status_code in (200, 400, 404, 422), response.text
-    assert not set("\x00\x07\x08\x1b\x7f\x85\x9b\u2028\u202e\u2066") & set(response.text)
+def test_a_filter_is_text(client, text):
+    for field in ("papers", "sections", "authors"):
+        body = {"question": "bees", "part": {field: [text[:300]]}}
+        response = client.post("/api/v1/search", content=json.dumps(body), headers=JSON)
+        assert response.status_code in (200, 400, 404, 422), response.text
+        assert not set("\x00\x07\x08\x1b\x7f\x85\x9b\u2028\u202e\u2066") & set(response.text)
 
 
 @pytest.mark.parametrize("text", ["*" * 300, "?*" * 150, "[" * 300, "[!" * 150, "**/" * 100, "[a-" + "z" * 290])
