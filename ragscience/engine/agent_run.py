@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile
 from ragscience.core.settings import deciding_values
+from ragscience.engine.events import ModelAsked
 from ragscience.engine.requests import QuestionProfiles
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.names import PaperNames
@@ -120,7 +121,7 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
         llm=run.step_llm,
         allowed=allowed,
         cancelled=cancelled,
-        on_ask=lambda: run.on_ask(name),
+        on_ask=lambda: run.publish(ModelAsked(name, 0)),
     )
 
 

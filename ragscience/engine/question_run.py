@@ -14,14 +14,11 @@ from ragscience.core.records import Filters, Found, Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import (
     Event,
-    ModelAsked,
     OnEvent,
     Reranking,
     Searched,
     StepDone,
-    Thinking,
     Token,
-    TokensCounted,
     Warned,
 )
 from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question, described
@@ -88,7 +85,7 @@ class QuestionRun:
         """Keep a warning for the result and pass it on, once."""
         if text and text not in self.warnings:
             self.warnings.append(text)
-            self._publish(Warned(text))
+            self.publish(Warned(text))
 
     def all_warnings(self) -> list[str]:
         """The warnings so far, with those that the models in use have given since they were loaded."""
@@ -108,24 +105,16 @@ class QuestionRun:
     def _may_cancel(self) -> Callable[[], bool] | None:
         return None if self._cancel is None else self.cancelled
 
-    def _publish(self, event: Event) -> None:
+    def publish(self, event: Event) -> None:
+        """Pass an event on."""
         if self._on_event is not None:
             self._on_event(event)
-
-    def on_ask(self, model: str, passages: int = 0) -> None:
-        """Say that a language model is asked, with so many passages in its prompt."""
-        self._publish(ModelAsked(model, passages))
 
     def announced(self, llm: ServedLLM) -> ChatModel:
         """The model as an answer calls it: each call is an event."""
         from ragscience.engine.announced_llm import AnnouncedLLM
 
-        return AnnouncedLLM(
-            llm,
-            self.on_ask,
-            lambda model: self._publish(Thinking(model)),
-            lambda tokens: self._publish(TokensCounted(tokens)),
-        )
+        return AnnouncedLLM(llm, self.publish)
 
     def cancellable(self, llm: ServedLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""
@@ -142,12 +131,12 @@ class QuestionRun:
 
     def _token(self, text: str) -> None:
         self.stop_if_cancelled()
-        self._publish(Token(text))
+        self.publish(Token(text))
 
     def on_step(self, step: Step) -> None:
         """Pass on a step of the agent."""
         self.stop_if_cancelled()
-        self._publish(StepDone(step))
+        self.publish(StepDone(step))
 
     def stop_if_cancelled(self) -> None:
         """Raise Cancelled where the caller has given up."""
@@ -359,7 +348,7 @@ class QuestionRun:
         """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
         self.stop_if_cancelled()
         profile = profile or self.profile
-        self._publish(Searched(question))
+        self.publish(Searched(question))
         if not self.library.about.chunks:
             return Found(question, profile.name, ())
         if profile.name == "guide":
@@ -384,7 +373,7 @@ class QuestionRun:
             self.tokens_from,
             self.reranker,
             sources=graph.sources if graph is not None else {},
-            on_rerank=lambda passages: self._publish(Reranking(passages)),
+            on_rerank=lambda passages: self.publish(Reranking(passages)),
         )
         with nullcontext() if self.llm_reranker is not None else self.shared.search_slots:
             found = search(question, library=self.library, models=models, profile=profile, filters=kept_to, also=also)
