@@ -269,6 +269,6 @@ def _same(one: NewPaper, other: NewPaper) -> bool:
     """Whether all that is stored of a paper is the same."""
     import numpy as np
 
-    plain = [repr(replace(each, vectors=np.zeros(0), tokens={})) for each in (one, other)]
+    plain = [repr(replace(each, vectors=np.zeros(0, np.float32), tokens={})) for each in (one, other)]
     tokens = [{key: codes.tobytes() for key, codes in (each.tokens or {}).items()} for each in (one, other)]
     return plain[0] == plain[1] and np.array_equal(one.vectors, other.vectors) and tokens[0] == tokens[1]
