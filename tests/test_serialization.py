@@ -11,7 +11,6 @@ from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
 from ragscience.core.serialization import from_json, renamed, to_json
 from tests.library.answers_made import answer
-from tools.json_schemas import json_schemas
 
 # The low surrogates are what Python makes of bytes in a file name that are not UTF-8.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF))
@@ -102,13 +101,3 @@ def test_an_answer_that_version_1_kept_is_read(line):
 def test_control_characters_and_lone_surrogates_are_escaped():
     assert to_json("a\x1b\udc80é") == '"a\\u001b\\udc80é"'
     assert to_json("é\udc80", ascii_only=True) == '"\\u00e9\\udc80"'
-
-
-def test_a_schema_has_the_records_docstrings_and_limits():
-    schemas, shared = json_schemas({"one": Citation})
-    assert schemas["one"] == {"$ref": "#/$defs/Citation"}
-    page = shared["Citation"]["properties"]["page"]
-    assert page == {"type": "integer", "minimum": 1}
-    assert shared["Citation"]["properties"]["quote"]["description"].startswith("The words of that page")
-    assert shared["Citation"]["additionalProperties"] is False
-    assert set(shared["Citation"]["required"]) == set(shared["Citation"]["properties"])

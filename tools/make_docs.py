@@ -28,7 +28,6 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "config.md": config_page(),
         "json.md": json_page(),
-        "json-schema.json": json_schema_file(),
         "telemetry.md": telemetry_page(),
     }
 
@@ -256,13 +255,13 @@ def written(name: str, default: object) -> str:
 def json_page() -> str:
     """docs/json.md: how --json is used, and an example of what each command prints."""
     from ragscience.core.serialization import SCHEMA_VERSION
-    from tools.json_schemas import OUTPUTS
+    from tools.json_schemas import schemas
 
     head = (ROOT / "tools" / "json_head.md").read_text(encoding="utf-8")
     parts = [MADE, head.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
-    for name, kind in OUTPUTS.items():
+    for name, schema in schemas().items():
         example = json_example(name)
-        parts += [f"## {name}\n", f"`{kind.__name__}`\n"]
+        parts += [f"## {name}\n", f"`{schema['$ref'].rpartition('/')[2]}`\n"]
         parts += [f"```json\n{compact(example)}\n```\n"] if example else []
     return "\n".join(parts)
 
@@ -301,18 +300,6 @@ def shortened(value: Any) -> Any:
     if isinstance(value, list):
         return [shortened(item) for item in (value if isinstance(value[0], float) else value[:1])] if value else []
     return f"{value[:57]}…" if isinstance(value, str) and len(value) > 60 else value
-
-
-def json_schema_file() -> str:
-    """docs/json-schema.json: the schema of each command under `commands`, with the definitions that they share."""
-    from tools.json_schemas import schemas
-
-    made = schemas()
-    commands = {name: {key: value for key, value in one.items() if key != "$defs"} for name, one in made.items()}
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "commands": commands} | {
-        "$defs": made["search"]["$defs"]
-    }
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
 # Logs and metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,8 +14,6 @@ from ragscience.cli.output import console, print_json, print_table
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.outputs import FetchedPaper as FetchedPaperOutput
-from ragscience.engine.outputs import FetchOutput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from ragscience.cli.ingest_screen import FetchScreen
     from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
-    from ragscience.engine.outputs import FetchedPaper as FetchedPaperOutput
 
 __all__ = ["fetch", "found_view", "pick", "picked", "run_fetch"]
 
@@ -110,7 +107,7 @@ def _show(result: FetchResult, request: FetchRequest, screen: FetchScreen, folde
     code = show_result(result.ingest, screen) if result.ingest is not None else 0
     if as_json:
         failed = [{"argument": failure.argument, "error": str(failure.error)} for failure in failures]
-        print_json(select(FetchOutput, papers=[_output(paper) for paper in papers], failures=failed))
+        print_json(select("schema papers failures", papers=[_output(paper) for paper in papers], failures=failed))
     statuses = [paper.status for paper in papers]
     known = statuses.count("known") + result.known_arguments
     counts = {
@@ -126,12 +123,12 @@ def _show(result: FetchResult, request: FetchRequest, screen: FetchScreen, folde
     return SOME_FAILED if failures or counts["not fetched"] else code
 
 
-def _output(paper: FetchedPaper) -> FetchedPaperOutput:
+def _output(paper: FetchedPaper) -> dict[str, Any]:
     """A paper for `fetch --json`."""
     found = paper.candidate
     ends = {"file": paper.file or None, "md5": paper.md5 or None, "error": paper.error or None}
     return select(
-        FetchedPaperOutput,
+        "status title authors year published venue doi arxiv_id categories abstract url withdrawn file md5 error",
         found.metadata,
         found,
         status=paper.status,

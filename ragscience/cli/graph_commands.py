@@ -15,7 +15,6 @@ from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
 from ragscience.core.records import title_of
 from ragscience.core.serialization import select
-from ragscience.engine import outputs as form
 from ragscience.engine.outputs import page_outputs, step_output
 from ragscience.engine.printable import counted, rounded_time
 
@@ -146,12 +145,15 @@ def show_graph(
         found = engine.graph.neighbours(entity, hops=hops, most=limit, together=together)
     if json:
         entities = [
-            select(form.EntityOutput, one.entity, name=one.entity.label, type=one.entity.entity_type,
+            select("name type names mentions pages", one.entity, name=one.entity.label, type=one.entity.entity_type,
                    pages=page_outputs(one.pages))
             for one in found.entities
         ]  # fmt: skip
-        relations = [select(form.RelationOutput, each, **step_output(each.step)) for each in found.relations]
-        print_json(select(form.GraphOutput, found, entities=entities, relations=relations))
+        relations = [
+            select("source relation target pages depth confidence", each, **step_output(each.step))
+            for each in found.relations
+        ]
+        print_json(select("schema entities hops relations reached", found, entities=entities, relations=relations))
         return 0
     with paged() as out:
         for near in found.entities:
@@ -192,7 +194,7 @@ def show_path(
         names, steps = engine.graph.path(first, second, together=together)
     if json:
         shown = [step_output(step) for step in steps]
-        print_json(select(form.GraphPathOutput, source=names[0], target=names[-1], steps=shown))
+        print_json(select("schema source target steps", source=names[0], target=names[-1], steps=shown))
         return 0
     out = console()
     for step in steps:
@@ -215,8 +217,10 @@ def related(
     with opened(**run.flags()) as engine:
         paper, found = engine.graph.related(file, k)
     if json:
-        rows = [select(form.RelatedPaper, one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in found]
-        print_json(select(form.RelatedOutput, paper, related=rows))
+        rows = [
+            select("file path title cosine", one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in found
+        ]
+        print_json(select("schema file path related", paper, related=rows))
         return 0
     if not found:
         say("There are no other papers.")

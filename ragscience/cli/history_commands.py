@@ -25,7 +25,7 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.markdown_export import BIBTEX, MARKDOWN, check_form
 from ragscience.engine.markdown_export import JSON as JSON_FILE
-from ragscience.engine.outputs import HistoryOutput, conversation_output, turns_output
+from ragscience.engine.outputs import conversation_output, turns_output
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> i
     """The conversations, the one changed last first: `limit` of them, else all as JSON and SHOWN as a table."""
     every = engine.history.conversations()
     if as_json:
-        print_json(select(HistoryOutput, conversations=[conversation_output(item) for item in every[:limit]]))
+        print_json(select("schema conversations", conversations=[conversation_output(item) for item in every[:limit]]))
         return 0
     shown = every[: limit or SHOWN]
     rows = [

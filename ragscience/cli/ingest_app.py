@@ -14,7 +14,7 @@ from ragscience.cli.output import console, flat, paged, print_json, print_table,
 from ragscience.cli.running import as_called, confirm, default_home, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.outputs import ListOutput, paper_output
+from ragscience.engine.outputs import paper_output
 from ragscience.engine.papers import in_order
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def list_papers(
             return 0
         papers = in_order(engine.papers.list(), sort)
         if json:
-            print_json(select(ListOutput, papers=[paper_output(paper) for paper in papers]))
+            print_json(select("schema papers", papers=[paper_output(paper) for paper in papers]))
         else:
             papers_view(papers, out)
     return 0
@@ -263,7 +263,7 @@ def doctor(
     Nothing is changed. The exit code is 1 if there is an error.
     """
     from ragscience.cli.status_line import STATUS
-    from ragscience.engine.doctor_run import DoctorOutput, DoctorReport
+    from ragscience.engine.doctor_run import DoctorReport
     from ragscience.engine.events import Progressed
     from ragscience.engine.library_engine import Engine
 
@@ -277,7 +277,7 @@ def doctor(
         report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
     STATUS.hide()
     if json:
-        print_json(select(DoctorOutput, report))
+        print_json(select("schema worst findings", report))
     else:
         _findings_view(report.findings, console())
     return 1 if report.worst == "error" else 0

@@ -18,7 +18,6 @@ from ragscience.cli.status_line import STATUS, STOPS, second_interrupt_leaves
 from ragscience.core.serialization import select
 from ragscience.engine import events
 from ragscience.engine.left_out_files import pair_line
-from ragscience.engine.outputs import WatchOutput
 from ragscience.engine.printable import counted, one_line, plain, rounded_time
 
 if TYPE_CHECKING:
@@ -267,7 +266,16 @@ class WatchScreen:
         if self._as_json:
             took = None if seconds is None else round(seconds, 3)
             fields = {"pages": None, "passages": None} | counts
-            print_json(select(WatchOutput, event=event, file=file, text=text, seconds=took, **fields))
+            print_json(
+                select(
+                    "schema event file text pages passages seconds",
+                    event=event,
+                    file=file,
+                    text=text,
+                    seconds=took,
+                    **fields,
+                )
+            )
             return
         line = " ".join(filter(None, [_SIGNS.get(event, event), f"{file}:" if file and text else file, text]))
         line = one_line(line) + (f" ({seconds:.1f} s)" if seconds is not None else "")

@@ -8,13 +8,17 @@ from ragscience.cli.output import console, facts, print_json, print_table, put
 from ragscience.cli.running import opened, say
 from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
-from ragscience.engine.outputs import ProfileOutput, ProfilesOutput
 from ragscience.engine.printable import plain
 
 __all__ = ["list_profiles", "models_app"]
 
 _SEARCHES = {"dense": "dense", "bm25": "keyword", "graph": "graph", "gear": "graph paths"}
 """What each search is called, by its name in the JSON."""
+PROFILE = (
+    "name chosen about dense_candidates bm25_candidates fusion weights prefilter rerank_depth rerank_batch llm_reranks "
+    "corrective passages"
+)
+"""The fields of a profile in JSON."""
 EVERY_PASSAGE = 1000
 """The number of candidates that means all passages."""
 models_app = make_app("Show which models are used, or fetch missing ones.", default="list", bare="list")
@@ -26,8 +30,8 @@ def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
         profiles, chosen = engine.profiles(), engine.settings.profile
     if json:
         more = [{"chosen": one.name == chosen, "weights": _weights(one), "passages": one.top_k} for one in profiles]
-        found = [select(ProfileOutput, one, **each) for one, each in zip(profiles, more, strict=True)]
-        print_json(select(ProfilesOutput, profiles=found))
+        found = [select(PROFILE, one, **each) for one, each in zip(profiles, more, strict=True)]
+        print_json(select("schema profiles", profiles=found))
         return 0
     out, heads = console(), ("about", "candidates", "first pass", "reranked", "passages")
     cells = [(one.about, _candidates(one), _first_pass(one), _reranked(one), str(one.top_k)) for one in profiles]

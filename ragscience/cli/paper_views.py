@@ -141,8 +141,8 @@ def show_page(shown: PaperPage, out: Console | None) -> None:
 def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], out: Console | None) -> None:
     """The pairs and what was removed of them, as JSON on stdout without a console."""
     if out is None:
-        rows = [select(form.DuplicateOutput, pair) for pair in pairs]
-        print_json(select(form.DuplicatesOutput, duplicates=rows, removed=[pair.older for pair in removed]))
+        rows = [select("newer older reasons newer_by overlap", pair) for pair in pairs]
+        print_json(select("schema duplicates removed", duplicates=rows, removed=[pair.older for pair in removed]))
     elif not removed:
         cells = [(pair.older, pair.newer, same_paper(pair), pair.newer_by) for pair in pairs]
         if not out.is_terminal:
@@ -156,8 +156,8 @@ def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], out: Co
 def show_skipped(files: Sequence[SkippedFile], papers: Path, out: Console | None) -> None:
     """The files that are not in the library: name, reason and what to do; as JSON on stdout without a console."""
     if out is None:
-        rows = [select(form.SkippedFileOutput, file, remedy=file.fix) for file in files]
-        print_json(select(form.SkippedFilesOutput, files=rows))
+        rows = [select("path reason message remedy", file, remedy=file.fix) for file in files]
+        print_json(select("schema files", files=rows))
         return
     cells = []
     for file in files:

@@ -6,10 +6,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated
 
 from ragscience.core.paper_records import Box, StoredChunk
-from ragscience.core.serialization import Count, PageNumber, Schema, Share
 
 __all__ = ["Timings", "timed"]
 
@@ -193,7 +191,7 @@ class Citation:
     """A page that an answer cites."""
 
     file: str
-    page: PageNumber
+    page: int
     quote: str
     """The words of that page that support the sentence."""
     supported: bool
@@ -217,9 +215,9 @@ class Sentence:
 
     text: str
     """As in the answer, with its citations."""
-    verdict: Annotated[str, Schema(enum=["supported", "weak", "unsupported", "no-claim", "quote"])]
+    verdict: str
     """ "no-claim" where it says nothing that a page could support; "quote": the page's own words, not checked."""
-    score: Share
+    score: float
     """How much of it the cited pages support."""
     evidence: Citation | None
     """The best quote for it, cited or not; None where no passage supports any of it."""
@@ -229,7 +227,7 @@ class Sentence:
 class Block:
     """A part of an answer that is shown by itself."""
 
-    kind: Annotated[str, Schema(enum=["text", "heading", "quote", "table", "formula", "item"])]
+    kind: str
     """ "text": words of the program; "item": a line of a list."""
     text: str
     """On one line, a table in Markdown; a quote without its quotation marks."""
@@ -245,28 +243,28 @@ class Block:
 class Step:
     """What one node of the agentic loop did, and its cost."""
 
-    node: Annotated[str, Schema(enum=["decompose_query", "retrieve", "reason", "reflect", "generate_answer"])]
-    iteration: PageNumber
+    node: str
+    iteration: int
     """Pass of the loop, from 1."""
     summary: str
     """The result, in one line."""
-    by: Annotated[str, Schema(enum=["llm", "rules"])]
+    by: str
     """ "rules": the deterministic stand-in."""
     queries: tuple[str, ...] = ()
     """The sub-queries that were written or searched for."""
     notes: tuple[str, ...] = ()
     """Tool calls with their results, and what went wrong, a line each."""
-    score: Share | None = None
+    score: float | None = None
     """Of a reflection."""
     missing: tuple[str, ...] = ()
     """What a reflection finds missing."""
-    passages: Count = 0
+    passages: int = 0
     """How many are found so far."""
-    new_passages: Count = 0
-    searches: Count = 0
-    llm_calls: Count = 0
-    tool_calls: Count = 0
-    tokens: Count = 0
+    new_passages: int = 0
+    searches: int = 0
+    llm_calls: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
     """Of prompts and replies together."""
     seconds: float = 0.0
     started: float = 0.0
@@ -304,7 +302,7 @@ class Answer:
     """32 hexadecimal digits, the same in the log, the spans and the audit log; empty for answers older than those."""
     stages: tuple[Stage, ...] = ()
     """The summands of `timings_ms` without the search's own (`Found.stages`), with their start times."""
-    confidence: Annotated[str | None, Schema(enum=["high", "medium", "low", None])] = None
+    confidence: str | None = None
     """How sure it is that the quotes hold the answer; None for a refusal and for the answer of an LLM."""
     missing: tuple[str, ...] = ()
     """What was asked for and does not occur near the quotes, a sentence each."""

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ragscience.core.serialization import Share
-
 __all__ = ["page_label", "page_parts"]
 
 Box = tuple[float, float, float, float]
@@ -91,7 +89,7 @@ class Metadata:
     """Without a prefix: "10.1136/pgmj.2009.089987"."""
     arxiv_id: str = ""
     """With its version where that is printed: "1706.03762v7"."""
-    confidence: Mapping[str, Share] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=dict)
     """0 to 1 for each field that is filled, by its name."""
     abstract: str = ""
     """This and the fields up to `published` are known only of a fetched paper, from its source."""

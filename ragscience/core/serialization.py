@@ -11,16 +11,13 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-from typing_extensions import TypedDict
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 __all__ = [
-    "SCHEMA_VERSION", "Count", "Output", "PageNumber", "Schema", "Share", "from_json", "renamed", "select", "storable",
-    "to_json",
+    "SCHEMA_VERSION", "from_json", "renamed", "select", "storable", "to_json",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -30,21 +27,6 @@ SCHEMA_VERSION = 2
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff]")
-
-
-class Schema:
-    """Keywords for the JSON Schema of a field: `Annotated[int, Schema(minimum=0)]`. They check nothing on reading."""
-
-    def __init__(self, **keywords: Any) -> None:
-        self._keywords = keywords
-
-    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(core_schema), **self._keywords}
-
-
-Count = Annotated[int, Schema(minimum=0)]
-PageNumber = Annotated[int, Schema(minimum=1)]
-Share = Annotated[float, Schema(minimum=0, maximum=1)]
 
 
 def to_json(value: object, *, indent: int | None = None, ascii_only: bool = False, allow_nan: bool = False) -> str:
@@ -113,16 +95,13 @@ def storable(text: str) -> str:
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
-def select(kind: type[T], *sources: object, **given: Any) -> T:
-    """A `kind` (a TypedDict): each key from `given`, else from the first source that has an attribute of its name."""
+def select(fields: str, *sources: object, **given: Any) -> dict[str, Any]:
+    """A JSON object of these fields: each from `given`, else from the first source that has an attribute of its name.
+
+    The field "schema" is the version of what `--json` prints.
+    """
     values = {"schema": SCHEMA_VERSION} | given
-    for name in kind.__annotations__:
+    for name in fields.split():
         if name not in values:
             values[name] = next(getattr(source, name) for source in sources if hasattr(source, name))
-    return {name: values[name] for name in kind.__annotations__}  # type: ignore[return-value]
-
-
-class Output(TypedDict):
-    """One JSON object."""
-
-    schema: Annotated[int, Schema(const=SCHEMA_VERSION)]
+    return {name: values[name] for name in fields.split()}

@@ -13,7 +13,7 @@ from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import OnEvent, Progressed
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.findings import DoctorFinding, DoctorOutput, Given, Severity, guarded, worst
+from ragscience.upkeep.findings import DoctorFinding, Given, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragscience.library.store import Home
     from ragscience.models.model_choice import ModelChoice
 
-__all__ = ["DoctorFinding", "DoctorOutput", "DoctorReport", "doctor"]
+__all__ = ["DoctorFinding", "DoctorReport", "doctor"]
 
 _TORCH = "sentence-transformers"
 

@@ -2,59 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Any
 
-from typing_extensions import TypedDict
-
-from ragscience.core.serialization import Count, Output, Schema, select
+from ragscience.core.serialization import select
 from ragscience.evaluation.answer_metrics import Estimate, summary
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.paired_comparison import Comparison, compare
 from ragscience.evaluation.question_file import BadLine
 
 __all__ = ["Evaluation", "Paired", "eval_output", "shown", "shown_difference", "shown_p"]
-
-
-class OutcomeOutput(TypedDict):
-    """One question."""
-
-    id: str
-    type: str
-    question: str
-    answer: str | None
-    error: str | None
-    values: Mapping[str, float]
-    """By the name of the measure."""
-
-
-class Measured(TypedDict):
-    """All questions in one mode."""
-
-    conditions: Mapping[str, str]
-    measures: Annotated[Mapping[str, Estimate], Schema(description="By the name of the measure.")]
-    types: Annotated[Mapping[str, Mapping[str, Estimate]], Schema(description="By the type of question, then measure.")]
-    outcomes: Sequence[OutcomeOutput]
-
-
-class Comparisons(TypedDict):
-    """By the name of the measure, over all questions and by the type of question."""
-
-    measures: Mapping[str, Comparison]
-    types: Mapping[str, Mapping[str, Comparison]]
-
-
-class EvalOutput(Output, Measured):
-    """`eval`."""
-
-    source: str
-    """The name of the file of questions."""
-    questions: Count
-    bad_lines: Sequence[BadLine]
-    against: Measured | None
-    """The same questions in the mode that `--against` names."""
-    comparison: Comparisons | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +66,11 @@ def _values(evaluation: Evaluation, kind: str | None = None) -> dict[str, Mappin
     return {o.question.question_id: o.values for o in evaluation.outcomes if kind in (None, o.question.kind)}
 
 
-def eval_output(evaluation: Evaluation, against: Evaluation | None = None) -> EvalOutput:
+def eval_output(evaluation: Evaluation, against: Evaluation | None = None) -> dict[str, Any]:
     """What `eval --json` prints: means with their intervals, and each question's own values."""
     paired = None if against is None else Paired(evaluation, against)
     return select(
-        EvalOutput,
+        "schema conditions measures types outcomes source questions bad_lines against comparison",
         evaluation,
         **_measured(evaluation),
         questions=len(evaluation.outcomes),
@@ -121,7 +79,7 @@ def eval_output(evaluation: Evaluation, against: Evaluation | None = None) -> Ev
     )
 
 
-def _measured(evaluation: Evaluation) -> Measured:
+def _measured(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "conditions": evaluation.conditions,
         "measures": evaluation.overall,

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.serialization import Count, Schema, Share
 from ragscience.evaluation.answer_metrics import MEASURES, SEED, Estimate, estimate
 
 __all__ = ["Comparison", "compare", "mcnemar", "paired", "sign_flip"]
@@ -40,13 +38,13 @@ class Comparison:
     """and with the second."""
     difference: Estimate
     """Second minus first: the mean over the questions, and its bootstrap interval."""
-    higher: Count
+    higher: int
     """On how many questions the second is higher,"""
-    lower: Count
+    lower: int
     """and on how many it is lower."""
-    p: Share
+    p: float
     """How likely a difference as large would be if the two were alike."""
-    test: Annotated[str, Schema(enum=["McNemar", "sign flip"])]
+    test: str
     """ "McNemar" is the exact test."""
 
 

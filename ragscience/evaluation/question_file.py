@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
-from ragscience.core.serialization import PageNumber, from_json, renamed
+from ragscience.core.serialization import from_json, renamed
 
 __all__ = ["BadLine", "KnownQuestion", "Place", "as_listed", "read_known_questions"]
 
@@ -49,7 +49,7 @@ class KnownQuestion:
 class BadLine:
     """A line without a question."""
 
-    line: PageNumber
+    line: int
     reason: str
 
 

@@ -18,10 +18,6 @@ from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, U
 from ragscience.core.records import Paper, title_of
 from ragscience.core.serialization import select
 from ragscience.engine.outputs import (
-    ListOutput,
-    OutlineOutput,
-    PageTextOutput,
-    PaperOutput,
     outline_output,
     page_output,
     paper_output,
@@ -52,26 +48,32 @@ _BYTES = {"schema": {"type": "string", "format": "binary"}}
 paper_routes = APIRouter(tags=["papers"])
 
 
-@paper_routes.get("/papers", responses={200: {"model": ListOutput}}, response_class=Response)
+@paper_routes.get("/papers", response_description="As `list --json` prints it.", response_class=Response)
 def papers(request: Request) -> Response:
     """The papers of the library, by their names."""
     every = state_of(request).engine.papers.list()
-    return json_reply(select(ListOutput, papers=[paper_output(paper) for paper in every]))
+    return json_reply(select("schema papers", papers=[paper_output(paper) for paper in every]))
 
 
-@paper_routes.get("/papers/{md5}", responses={200: {"model": PaperOutput}}, response_class=Response)
+@paper_routes.get(
+    "/papers/{md5}", response_description="As a paper of `list --json` prints it.", response_class=Response
+)
 def one(md5: Md5, request: Request) -> Response:
     """What is known of a paper."""
     return json_reply(paper_output(_paper(state_of(request), md5)))
 
 
-@paper_routes.get("/papers/{md5}/outline", responses={200: {"model": OutlineOutput}}, response_class=Response)
+@paper_routes.get("/papers/{md5}/outline", response_description="As `show --json` prints it.", response_class=Response)
 def outline(md5: Md5, request: Request) -> Response:
     """Headings, tables and figures of a paper, with their pages."""
     return json_reply(outline_output(state_of(request).engine.papers.outline(md5)))
 
 
-@paper_routes.get("/papers/{md5}/pages/{number}", responses={200: {"model": PageTextOutput}}, response_class=Response)
+@paper_routes.get(
+    "/papers/{md5}/pages/{number}",
+    response_description="As `show --page --json` prints it.",
+    response_class=Response,
+)
 def page(md5: Md5, number: Number, request: Request) -> Response:
     """The text of a page as it was read, with its parts."""
     return json_reply(page_output(state_of(request).engine.papers.page(md5, number)))

@@ -18,10 +18,6 @@ from ragscience.core.serialization import select, to_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.outputs import (
-    AnswerOutput,
-    HistoryOutput,
-    SearchOutput,
-    TurnsOutput,
     answer_output,
     conversation_output,
     search_output,
@@ -123,7 +119,7 @@ def history_of(request: Request) -> SavedAnswers:
 question_routes = APIRouter(tags=["questions"])
 
 
-@question_routes.post("/search", responses={200: {"model": SearchOutput}}, response_class=Response)
+@question_routes.post("/search", response_description="As `search --json` prints it.", response_class=Response)
 async def search(body: SearchBody, request: Request) -> Response:
     """The ranked passages for a question."""
     state, wanted = state_of(request), SearchRequest(**body.fields())
@@ -133,7 +129,7 @@ async def search(body: SearchBody, request: Request) -> Response:
     return json_reply(search_output(found, None))
 
 
-@question_routes.post("/ask", responses={200: {"model": AnswerOutput}}, response_class=Response)
+@question_routes.post("/ask", response_description="As `ask --json` prints it.", response_class=Response)
 async def ask(body: AskBody, request: Request) -> Response:
     """The answer to a question, checked against its pages."""
     state, wanted = state_of(request), AskRequest(**body.fields())
@@ -163,7 +159,7 @@ async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
     return EventSourceResponse(told())
 
 
-@question_routes.get("/answers/{answer_id}", responses={200: {"model": AnswerOutput}}, response_class=Response)
+@question_routes.get("/answers/{answer_id}", response_description="As `ask --json` prints it.", response_class=Response)
 def answer_of(answer_id: AnswerId, request: Request) -> Response:
     """An earlier answer, with its sources."""
     kept = history_of(request).answer(answer_id)
@@ -182,14 +178,20 @@ def profiles(request: Request) -> Response:
     return json_reply({"profiles": rows})
 
 
-@question_routes.get("/conversations", responses={200: {"model": HistoryOutput}}, response_class=Response)
+@question_routes.get(
+    "/conversations", response_description="As `history list --json` prints it.", response_class=Response
+)
 def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """The conversations that are kept, the one changed last first."""
     every = history_of(request).conversations()[:limit]
-    return json_reply(select(HistoryOutput, conversations=[conversation_output(each) for each in every]))
+    return json_reply(select("schema conversations", conversations=[conversation_output(each) for each in every]))
 
 
-@question_routes.get("/conversations/{number}", responses={200: {"model": TurnsOutput}}, response_class=Response)
+@question_routes.get(
+    "/conversations/{number}",
+    response_description="As `history show --json` prints it.",
+    response_class=Response,
+)
 def conversation(number: ConversationNumber, request: Request) -> Response:
     """One conversation with all its answers."""
     return json_reply(turns_output(*history_of(request).conversation(number)))
@@ -236,6 +238,6 @@ def event_of(event: Event, talk: Dialogue, home: FilePath) -> ServerSentEvent | 
     return ServerSentEvent(to_json(without_folders(value, home)), event=name)
 
 
-def _answer(answer: Answer, talk: Dialogue) -> AnswerOutput:
+def _answer(answer: Answer, talk: Dialogue) -> dict[str, Any]:
     kept = talk.turns[-1]
     return answer_output(answer, conversation=kept.conversation_id, created_at=kept.created_at)

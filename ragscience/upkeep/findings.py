@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ragscience.core.errors import RagScienceError
-from ragscience.core.serialization import Output
 from ragscience.library.ingestion import LOCAL, LocalFiles
 
-__all__ = ["SEVERITIES", "DoctorFinding", "DoctorOutput", "Given", "Severity", "few", "guarded", "quoted", "worst"]
+__all__ = ["SEVERITIES", "DoctorFinding", "Given", "Severity", "few", "guarded", "quoted", "worst"]
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -34,13 +33,6 @@ class DoctorFinding:
     message: str
     remedy: str = ""
     """What to do about it, with the command; empty where nothing is to be done."""
-
-
-class DoctorOutput(Output):
-    """`doctor`."""
-
-    worst: Severity
-    findings: Sequence[DoctorFinding]
 
 
 def worst(findings: Sequence[DoctorFinding]) -> Severity:
