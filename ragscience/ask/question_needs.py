@@ -1,4 +1,4 @@
-"""What a question asks for, a number, a formula, a definition or something else, and about what.
+"""What a question asks for, a number, a year, a name, a reason or something else, and about what.
 
 By rules on the words of an English question, some tens of microseconds each.
 """
@@ -27,6 +27,21 @@ _DEFINITION = re.compile(
 _PLAIN_DEFINITION = re.compile(r"what(?:'s| is| are) (?:an? )?(?:[\w'-]+ ){0,3}[\w'-]+ ?\?*")
 _HOW = re.compile(r"\bhow (many|much|long|often|large|big|far|fast|high|low|small|wide|deep|old|quickly|slow|tall)\b")
 _BY_HOW_MUCH = re.compile(r"\b(?:by how much|by what factor|at what|to what (?:size|extent|value)|from what)\b")
+_PROCEDURE = re.compile(r"^how (?:do|does|did|is|are|was|were|can|could|would|will|to)\b")
+_YEAR = re.compile(r"\b(?:what|which) year\b|^when (?:was|were|did|is)\b")
+_NAME = re.compile(
+    r"^(?:who|whose|where)\b|\b(?:what|which) (?:\w+ ){0,2}(?:algorithm|architecture|baseline|benchmark|company|corpora|"
+    r"corpus|country|dataset|data ?set|city|framework|gpu|hardware|institution|journal|language|librar(?:y|ies)|"
+    r"machine|method|metric|model|optimi[sz]er|package|platform|program|software|supplier|system|tool|tokeni[sz]er|"
+    r"university|website)s?\b"
+)
+_ANY_ASKING = re.compile(r"\b(?:what|which|who|whose|why|how|when|where)\b")
+_UNITS = (
+    (re.compile(r"\bhow long\b|\b(?:duration|latency|time)\b"), "day hour hrs minute min second sec ms week month year s h"),
+    (re.compile(r"\b(?:memory|v?ram|storage|size|disk|big|large)\b"), "gb mb kb tb gib mib byte"),
+    (re.compile(r"\b(?:percent|percentage|share|proportion|fraction)\b"), "% percent"),
+    (re.compile(r"\b(?:costs?|price|paid|pay|dollars?|money)\b"), "$ dollar usd euro"),
+)
 _ASKING = re.compile(r"\b(?:what|which|whose|how (?:many|much))\b(?:'s)?")
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++)*+")
 _NUMBER_NOUNS = frozenset(
@@ -56,9 +71,11 @@ class QuestionNeeds:
     """What a quote must have to answer a question."""
 
     kind: str
-    """ "number", "formula", "definition" or "other"."""
+    """ "number", "year", "name", "formula", "definition", "reason" or "other"."""
     attribute: frozenset[str]
     """Terms (core/tokenizing.py) of what is asked for: of "What learning rate does Adam use?" learn, rate; or none."""
+    units: frozenset[str]
+    """In small letters, of one: those that a number asked for may have, of "How long …" day, hour, …; or none."""
     entities: tuple[str, ...]
     """Names as the question has them: words with a capital, a digit or an inner capital, but for its first word."""
 
@@ -67,18 +84,32 @@ def needs_of(question: str) -> QuestionNeeds:
     """What `question` asks for. Why something is so, and how two things differ, is told by no number."""
     asked = " ".join(question.casefold().split())
     attribute = _attribute(asked)
-    return QuestionNeeds(_kind(asked, attribute), frozenset(terms(" ".join(attribute))), _entities(question))
+    units = next((words for cue, words in _UNITS if cue.search(asked)), "")
+    return QuestionNeeds(
+        _kind(asked, attribute, units),
+        frozenset(terms(" ".join(attribute))),
+        frozenset(units.split()),
+        _entities(question),
+    )
 
 
-def _kind(asked: str, attribute: tuple[str, ...]) -> str:
-    if _REASON.search(asked) or _COMPARISON.search(asked):
+def _kind(asked: str, attribute: tuple[str, ...], units: str) -> str:
+    if _REASON.search(asked) or _PROCEDURE.search(asked):
+        return "reason"
+    if _COMPARISON.search(asked):
         return "other"
+    if _YEAR.search(asked):
+        return "year"
     if _FORMULA.search(asked):
         return "formula"
     if attribute[:1] in (("happens",), ("happened",)):
         return "other"
-    if _HOW.search(asked) or _BY_HOW_MUCH.search(asked) or _names_a_number(attribute):
+    if _HOW.search(asked) or _BY_HOW_MUCH.search(asked) or _names_a_number(attribute) or (units and not attribute):
         return "number"
+    if not _ANY_ASKING.search(asked) and _names_a_number(tuple(_WORD.findall(asked))):
+        return "number"  # "vram needed for …", "bert large accuracy on RTE"
+    if _NAME.search(asked):
+        return "name"
     is_list = attribute and attribute[-1].endswith("s") and not attribute[-1].endswith(("ss", "us", "is"))
     if (
         _DEFINITION.search(asked)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
+from ragscience.ask.asked_span import POINTERS, asked_span
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
@@ -70,14 +71,6 @@ _ADDRESS = re.compile(
     r"[\w.]@\w|\bP\. ?O\. ?Box\b|\b(?:author information|correspondence (?:to|address)|corresponding author)\b",
     re.IGNORECASE,
 )
-_POINTERS = re.compile(
-    r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,12}\]|"
-    r"\([^()]{0,120}?\b(?:19|20)\d\d[a-z]?(?:[;,][^()]{0,120})?\)|"
-    r"\b(?:table|figure|fig\.|section|sec\.|appendix|equation|eqn?\.|algorithm|theorem|lemma|chapter)s?\s?\(?\d++(?:\.\d++)*+\)?|"
-    r"\^\d{1,3}\b",
-    re.IGNORECASE,
-)
-"""Numbers that point elsewhere and say nothing themselves: "[12]", "(Devlin et al., 2018)", "Table 3", a footnote's."""
 _FIGURES = re.compile(r"(?<!\S)[-\u2212\u2013]?[\d.,:%^()]++(?!\S)")
 
 
@@ -148,7 +141,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     any_name = frozenset[str]().union(*names.values())
     pieces = []
     for unit, text, words in worded:
-        without = _words(_POINTERS.sub(" ", text)) if needs.kind == "number" else words
+        without = _words(POINTERS.sub(" ", text)) if needs.kind == "number" else words
         own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
         if own:
             headings = (above[chunk.header] - any_name) | names.get(chunk.paper_id, frozenset())
