@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.added_citations import with_citations
-from ragscience.ask.answer_blocks import ROUTE, as_text, note, quotes_of, side_by_side
+from ragscience.ask.answer_blocks import ROUTE, note, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
-from ragscience.ask.extractive import Readers, extract_parts, lead_line, quoted
+from ragscience.ask.extractive import Readers, extract_parts, quoted
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.ask.replies import worded
 from ragscience.core.answer_records import Timings, timed
@@ -122,12 +122,12 @@ class _AnswerRun:
         with timed(self._timings, "quotes_ms"):
             readers = Readers(context.matcher, context.scorer)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
-            units = [one.unit for one in choice.units[:most]]
+            units = choice.units[:most]
             blocks = side_by_side(found, choice.units) if found.parts else quoted(units)
             quotes = quotes_of(blocks)
-            if not found.parts:
-                blocks = (Block("text", " ".join((*missing, lead_line(units)))), *blocks) if units else ()
-        text = as_text(blocks)
+            if missing and units and not found.parts:
+                blocks = (*blocks, Block("text", " ".join(missing)))
+        text = shown_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
         warnings = (*warnings, *choice.warnings)
         if not begun:

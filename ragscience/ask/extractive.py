@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from ragscience.ask.asked_span import asked_span
 from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
-from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
-from ragscience.ask.unit_scores import Piece, features_of, pieces_of, score_of
+from ragscience.ask.quoted_tables import caption_of, is_table, row_line, same_table, table_with, without_headings
+from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
-from ragscience.core.tokenizing import STOP_WORDS
+from ragscience.core.tokenizing import STOP_WORDS, joined_lines
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
     from ragscience.search.token_matches import TokenMatches
 
-__all__ = ["Choice", "Matcher", "Readers", "ScoredUnit", "extract", "extract_parts", "lead_line", "quoted"]
+__all__ = ["Choice", "Matcher", "Readers", "ScoredUnit", "extract", "extract_parts", "quoted"]
 
 Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]
 """The matches of a question in passages. Raises ModelProblem."""
@@ -30,20 +31,20 @@ _RUN_UNITS, _RUN_CHARS = 3, 400
 """Sentences that are scored together, and their length;"""
 _LATER_UNITS, _LATER_CHARS = 2, 250
 """in quotes after the first."""
-_FIRST_CHARS = 600
+_FIRST_CHARS = 450
 """The first quote takes up its neighbours, the better one first, to this length."""
-_GAP_CHARS = 600
-"""Quotes with no more than this between them in their paper are shown as one."""
-_BLANKS = 2
-"""Characters between two sentences that follow each other."""
+_SHOWN = 2
+"""Quotes that are shown; the others are for who asks for all."""
+_HAS_KEY = 0.2
+"""What a sentence gains by having what was asked for."""
+_GAIN = 0.6
+"""What a later quote gains by all of the question that the quotes before it do not cover."""
 _CHARS_A_QUOTE = 205
 """All quotes together have as many characters times their limit, but there are"""
 _FEWEST = 3
 """at least so many."""
 _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
-_BRIEF_FROM = 3
-"""Quotes from this number on, from 0, may be shown on a line."""
 _LOOKED_AT = 80
 """Runs that may be quoted: the best ones."""
 _LIKENESS = 0.1
@@ -79,6 +80,9 @@ class ScoredUnit:
     """By which it was chosen, higher is better; comparable between questions."""
     features: Mapping[str, float]
     """As in unit_scores.py; `read`, 0 to 1 among the runs of this question, where a cross-encoder read it."""
+    line: str = ""
+    key: str = ""
+    """As of `Block`."""
     part: int | None = None
     """The part of the question, from 0, that chose it; None for the whole question."""
 
@@ -106,6 +110,8 @@ class _Run:
     terms: frozenset[str]
     """With those of a row's header."""
     numbers: frozenset[str]
+    cosines: tuple[float, ...]
+    """For each of `Asked.tokens`."""
 
 
 def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
@@ -132,8 +138,28 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         except ModelProblem as problem:
             warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
-    chosen = _chosen(pieces, runs, alone, limit)
-    return Choice(asked.needs, tuple(ScoredUnit(run.unit, run.score, run.features) for run in chosen), tuple(warnings))
+    chosen = _chosen(asked, pieces, runs, alone, limit)
+    scored_units = tuple(
+        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces[run.first : run.last + 1])) for run in chosen
+    )
+    return Choice(asked.needs, scored_units, tuple(warnings))
+
+
+def _line(asked: Asked, run: Sequence[Piece]) -> tuple[str, str]:
+    """`Block.line` and `Block.key` of a run."""
+    if run[0].unit.is_row and (cells := row_line(asked, run)):
+        return cells
+    lines = [(piece, joined_lines(piece.unit.text)) for piece in run if not piece.noise] or [
+        (piece, joined_lines(piece.unit.text)) for piece in run
+    ]
+    spans = [asked_span(asked.needs, asked.weights, line) for _, line in lines]
+    scores = [
+        score_of(features_of([piece], asked)) + _HAS_KEY * (span is not None)
+        for (piece, _), span in zip(lines, spans, strict=True)
+    ]
+    best = scores.index(max(scores))
+    line, span = lines[best][1], spans[best]
+    return line, line[slice(*span)] if span else ""
 
 
 def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
@@ -168,66 +194,33 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     return Choice(whole.needs, tuple(fitting), tuple(warnings))
 
 
-def quoted(units: Sequence[Unit]) -> tuple[Block, ...]:
+def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
     """A quote for each unit, in their order, with a citation for each page that it has words on.
 
-    Units near each other are one quote, in the order of the paper, with "…" for what is left out between them; but the
-    first quote begins with the best unit. A quote is on one line; rows of one Markdown table are one block, under its
-    caption and header. Citations keep the words as they are on the page.
+    A quote is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the
+    words as they are on the page. The first block says which of its words answer.
     """
     blocks: list[Block] = []
     left = list(units)
     while left:
-        unit, number = left.pop(0), len(blocks)
+        chosen, number = left.pop(0), len(blocks)
+        unit, extra = chosen.unit, number >= _SHOWN
+        line, key = (chosen.line, chosen.key) if number == 0 else ("", "")
         if is_table(unit):
-            rows = [unit, *(other for other in left if is_table(other) and same_table(unit, other))]
-            left = [other for other in left if other not in rows]
+            rows = [unit, *(other.unit for other in left if is_table(other.unit) and same_table(unit, other.unit))]
+            left = [other for other in left if other.unit not in rows]
             citations = tuple(citation for row in rows for citation in _citations(row))
-            blocks.append(Block("table", table_with(rows), citations, caption_of(unit), number >= _BRIEF_FROM))
+            blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))
             continue
-        near = _near(unit, left if blocks else [each for each in left if each.place > unit.place])
-        left = [other for other in left if other not in near]
-        citations = tuple(citation for one in near for citation in _citations(one))
-        lead, words = _lead_and_words(near[0])
-        for one, other in pairwise(near):
-            words += " " if other.place[1] - one.place[2] <= _BLANKS else " … "
-            words += _lead_and_words(other)[1]
-        blocks.append(Block("quote", words, citations, lead, number >= _BRIEF_FROM))
+        lead, words = _lead_and_words(unit)
+        blocks.append(Block("quote", words, _citations(unit), lead, extra, line if line in words else "", key))
     return tuple(blocks)
-
-
-def _near(unit: Unit, others: Sequence[Unit]) -> list[Unit]:
-    """The unit with those others of its paper's running text that are near it, or near one of these, in their order."""
-    near = [unit]
-    prose = [each for each in others if not (is_table(each) or _lead_and_words(each)[0])]
-    while not unit.lead:
-        beside = [
-            each
-            for each in prose
-            if each not in near and any(_is_near(*sorted((each, one), key=lambda unit: unit.place)) for one in near)
-        ]
-        if not beside:
-            break
-        near = sorted([*near, beside[0]], key=lambda each: each.place)
-    return near
-
-
-def _is_near(one: Unit, other: Unit) -> bool:
-    """Whether `other` comes soon behind `one`, and under no heading of its own."""
-    (path, _, end), (other_path, start, _) = one.place, other.place
-    return path == other_path and 0 <= start - end <= _GAP_CHARS and not _lead_and_words(other)[0]
 
 
 def _lead_and_words(unit: Unit) -> tuple[str, str]:
     """What goes before its quotation marks, and its words, on one line each."""
     headings, words = without_headings(unit.text, unit.hit.chunk.section)
     return unit.lead or headings, words
-
-
-def lead_line(units: Sequence[Unit]) -> str:
-    """The papers that the quotes are from, in the order of `quoted`: "Found in 2 papers: a.pdf, b.pdf"."""
-    papers = list(dict.fromkeys(unit.hit.chunk.file for unit in units))
-    return f"Found in {len(papers)} paper{'s' * (len(papers) != 1)}: {', '.join(papers)}"
 
 
 def _citations(unit: Unit) -> tuple[Citation, ...]:
@@ -264,7 +257,14 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
     unit = joined(run[_is_rest(run[0]) and first < last].unit, run[-1].unit)
     words = frozenset[str]().union(*(piece.terms for piece in run))
     return _Run(
-        first, last, unit, score_of(features), features, words, frozenset[str]().union(*(each.numbers for each in run))
+        first,
+        last,
+        unit,
+        score_of(features),
+        features,
+        words,
+        frozenset[str]().union(*(each.numbers for each in run)),
+        tuple(map(max, zip(*(piece.cosines for piece in run), strict=True))),
     )
 
 
@@ -282,13 +282,20 @@ def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
     ]
 
 
-def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
+def _chosen(
+    asked: Asked, pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int
+) -> list[_Run]:
     """The runs that are quoted, in the order of their choice; `alone` has the score of each piece by itself."""
     chosen: list[_Run] = []
     left, length = list(range(len(runs))), 0
-    likeness = dict.fromkeys(left, 0.0)
+    likeness, covered = dict.fromkeys(left, 0.0), [1.0] * len(asked.tokens)
     while left and len(chosen) < limit:
-        best = runs[max(left, key=lambda i: (runs[i].score - _LIKENESS * likeness[i], -i))]
+        best = runs[
+            max(
+                left,
+                key=lambda i: (runs[i].score - _LIKENESS * likeness[i] + _GAIN * _gain(asked, runs[i], covered), -i),
+            )
+        ]
         if not chosen:
             best = _grown(pieces, alone, best)
             left = [i for i in left if _is_short(runs[i])]
@@ -297,11 +304,20 @@ def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, f
         length += len(best.unit.shown)
         if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:
             break
+        covered = [max(pair) for pair in zip(covered, best.cosines, strict=True)] if chosen else list(best.cosines)
         chosen.append(best)
         left = [i for i in left if not _repeats(runs[i], best)]
         for i in left:
             likeness[i] = max(likeness[i], len(runs[i].terms & best.terms) / len(runs[i].terms | best.terms))
     return chosen
+
+
+def _gain(asked: Asked, run: _Run, covered: Sequence[float]) -> float:
+    """How much of the question the run says that is not covered yet, 0 to 1."""
+    return sum(
+        weight * max(0.0, cosine - before)
+        for (_, weight), cosine, before in zip(asked.tokens, run.cosines, covered, strict=True)
+    )
 
 
 def _is_short(run: _Run) -> bool:

@@ -30,14 +30,18 @@ _BY_HOW_MUCH = re.compile(r"\b(?:by how much|by what factor|at what|to what (?:s
 _PROCEDURE = re.compile(r"^how (?:do|does|did|is|are|was|were|can|could|would|will|to)\b")
 _YEAR = re.compile(r"\b(?:what|which) year\b|^when (?:was|were|did|is)\b")
 _NAME = re.compile(
-    r"^(?:who|whose|where)\b|\b(?:what|which) (?:\w+ ){0,2}(?:algorithm|architecture|baseline|benchmark|company|corpora|"
+    r"^(?:who|whose|where)\b|"
+    r"\b(?:what|which) (?:\w+ ){0,2}(?:algorithm|architecture|baseline|benchmark|company|corpora|"
     r"corpus|country|dataset|data ?set|city|framework|gpu|hardware|institution|journal|language|librar(?:y|ies)|"
     r"machine|method|metric|model|optimi[sz]er|package|platform|program|software|supplier|system|tool|tokeni[sz]er|"
     r"university|website)s?\b"
 )
 _ANY_ASKING = re.compile(r"\b(?:what|which|who|whose|why|how|when|where)\b")
 _UNITS = (
-    (re.compile(r"\bhow long\b|\b(?:duration|latency|time)\b"), "day hour hrs minute min second sec ms week month year s h"),
+    (
+        re.compile(r"\bhow long\b|\b(?:duration|latency|time)\b"),
+        "day hour hrs minute min second sec ms week month year s h",
+    ),
     (re.compile(r"\b(?:memory|v?ram|storage|size|disk|big|large)\b"), "gb mb kb tb gib mib byte"),
     (re.compile(r"\b(?:percent|percentage|share|proportion|fraction)\b"), "% percent"),
     (re.compile(r"\b(?:costs?|price|paid|pay|dollars?|money)\b"), "$ dollar usd euro"),

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import groupby, takewhile
+from typing import TYPE_CHECKING
 
 from ragscience.ask.quote_candidates import Unit
-from ragscience.core.tokenizing import joined_lines
+from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["caption_of", "is_table", "left_out", "same_table", "table_with", "without_headings"]
+if TYPE_CHECKING:
+    from ragscience.ask.unit_scores import Asked, Piece
+
+__all__ = ["caption_of", "is_table", "left_out", "row_line", "same_table", "table_with", "without_headings"]
 
 _HEADER_ROWS = 2
 """Rows under the header that may go on with it: they have no figures."""
@@ -58,6 +62,38 @@ def table_with(units: Sequence[Unit]) -> str:
             else [left_out(len(part), part[0])]
         )
     return "\n".join(made)
+
+
+def row_line(asked: Asked, run: Sequence[Piece]) -> tuple[str, str] | None:
+    """(`name: column value; column value`, the value asked for or "") of a row in a table with a header; else None.
+
+    Columns are those whose names have terms of the question, else all; the value is sure where it is a single one.
+    """
+    unit = run[0].unit
+    start, end = _span(unit)
+    lines = unit.hit.chunk.text[start:end].split("\n")
+    names = _cells(lines[0]) if len(lines) > 2 and not lines[1].strip("|-: ") else []
+    names = names or next((_cells(line) for line in unit.hit.chunk.header.split("\n") if line[:1] == "|"), [])
+    name, *cells = _cells(unit.text.split("\n")[0])
+    if len(names) != len(cells) + 1:
+        return None
+    held = frozenset(terms(name))
+    weights = [
+        sum(asked.weights.get(term, 0.0) for term in frozenset(terms(column)) - held) if cell else 0.0
+        for column, cell in zip(names[1:], cells, strict=True)
+    ]
+    best = max(weights, default=0.0)
+    pairs = [
+        (column, cell)
+        for column, cell, weight in zip(names[1:], cells, weights, strict=True)
+        if cell and (weight == best or not best)
+    ]
+    line = f"{name}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}"
+    return line, pairs[0][1] if len(pairs) == 1 else ""
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
 def _has_figures(row: str) -> bool:

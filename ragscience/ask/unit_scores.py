@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
-from ragscience.ask.asked_span import POINTERS, asked_span
+from ragscience.ask.asked_span import POINTERS
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms

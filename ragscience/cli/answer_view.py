@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from ragscience.ask.answer_blocks import first_line, rest_of
 from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
@@ -23,7 +24,7 @@ __all__ = ["answer_footer", "answer_view", "brief_line", "source_line", "under",
 SENTENCE_CHARS = 100
 _MOST_NEAR = 3
 """Passages that are shown under a refusal."""
-_MOST_ROWS = 10
+_MOST_ROWS = 4
 """Rows that are shown of a large table round those that were asked for."""
 _BRIEF_CHARS = 240
 _NO_PAGE_CITED = f"{UNCITED} The passages that the model was given:"
@@ -36,20 +37,16 @@ _CONFIDENCE = {
 }
 
 
-def answer_view(answer: Answer, out: Console) -> None:
-    """The answer's blocks on a terminal; else its text: doubtful sentences in a colour, each citation a link."""
+def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
+    """The first line and the blocks that carry it, or `every` block; before them the text of a language model.
+
+    In that text doubtful sentences have a colour, and each citation is a link.
+    """
     searched = flat(answer.found.question)
     if searched.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
         put(out, f"Searched as: {searched}\n", style="dim")
-    if answer.blocks and out.is_terminal:
-        before = None
-        numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
-        for block in answer.blocks:
-            dense = "brief" if block.is_brief else block.kind
-            if before is not None and not (dense == before and dense in ("brief", "item")):
-                out.print()
-            _block(block, answer, out, numbers)
-            before = dense
+    if answer.mode == "extractive" and answer.blocks and (out.is_terminal or every):
+        _blocks(answer, out, every=every)
         return
     text = Text(plain(answer.text))
     at = 0
@@ -67,27 +64,54 @@ def answer_view(answer: Answer, out: Console) -> None:
     put(out, text, width=PROSE)
 
 
+def _blocks(answer: Answer, out: Console, *, every: bool) -> None:
+    numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
+    shown = [block for block in answer.blocks if every or not block.is_brief]
+    before = None
+    if (first := first_line(answer.blocks)) is not None:
+        put(out, _keyed(*first) + Text(" ") + _short_label(shown[0].citations[0], numbers, out), width=PROSE)
+        shown, before = [*rest_of(shown[0]), *shown[1:]], "line"
+    for block in shown:
+        if before is not None and not before == block.kind == "item":
+            out.print()
+        _block(block, answer, out, numbers)
+        before = block.kind
+    more = len(answer.blocks) - sum(not block.is_brief for block in answer.blocks)
+    if more and not every:
+        put(out, f"\n{counted(more, 'more quote')}: --all, in a chat /more", style="dim")
+
+
+def _short_label(citation: Citation, numbers: dict[tuple[str, int], int], out: Console) -> Text:
+    """`(Vaswani 2017, p.8) [1]`, a link where there can be links."""
+    where = plain(citation.cited_as or citation.file)
+    number = numbers.get((citation.file, citation.page))
+    label = f"({where}, p.{citation.page}){f' [{number}]' if number else ''}"
+    return Text(label, link_style(citation.path, citation.page, out) + Style(dim=True))
+
+
+def _keyed(line: str, key: str) -> Text:
+    """The line, the words that were asked for in bold."""
+    text, asked = Text(flat(line)), flat(key)
+    at = text.plain.find(asked) if asked else -1
+    if at >= 0:
+        text.stylize("bold", at, at + len(asked))
+    return text
+
+
 def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, int], int]) -> None:
-    """One block: a heading, table, formula, item of a list, text, or a quote; a brief one is one line."""
+    """One block: a heading, table, formula, item of a list, text, or a quote."""
     question = _question(answer)
-    labels = _labels(block, out)
+    labels = _labels(block, out, numbers)
     after = Text(" ").append_text(labels) if labels else Text()
     bullet = f"{sign_of('•', '-', out)} "
-    if block.is_brief:
-        where = _labels(block, out, numbers)
-        quotes = ("“", "”") if block.kind == "quote" else ("", "")
-        left = max(min(out.width, PROSE) - len(where) - len(bullet) - 4, 8)
-        parts = (excerpt(question, _block_words(block, question), chars) for chars in range(left, 2, -1))
-        words = next((part for part in parts if cell_len(part) <= left), "")  # some characters are two columns wide
-        put(out, Text(f"{bullet}{quotes[0]}") + _marked(words, question) + Text(f"{quotes[1]} ") + where)
-    elif block.kind == "heading":
+    if block.kind == "heading":
         put(out, Text(plain(block.text), "bold") + after, width=PROSE)
     elif block.kind == "table":
-        put(out, _marked(block.lead, question) + after if block.lead else labels, width=PROSE)
+        put(out, Text(flat(block.lead)) + after if block.lead else labels, width=PROSE)
         _table(read_table(plain(block.text)), block, out, question, whole=answer.route == "element")
     elif block.kind == "item":
         lead = Text(f"{flat(block.lead)}: ", "dim") if block.lead else Text()
-        put(out, lead + _marked(block.text, question) + after, bullet, width=PROSE)
+        put(out, lead + Text(flat(block.text)) + after, bullet, width=PROSE)
     elif block.kind == "text":
         put(out, plain(block.text), width=PROSE)
         if labels:
@@ -98,28 +122,20 @@ def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, 
         if block.kind == "formula":
             put(out, Text(flat(block.text)) + after, "   ", width=PROSE)
         else:
-            put(out, Text("“") + _marked(block.text, question) + Text("”") + after, width=PROSE)
+            put(out, Text("“") + _keyed(block.text, block.key) + Text("”") + after, width=PROSE)
 
 
 def _question(answer: Answer) -> str:
     return f"{answer.question} {answer.found.question}"
 
 
-def _marked(text: str, question: str) -> Text:
-    """The text on one line, the words of the question in bold."""
-    marked = Text(flat(text))
-    for start, end in asked_words(question, marked.plain):
-        marked.stylize("bold", start, end)
-    return marked
-
-
-def _labels(block: Block, out: Console, numbers: dict[tuple[str, int], int] | None = None) -> Text:
-    """`(a.pdf, p.3) (a.pdf, p.4)`, each a link where there can be links; `p.3 [1]` with the `numbers` of sources."""
+def _labels(block: Block, out: Console, numbers: dict[tuple[str, int], int]) -> Text:
+    """`(a.pdf, p.3) [1] (a.pdf, p.4) [2]`, each a link where there can be links."""
     pages: dict[tuple[str, int], Citation] = {(cited.file, cited.page): cited for cited in block.citations}
-    short = numbers is not None and pages.keys() <= numbers.keys()
     line = Text()
     for (file, page), cited in pages.items():
-        label = f"p.{page} [{numbers[file, page]}]" if short and numbers else cited_label(file, page)
+        label = cited_label(file, page)
+        label += f" [{numbers[file, page]}]" if (file, page) in numbers else ""
         line.append(" " if line else "").append(label, link_style(cited.path, page, out) + Style(dim=True))
     return line
 
@@ -127,9 +143,9 @@ def _labels(block: Block, out: Console, numbers: dict[tuple[str, int], int] | No
 def _table(table: CellTable, block: Block, out: Console, question: str, *, whole: bool) -> None:
     """A table with the rows that were asked for marked; columns that do not fit without broken words are left out."""
     if not table.rows:
-        put(out, _marked(block.text, question), width=PROSE)
+        put(out, flat(block.text), width=PROSE)
         return
-    asked = asked_rows(question, table)
+    asked = _rows_of(block, question, table)
     rows = shown_rows(len(table.rows), asked, len(table.rows) if whole or not asked else _MOST_ROWS)
     mark = sign_of("▸", ">", out)
     least = [
@@ -165,6 +181,13 @@ def _table(table: CellTable, block: Block, out: Console, question: str, *, whole
         )
 
 
+def _rows_of(block: Block, question: str, table: CellTable) -> list[int]:
+    """Numbers of the rows that are asked for: that of the block's line, else those with the question's words."""
+    named = [number for number, row in enumerate(table.rows) if block.line.startswith(f"{row[0]}: ")]
+    exact = [number for number in named if block.key in table.rows[number]]
+    return (exact or named)[:1] or asked_rows(question, table)
+
+
 def _block_words(block: Block, question: str) -> str:
     """The block's words; of a table the row that was asked for, "Adam: Rate 0.001; Steps 100", or the caption."""
     if block.kind != "table":
@@ -184,6 +207,11 @@ def brief_line(answer: Answer) -> str:
     Of a table it is the row that was asked for.
     """
     question, blocks = _question(answer), list(answer.blocks)
+    sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
+    if answer.mode == "extractive" and (first_said := first_line(blocks)) is not None:
+        return " ".join(
+            [plain(first_said[0]), cited_label(blocks[0].citations[0].file, blocks[0].citations[0].page), *sure]
+        )
     if answer.route == PASSAGES:
         blocks = [block for block in blocks if block.kind not in ("text", "heading")]
     if not blocks:
@@ -197,19 +225,21 @@ def brief_line(answer: Answer) -> str:
         listed = "; ".join(block.text for block in items)
         words = excerpt("", f"{words}{'; ' if first.kind == 'item' else ' '}{plain(listed)}", _BRIEF_CHARS)
     pages = dict.fromkeys(cited_label(one.file, one.page) for block in (first, *items[:1]) for one in block.citations)
-    sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
     return " ".join([f"“{words}”" if first.kind == "quote" else words, *pages, *sure])
 
 
 # Under an answer
 
 
-def answer_footer(answer: Answer, out: Console) -> None:
+def answer_footer(answer: Answer, out: Console, *, every: bool = False) -> None:
     """Under an answer: where it comes from, how it was found, what of it holds; under a refusal: what is nearest."""
     sources = sources_of(answer)
     cites = bool(answer.citations) and not answer.refused
     if answer.refused:
         sources = [source for source in sources if _is_near(answer.question, source)][:_MOST_NEAR]
+    if answer.mode == "extractive" and cites and not every:  # those of the quotes that are shown
+        shown = {(one.file, one.page) for block in answer.blocks if not block.is_brief for one in block.citations}
+        sources = [source for source in sources if not shown or (source.file, source.page) in shown]
     if sources:
         title = "Sources:" if cites else "The nearest passages:" if answer.refused else _NO_PAGE_CITED
         put(out, f"\n{title}", style="dim")
@@ -232,6 +262,8 @@ def source_line(answer: Answer, source: Source, out: Console, style: str = "") -
     """`a.pdf, p.3 · 3.2 Attention`, a link where there can be links."""
     line = Text(f"{plain(source.file)}, p.{source.page}", style)
     line.stylize(link_style(source.path, source.page, out))
+    if cited_as := next((one.cited_as for one in source.citations if one.cited_as), ""):
+        line.append(f" · {plain(cited_as)}" if can_encode("·", out.file) else f" - {plain(cited_as)}", "not bold dim")
     return line.append(under(section_of(answer, source), out), "not bold dim")
 
 

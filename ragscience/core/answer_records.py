@@ -207,6 +207,8 @@ class Citation:
     """Whether the model cited nothing and this page was found by matching its sentence with the passages."""
     md5: str = ""
     """Of the paper's file; empty where it is not known, and in an answer that an older version kept."""
+    cited_as: str = ""
+    """First author and year, "Vaswani 2017"; empty where not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,11 @@ class Block:
     lead: str = ""
     """What stands over it on its page and says what it is about: a heading, the caption of a table."""
     is_brief: bool = False
-    """Whether a line is enough for it: it comes after better ones."""
+    """Whether it is shown only where all is asked for: it comes after better ones."""
+    line: str = ""
+    """Of the first quote: the sentence in it that answers, or its row as `name: column value`; else empty."""
+    key: str = ""
+    """The words of `line` that were asked for, a value or a name, where it is sure which they are; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
-from ragscience.core.paper_records import page_parts
+from ragscience.core.paper_records import SURE, page_parts
 from ragscience.core.records import Answer, Box, Citation, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
+from ragscience.reading.author_names import last_name
 
 if TYPE_CHECKING:
     from ragscience.core.records import Page, Paper, StoredChunk
@@ -33,6 +34,7 @@ def placed(answer: Answer, library: Store) -> Answer:
     chunks = [hit.chunk for hit in answer.found.hits]
     paths = {chunk.file: chunk.path for chunk in chunks}
     papers = {chunk.path: (chunk.paper_id, chunk.md5) for chunk in chunks}
+    cited_as: dict[int, str] = {}
     known: dict[Citation, Citation] = {}
 
     def place(citation: Citation) -> Citation:
@@ -41,7 +43,10 @@ def placed(answer: Answer, library: Store) -> Answer:
             papers[path] = paper.paper_id, paper.md5
         if path in papers and citation not in known:
             paper_id, md5 = papers[path]
-            known[citation] = placed_citation(replace(citation, path=path, md5=md5), paper_id, library)
+            if paper_id not in cited_as:
+                cited_as[paper_id] = _author_and_year(library.paper(paper_id=paper_id))
+            citing = replace(citation, path=path, md5=md5, cited_as=cited_as[paper_id])
+            known[citation] = placed_citation(citing, paper_id, library)
         return known.get(citation, citation)
 
     with library.snapshot():
@@ -57,6 +62,15 @@ def placed(answer: Answer, library: Store) -> Answer:
                 for block in answer.blocks
             ),
         )
+
+
+def _author_and_year(paper: Paper | None) -> str:
+    """As in "Vaswani 2017"; empty where either is not known for sure."""
+    if paper is None:
+        return ""
+    known, sure = paper.metadata, paper.metadata.confidence
+    is_known = known.authors and known.year and min(sure.get("authors", 0.0), sure.get("year", 0.0)) >= SURE
+    return f"{last_name(known.authors[0])} {known.year}" if is_known else ""
 
 
 def placed_citation(citation: Citation, paper_id: int, library: Store) -> Citation:
