@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.ask.asked_span import asked_span
 from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
-from ragscience.ask.quoted_tables import caption_of, is_table, row_line, same_table, table_with, without_headings
+from ragscience.ask.quoted_tables import asked_row, caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
@@ -147,8 +147,10 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
 
 def _line(asked: Asked, run: Sequence[Piece]) -> tuple[str, str]:
     """`Block.line` and `Block.key` of a run."""
-    if run[0].unit.is_row and (cells := row_line(asked, run)):
-        return cells
+    if run[0].unit.is_row:
+        rows = [row for piece in run if (row := asked_row(piece.unit, asked.weights)) and row.line]
+        row = max(rows, key=lambda row: row.fit, default=None)
+        return (row.line, row.value) if row else ("", "")
     lines = [(piece, joined_lines(piece.unit.text)) for piece in run if not piece.noise] or [
         (piece, joined_lines(piece.unit.text)) for piece in run
     ]

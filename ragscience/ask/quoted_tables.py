@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING
 
 from ragscience.ask.quote_candidates import Unit
 from ragscience.core.tokenizing import joined_lines, terms
 
-if TYPE_CHECKING:
-    from ragscience.ask.unit_scores import Asked, Piece
-
-__all__ = ["caption_of", "is_table", "left_out", "row_line", "same_table", "table_with", "without_headings"]
+__all__ = [
+    "asked_row",
+    "caption_of",
+    "column_names",
+    "header_rows",
+    "is_table",
+    "left_out",
+    "same_table",
+    "table_with",
+    "without_headings",
+]
 
 _HEADER_ROWS = 2
 """Rows under the header that may go on with it: they have no figures."""
@@ -21,6 +28,8 @@ _SHORT_GAP = 3
 """As many rows between quoted ones, or at an end, are given, too."""
 _SHORT_TABLE = 10
 """A table of no more rows is given whole: a reader who is shown two rows of seven has to open the PDF."""
+_SHORTEST_PART = 4
+"""Letters of a term that is looked for inside the words of a row's name."""
 _CELL = re.compile(r"[^|]++")
 
 
@@ -51,7 +60,7 @@ def table_with(units: Sequence[Unit]) -> str:
     header = lines[:2] if has_header else [line for line in units[0].hit.chunk.header.split("\n") if line[:1] == "|"]
     rows = lines[2:] if has_header else lines
     wanted = [row.strip() in quoted for row in rows]
-    goes_on = list(takewhile(lambda row: has_header and not _has_figures(row), rows[:_HEADER_ROWS]))
+    goes_on = header_rows(rows) if has_header else []
     wanted[: len(goes_on)] = [True] * len(goes_on)
     made = list(header)
     for is_wanted, run in groupby(zip(wanted, rows, strict=True), lambda pair: pair[0]):
@@ -64,32 +73,68 @@ def table_with(units: Sequence[Unit]) -> str:
     return "\n".join(made)
 
 
-def row_line(asked: Asked, run: Sequence[Piece]) -> tuple[str, str] | None:
-    """(`name: column value; column value`, the value asked for or "") of a row in a table with a header; else None.
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """A row of a table as it answers a question."""
 
-    Columns are those whose names have terms of the question, else all; the value is sure where it is a single one.
+    line: str
+    """`name: column value; column value`: the columns that have words of the question, else all."""
+    value: str
+    """The cell that is asked for, where it is sure which; else empty."""
+    fit: float
+    """0 to 1: the share of the question that the row's name and the column of its value hold, 0 where either has none
+    of it."""
+
+
+def asked_row(unit: Unit, weights: Mapping[str, float]) -> AskedRow | None:
+    """The row that the unit is, by the weight of each term of a question; None in a table without a header.
+
+    A name holds a term also as a part of a word of its own ("bert large": BERTLARGE).
     """
-    unit = run[0].unit
-    start, end = _span(unit)
-    lines = unit.hit.chunk.text[start:end].split("\n")
-    names = _cells(lines[0]) if len(lines) > 2 and not lines[1].strip("|-: ") else []
-    names = names or next((_cells(line) for line in unit.hit.chunk.header.split("\n") if line[:1] == "|"), [])
+    names = column_names(unit)
     name, *cells = _cells(unit.text.split("\n")[0])
     if len(names) != len(cells) + 1:
         return None
-    held = frozenset(terms(name))
-    weights = [
-        sum(asked.weights.get(term, 0.0) for term in frozenset(terms(column)) - held) if cell else 0.0
+    own, letters = frozenset(terms(name)), "".join(filter(str.isalnum, name.casefold()))
+    held = {term for term in weights if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
+    columns = [
+        sum(weights.get(term, 0.0) for term in frozenset(terms(column)) - held) if cell else 0.0
         for column, cell in zip(names[1:], cells, strict=True)
     ]
-    best = max(weights, default=0.0)
+    best = max(columns, default=0.0)
     pairs = [
         (column, cell)
-        for column, cell, weight in zip(names[1:], cells, weights, strict=True)
-        if cell and (weight == best or not best)
+        for column, cell, weight in zip(names[1:], cells, columns, strict=True)
+        if cell and (weight >= best - 1e-9 or not best)
     ]
-    line = f"{name}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}"
-    return line, pairs[0][1] if len(pairs) == 1 else ""
+    of_row = sum(weights[term] for term in held)
+    line = f"{name}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if name else ""
+    has_value = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
+    return AskedRow(line, pairs[0][1] if has_value else "", of_row + best if of_row and best else 0.0)
+
+
+def column_names(unit: Unit) -> list[str]:
+    """The names of the columns of the unit's table, those of rows that go on with the header joined; or none."""
+    start, end = _span(unit)
+    lines = unit.hit.chunk.text[start:end].split("\n")
+    has_header = len(lines) > 2 and not lines[1].strip("|-: ")
+    header = lines[:1] if has_header else [line for line in unit.hit.chunk.header.split("\n") if line[:1] == "|"][:1]
+    if not header:
+        return []
+    names = _cells(header[0])
+    for row in header_rows(lines[2:] if has_header else []):
+        more, above = _cells(row), ""
+        if len(more) != len(names):
+            break
+        for column, name in enumerate(names):
+            above = name or above  # a name over several columns is in the first of them
+            names[column] = f"{above if column else name} {more[column]}".strip()
+    return names
+
+
+def header_rows(rows: Sequence[str]) -> list[str]:
+    """Those of the first rows of a table that go on with its header."""
+    return list(takewhile(lambda row: not _has_figures(row), rows[:_HEADER_ROWS]))
 
 
 def _cells(row: str) -> list[str]:

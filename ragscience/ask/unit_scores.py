@@ -11,6 +11,7 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 - `rank`: 1 over the root of its passage's rank.
 - `kind`: where a number is asked for how near one is to the question's words; for a formula or a definition whether it
   has the form of one.
+- `cell`: of a row of a table, how much of the question its name and one column's together hold.
 - `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
 """
 
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING
 from ragscience.ask.asked_span import POINTERS
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, table_head_end
+from ragscience.ask.quoted_tables import asked_row
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _WEIGHTS = {
     "named": 0.25,
     "rank": 0.2,
     "kind": 0.25,
+    "cell": 0.3,
     "noise": -0.6,
 }
 """Round numbers on a plateau: docs/choices.md."""
@@ -114,6 +117,8 @@ class Piece:
     form: float
     """A half or 1 where its form is that of what is asked for; 0 for numbers, whose place decides."""
     noise: float
+    cell: float
+    """Of a row: `AskedRow.fit`; else 0."""
 
 
 def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None) -> tuple[Asked, list[Piece]]:
@@ -158,6 +163,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     length=len(without),
                     form=_form(text, asked),
                     noise=1.0 if _is_title(text, chunk.header) else _noise(text),
+                    cell=row.fit if unit.is_row and (row := asked_row(unit, weights)) else 0.0,
                 )
             )
     return asked, pieces
@@ -176,6 +182,7 @@ def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
         "named": _held(asked.named, around),
         "rank": 1.0 / math.sqrt(run[0].unit.hit.rank),
         "kind": _nearness(run) if asked.needs.kind == "number" else max(piece.form for piece in run),
+        "cell": max(piece.cell for piece in run),
         "noise": max(piece.noise for piece in run),
     }
 

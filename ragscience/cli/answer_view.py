@@ -25,6 +25,7 @@ SENTENCE_CHARS = 100
 _MOST_NEAR = 3
 """Passages that are shown under a refusal."""
 _MOST_ROWS = 4
+_CAPTION_CHARS = 160
 """Rows that are shown of a large table round those that were asked for."""
 _BRIEF_CHARS = 240
 _NO_PAGE_CITED = f"{UNCITED} The passages that the model was given:"
@@ -107,7 +108,7 @@ def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, 
     if block.kind == "heading":
         put(out, Text(plain(block.text), "bold") + after, width=PROSE)
     elif block.kind == "table":
-        put(out, Text(flat(block.lead)) + after if block.lead else labels, width=PROSE)
+        put(out, Text(shortened(block.lead, _CAPTION_CHARS)) + after if block.lead else labels, width=PROSE)
         _table(read_table(plain(block.text)), block, out, question, whole=answer.route == "element")
     elif block.kind == "item":
         lead = Text(f"{flat(block.lead)}: ", "dim") if block.lead else Text()
