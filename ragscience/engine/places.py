@@ -44,7 +44,7 @@ def placed(answer: Answer, library: Store) -> Answer:
         if path in papers and citation not in known:
             paper_id, md5 = papers[path]
             if paper_id not in cited_as:
-                cited_as[paper_id] = _author_and_year(library.paper(paper_id=paper_id))
+                cited_as[paper_id] = _author_and_year(library.papers([paper_id])[0])
             citing = replace(citation, path=path, md5=md5, cited_as=cited_as[paper_id])
             known[citation] = placed_citation(citing, paper_id, library)
         return known.get(citation, citation)
@@ -64,10 +64,8 @@ def placed(answer: Answer, library: Store) -> Answer:
         )
 
 
-def _author_and_year(paper: Paper | None) -> str:
+def _author_and_year(paper: Paper) -> str:
     """As in "Vaswani 2017"; empty where either is not known for sure."""
-    if paper is None:
-        return ""
     known, sure = paper.metadata, paper.metadata.confidence
     is_known = known.authors and known.year and min(sure.get("authors", 0.0), sure.get("year", 0.0)) >= SURE
     return f"{last_name(known.authors[0])} {known.year}" if is_known else ""
