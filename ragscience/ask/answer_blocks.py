@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from ragscience.ask.extractive import ScoredUnit, quoted
 from ragscience.ask.quote_candidates import Unit
@@ -13,11 +14,12 @@ from ragscience.core.records import Block, Citation, Found, Sentence
 __all__ = [
     "ROUTE",
     "as_text",
+    "below_of",
     "first_line",
+    "leading_of",
     "note",
     "places",
     "quotes_of",
-    "rest_of",
     "shown_text",
     "side_by_side",
 ]
@@ -40,42 +42,45 @@ def as_text(blocks: Sequence[Block]) -> str:
 
 
 def shown_text(blocks: Sequence[Block]) -> str:
-    """What is shown of an answer in quotes, in Markdown: the line that answers, and the quotes that carry it."""
-    shown = [block for block in blocks if not block.is_brief]
-    first = first_line(blocks)
-    if first is None:
-        return as_text(shown)
-    line, key = first
-    at = line.find(key) if key else -1
-    marked = f"{line[:at]}**{key}**{line[at + len(key) :]}" if at >= 0 else line
-    rest = rest_of(shown[0])
-    return "\n\n".join(
-        part for part in (f"{marked} {places(shown[0].citations[:1])}", as_text([*rest, *shown[1:]])) if part
-    )
+    """What is shown of an answer in quotes, in Markdown: the lines that answer, and the quotes that carry them."""
+    leading = leading_of(blocks)
+    lines = []
+    for block in leading:
+        line, key = first_line(block)
+        marked = line.replace(key, f"**{key}**", 1) if key else line
+        lines.append(f"{marked} {places(block.citations[:1])}")
+    return "\n\n".join([*lines, *filter(None, [as_text(below_of(blocks))])])
 
 
-def first_line(blocks: Sequence[Block]) -> tuple[str, str] | None:
-    """(The line that answers, the words in it that were asked for or ""); None where no block has one.
+def leading_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks that are shown by their line: the first, of a comparison one for each side; or none."""
+    return tuple(takewhile(lambda block: block.line and not block.is_brief, blocks))
 
-    A long sentence is cut around these words.
-    """
-    if not blocks or not blocks[0].line:
-        return None
-    line, key = blocks[0].line, blocks[0].key
+
+def first_line(block: Block) -> tuple[str, str]:
+    """(The line that answers, the words in it that were asked for or ""); a long sentence is cut around these words."""
+    line, key = block.line, block.key
     if len(line) > _LINE_CHARS:
         at = line.find(key) if key else 0
         start = max(0, min(at - _LINE_CHARS // 2, len(line) - _LINE_CHARS))
         start = line.find(" ", start) + 1 if start else 0
-        end = line.rfind(" ", 0, start + _LINE_CHARS) if start + _LINE_CHARS < len(line) else len(line)
+        end = line.rfind(" ", at + len(key), start + _LINE_CHARS) if start + _LINE_CHARS < len(line) else len(line)
+        end = end if end > at else len(line)
         line = f"{'… ' if start else ''}{line[start:end]}{' …' if end < len(line) else ''}"
     return line, key
 
 
-def rest_of(block: Block) -> tuple[Block, ...]:
-    """The block as it is shown below the first line: without it where it begins or ends with it; or nothing."""
+def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """What is shown below these lines: the quotes that carry them, without the words that are there already."""
+    leading = leading_of(blocks)
+    rest = tuple(block for block in blocks[len(leading) :] if not block.is_brief)
+    return (*_rest_of(leading[0]), *rest) if len(leading) == 1 else rest
+
+
+def _rest_of(block: Block) -> tuple[Block, ...]:
     if block.kind == "table" or len(block.line) > _LINE_CHARS:
         return (block,)
-    text = block.text.removeprefix(block.line).removesuffix(block.line).strip()
+    text = " […] ".join(part.strip() for part in block.text.split(block.line, 1) if part.strip())
     return (replace(block, text=text, lead=""),) if len(text) >= _FEWEST_CHARS else ()
 
 
@@ -111,22 +116,20 @@ def _led(lead: str) -> str:
 
 
 ROUTE = "comparison"
-NOTHING = "No passage was found that says it."
 
 
 def side_by_side(found: Found, units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
-    """For each part of the question a heading and its quotes; then the quotes of no part.
+    """The best quote of each part of the question, in their order, then the others.
 
     A quote belongs to the part that chose it. What the whole question chose belongs to the part that has its passage
     highest.
     """
     owners = [one.part if one.part is not None else _best_part(found, one.unit) for one in units]
-    blocks: list[Block] = []
-    for number, part in enumerate(found.parts):
-        own = [one for one, owner in zip(units, owners, strict=True) if owner == number]
-        blocks.append(Block("heading", part.question[:1].upper() + part.question[1:]))
-        blocks += quoted(own) or (Block("text", NOTHING),)
-    return (*blocks, *quoted([one for one, owner in zip(units, owners, strict=True) if owner is None]))
+    sides = [[one for one, owner in zip(units, owners, strict=True) if owner == n] for n in range(len(found.parts))]
+    each = [quoted(side) for side in sides if side]
+    others = [block for side in each for block in side[1:]]
+    others += quoted([one for one, owner in zip(units, owners, strict=True) if owner is None])
+    return (*(side[0] for side in each), *(replace(block, is_brief=True, line="", key="") for block in others))
 
 
 def _best_part(found: Found, unit: Unit) -> int | None:

@@ -16,7 +16,7 @@ from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, sco
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
-from ragscience.core.tokenizing import STOP_WORDS, joined_lines
+from ragscience.core.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
@@ -151,9 +151,8 @@ def _line(asked: Asked, run: Sequence[Piece]) -> tuple[str, str]:
         rows = [row for piece in run if (row := asked_row(piece.unit, asked.weights)) and row.line]
         row = max(rows, key=lambda row: row.fit, default=None)
         return (row.line, row.value) if row else ("", "")
-    lines = [(piece, joined_lines(piece.unit.text)) for piece in run if not piece.noise] or [
-        (piece, joined_lines(piece.unit.text)) for piece in run
-    ]
+    quiet = [piece for piece in run if not piece.noise] or run
+    lines = [(piece, _lead_and_words(piece.unit)[1]) for piece in quiet]
     spans = [asked_span(asked.needs, asked.weights, line) for _, line in lines]
     scores = [
         score_of(features_of([piece], asked)) + _HAS_KEY * (span is not None)

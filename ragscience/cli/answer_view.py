@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.ask.answer_blocks import first_line, rest_of
+from ragscience.ask.answer_blocks import below_of, first_line, leading_of
 from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
@@ -25,8 +25,8 @@ SENTENCE_CHARS = 100
 _MOST_NEAR = 3
 """Passages that are shown under a refusal."""
 _MOST_ROWS = 4
-_CAPTION_CHARS = 160
 """Rows that are shown of a large table round those that were asked for."""
+_CAPTION_CHARS = 160
 _BRIEF_CHARS = 240
 _NO_PAGE_CITED = f"{UNCITED} The passages that the model was given:"
 _VERDICTS = {"supported": ("✓", "+", "green"), "weak": ("~", "~", "yellow"), "unsupported": ("✗", "x", "red")}
@@ -67,17 +67,16 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
 
 def _blocks(answer: Answer, out: Console, *, every: bool) -> None:
     numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
-    shown = [block for block in answer.blocks if every or not block.is_brief]
     before = None
-    if (first := first_line(answer.blocks)) is not None:
-        put(out, _keyed(*first) + Text(" ") + _short_label(shown[0].citations[0], numbers, out), width=PROSE)
-        shown, before = [*rest_of(shown[0]), *shown[1:]], "line"
-    for block in shown:
+    for block in leading_of(answer.blocks):
+        put(out, _keyed(*first_line(block)) + Text(" ") + _short_label(block.citations[0], numbers, out), width=PROSE)
+        before = "line"
+    for block in answer.blocks if every else below_of(answer.blocks):
         if before is not None and not before == block.kind == "item":
             out.print()
         _block(block, answer, out, numbers)
         before = block.kind
-    more = len(answer.blocks) - sum(not block.is_brief for block in answer.blocks)
+    more = sum(block.is_brief for block in answer.blocks)
     if more and not every:
         put(out, f"\n{counted(more, 'more quote')}: --all, in a chat /more", style="dim")
 
@@ -209,10 +208,9 @@ def brief_line(answer: Answer) -> str:
     """
     question, blocks = _question(answer), list(answer.blocks)
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
-    if answer.mode == "extractive" and (first_said := first_line(blocks)) is not None:
-        return " ".join(
-            [plain(first_said[0]), cited_label(blocks[0].citations[0].file, blocks[0].citations[0].page), *sure]
-        )
+    if answer.mode == "extractive" and (leading := leading_of(blocks)):
+        cited = [(first_line(block)[0], block.citations[0]) for block in leading]
+        return " ".join([*(f"{plain(line)} {cited_label(one.file, one.page)}" for line, one in cited), *sure])
     if answer.route == PASSAGES:
         blocks = [block for block in blocks if block.kind not in ("text", "heading")]
     if not blocks:

@@ -100,11 +100,11 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     if request.agent and not screen.quiet:
         say(cost_line(answer.trace))
     screen.end_stream()
-    if screen.streamed.strip() != answer.text.strip():
+    if screen.every or screen.streamed.strip() != answer.text.strip():
         if screen.streamed:
             put(out, "The checked answer:", style="dim")
-        answer_view(answer, out)
-    answer_footer(answer, out)
+        answer_view(answer, out, every=screen.every)
+    answer_footer(answer, out, every=screen.every)
     screen.warn_all(each for each in answer.warnings if each != UNCITED)  # the footer says so
     return answer
 

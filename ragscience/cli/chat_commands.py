@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from ragscience.cli import source_views
+from ragscience.cli.answer_view import answer_footer, answer_view
 from ragscience.cli.ask_command import ask_once
 from ragscience.cli.chat_state import ChatState, last_turns_view
 from ragscience.cli.history_commands import SHOWN, found_view, list_conversations
@@ -72,6 +73,13 @@ def command_named(name: str) -> ChatCommand:
     near = begun or difflib.get_close_matches(name.lower(), COMMANDS, n=1, cutoff=0.6)
     hint = f"Did you mean {' or '.join(near[:3])}?" if near else "/help lists the commands."
     raise UsageError(f"There is no command {name}.", hint)
+
+
+@_command("/more", "show every quote of it", group=_LAST)
+def _more(state: ChatState, _: str) -> None:
+    answer, out = state.last_answer(), console()
+    answer_view(answer, out, every=True)
+    answer_footer(answer, out, every=True)
 
 
 @_command("/sources", "list its sources", group=_LAST)

@@ -93,7 +93,9 @@ def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> i
 
 
 @history_app.command("show", example="python query.py history show thesis")
-def show_history(run: opt.Run, which: str | None = opt.WHICH, json: bool = opt.JSON) -> int:
+def show_history(
+    run: opt.Run, which: str | None = opt.WHICH, json: bool = opt.JSON, every: bool = opt.ALL_QUOTES
+) -> int:
     """Show a conversation or one answer.
 
     Without an id: the last conversation.
@@ -112,8 +114,8 @@ def show_history(run: opt.Run, which: str | None = opt.WHICH, json: bool = opt.J
         for kept in turns:
             out.print()
             put(out, plain(kept.answer.question), "> ", style="bold")
-            answer_view(kept.answer, out)
-            answer_footer(kept.answer, out)
+            answer_view(kept.answer, out, every=every)
+            answer_footer(kept.answer, out, every=every)
             put(out, f"{local_time(kept.created_at)}  answer {plain(kept.answer.answer_id)}", style="dim")
     return 0
 

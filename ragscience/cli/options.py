@@ -96,6 +96,7 @@ JSON = flag("--json", "Print one JSON object; docs/json.md describes it.", OUTPU
 JSON_EACH = flag("--json", "Print one JSON object for each question (docs/json.md).", OUTPUT)
 STRICT = flag("--strict", "Exit with code 4 if nothing was found.", OUTPUT)
 BRIEF = flag("--brief", "Answer in one line: the best quote, its page and the confidence.", OUTPUT)
+ALL_QUOTES = flag("--all", "Show every quote, not only those that carry the answer.", OUTPUT)
 HIGHLIGHT = option("--highlight OUT.pdf", "Write the cited pages to this PDF, with the quotes marked.", panel=OUTPUT)
 OUTPUT_FILE = option("-o --output FILE", "Write to this file instead of stdout.", panel=OUTPUT)
 LIMIT = option("-n N", "How many lines to show.", panel=OUTPUT, min=1)

@@ -42,6 +42,7 @@ def ask(
     corrective: bool | None = opt.CORRECTIVE,
     plain: bool = opt.PLAIN,
     brief: bool = opt.BRIEF,
+    every: bool = opt.ALL_QUOTES,
     highlight: Path | None = opt.HIGHLIGHT,
 ) -> int:
     """Answer a question, with the page behind each fact.
@@ -60,7 +61,7 @@ def ask(
     filters = narrow.filters(pages)
     request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent, plain=plain)
     request = replace(request, corrective=corrective, graph_filter=how.graph_filter)
-    screen = Screen(quiet=run.quiet, brief=brief)
+    screen = Screen(quiet=run.quiet, brief=brief, every=every)
     flags = how.flags() | run.flags() | {"history": False if talk.no_history else None}
     with opened(screen, **flags) as engine:
         screen.keep_choices_in(engine.home.told)
@@ -112,6 +113,7 @@ def chat(
     agent: bool = opt.BY_AGENT,
     plain: bool = opt.PLAIN,
     brief: bool = opt.BRIEF,
+    every: bool = opt.ALL_QUOTES,
 ) -> int:
     """Open a chat: ask one question after the other.
 
@@ -122,7 +124,7 @@ def chat(
     from ragscience.engine.requests import AskRequest
 
     filters = narrow.filters()
-    screen = Screen(quiet=run.quiet, brief=brief)
+    screen = Screen(quiet=run.quiet, brief=brief, every=every)
     flags = how.flags() | run.flags() | {"history": False if talk.no_history else None}
     with opened(screen, **flags) as engine:
         screen.keep_choices_in(engine.home.told)

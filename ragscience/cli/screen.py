@@ -92,10 +92,12 @@ class Screen:
     The first token is shown with the second: what comes in one piece (quotes, a refusal) is shown from the answer.
     """
 
-    def __init__(self, *, quiet: bool, brief: bool = False) -> None:
+    def __init__(self, *, quiet: bool, brief: bool = False, every: bool = False) -> None:
         self.quiet = quiet
         self.brief = brief
         """Whether an answer is one line."""
+        self.every = every
+        """Whether every quote is shown."""
         self.streamed = ""
         """The tokens of this answer that are on the screen."""
         self.task = ""
