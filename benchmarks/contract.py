@@ -4,7 +4,7 @@ Each part makes its library anew from the PDFs (only the model's vectors are kep
 and asks through the public Engine, with the built-in embedder, without a language model and without a cross-encoder:
 
 any@4         a page that holds the answer is among the first four passages
-contained     the answer's text holds all that it must say
+contained     the answer, with all its quotes, holds all that it must say
 first quote   the first quote holds it alone
 high          of questions that no paper answers: answered, with high confidence
 same lists    of `retrieval`: questions with the same 20 passages in the same order
@@ -178,13 +178,14 @@ def _judged(engine: Any, item: dict[str, Any]) -> dict[str, bool]:
     wanted = [tuple(each) if isinstance(each, list) else each for each in item["must_contain"]]
     pages = {(each["file"], each["page"]) for each in [*item["evidence"], *item["alternatives"]]}
     first = next((block for block in answer.blocks if block.kind in QUOTED), None)
+    everything = "\n".join((answer.text, *(f"{block.lead} {block.text}" for block in answer.blocks)))
     return {
         "any@4": any(
             (hit.chunk.file, page) in pages
             for hit in answer.found.hits[:4]
             for page in range(hit.chunk.page_start, hit.chunk.page_end + 1)
         ),
-        "contained": not answer.refused and holds_all(answer.text, wanted),
+        "contained": not answer.refused and holds_all(everything, wanted),
         "first quote": first is not None and holds_all(f"{first.lead} {first.text}", wanted),
         "high": not answer.refused and answer.confidence == "high",
     }

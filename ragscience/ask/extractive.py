@@ -214,7 +214,8 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
             blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))
             continue
         lead, words = _lead_and_words(unit)
-        blocks.append(Block("quote", words, _citations(unit), lead, extra, line if line in words else "", key))
+        line = line and (line if line in words else words)
+        blocks.append(Block("quote", words, _citations(unit), lead, extra, line, key))
     return tuple(blocks)
 
 
