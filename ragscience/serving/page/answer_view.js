@@ -13,7 +13,7 @@ export function drawAnswer(answer, { quotes, onCite, told }) {
   const cite = (citation, like) => citeButton(quotes.of(citation, like), citation, onCite);
   const body = make("div", { class: "answer" });
   if (isRewritten(answer)) body.append(make("p", { class: "dim small" }, `Searched as: ${answer.searched}`));
-  if (answer.blocks.length) body.append(...drawBlocks(answer.blocks, quotes, cite));
+  if (answer.blocks.length) body.append(...drawAll(answer.blocks, quotes, cite));
   else if (answer.refused) body.append(make("p", { class: "refusal" }, answer.answer));
   else body.append(...drawProse(answer, cite));
   body.append(...footer(answer, cite, told));
@@ -41,6 +41,22 @@ function citeButton(mark, citation, onCite) {
   }, make("span", { class: "number", "aria-hidden": "true" }, String(mark.number)), make("span", { class: "file" }, citation.file), `, p.${citation.page}`);
 }
 
+function* drawAll(blocks, quotes, cite) {
+  const until = blocks.findIndex((block) => !block.line || block.is_brief);
+  const leading = until < 0 ? blocks : blocks.slice(0, until);
+  for (const block of leading) yield make("p", { class: "line" }, keyed(block.line, block.key), cites(block, cite));
+  const later = blocks.filter((block, at) => block.is_brief || (leading.length > 1 && at < leading.length));
+  const below = blocks.filter((block) => !later.includes(block));
+  yield* drawBlocks(below.filter((block) => block.kind !== "quote" || block.text !== block.line), quotes, cite);
+  if (later.length) yield make("details", { class: "more" }, make("summary", {}, counted(later.length, "more quote")), [...drawBlocks(later, quotes, cite)]);
+}
+
+/** The text, with the words that were asked for in bold. */
+function keyed(text, key) {
+  const at = key ? text.indexOf(key) : -1;
+  return at < 0 ? [text] : [text.slice(0, at), make("b", {}, key), text.slice(at + key.length)];
+}
+
 function* drawBlocks(blocks, quotes, cite) {
   let list = null;
   for (const block of blocks) {
@@ -62,7 +78,7 @@ function drawBlock(block, quotes, cite) {
   if (block.kind === "text") return make("div", {}, block.text.split("\n").map((line) => make("p", {}, line)), cites(block, cite));
   const first = block.citations[0];
   const mark = first ? quotes.of(first) : null;
-  const attributes = { class: `${block.kind}-block ${mark ? `edge pdf-colour-${mark.colour}` : ""}${block.is_brief ? " brief" : ""}` };
+  const attributes = { class: `${block.kind}-block ${mark ? `edge pdf-colour-${mark.colour}` : ""}` };
   if (block.kind === "table") {
     const table = isTable(block.text) ? drawTable(block.text, block.lead) : make("p", {}, block.text);
     return make("figure", attributes, table, make("figcaption", {}, cites(block, cite, mark)));
