@@ -60,7 +60,7 @@ def table_with(units: Sequence[Unit]) -> str:
     header = lines[:2] if has_header else [line for line in units[0].hit.chunk.header.split("\n") if line[:1] == "|"]
     rows = lines[2:] if has_header else lines
     wanted = [row.strip() in quoted for row in rows]
-    goes_on = header_rows(rows) if has_header else []
+    goes_on = header_rows([lines[0], *rows]) if has_header else []
     wanted[: len(goes_on)] = [True] * len(goes_on)
     made = list(header)
     for is_wanted, run in groupby(zip(wanted, rows, strict=True), lambda pair: pair[0]):
@@ -107,6 +107,9 @@ def asked_row(unit: Unit, weights: Mapping[str, float]) -> AskedRow | None:
         for column, cell, weight in zip(names[1:], cells, columns, strict=True)
         if cell and (weight >= best - 1e-9 or not best)
     ]
+    figures = [(column, cell) for column, cell in pairs if any(map(str.isdigit, cell))]
+    if not best and len(figures) == 1:
+        pairs = figures
     of_row = sum(weights[term] for term in held)
     line = f"{name}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if name else ""
     has_value = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
@@ -122,7 +125,7 @@ def column_names(unit: Unit) -> list[str]:
     if not header:
         return []
     names = _cells(header[0])
-    for row in header_rows(lines[2:] if has_header else []):
+    for row in header_rows(header + (lines[2:] if has_header else [])):
         more, above = _cells(row), ""
         if len(more) != len(names):
             break
@@ -132,9 +135,13 @@ def column_names(unit: Unit) -> list[str]:
     return names
 
 
-def header_rows(rows: Sequence[str]) -> list[str]:
-    """Those of the first rows of a table that go on with its header."""
-    return list(takewhile(lambda row: not _has_figures(row), rows[:_HEADER_ROWS]))
+def header_rows(lines: Sequence[str]) -> list[str]:
+    """Of a header and the rows under it: those of the first rows that go on with it.
+
+    They have no figures, and no name where each column of the header has one.
+    """
+    is_full = all(_cells(lines[0]))
+    return list(takewhile(lambda row: not (_has_figures(row) or (is_full and _cells(row)[0])), lines[1:][:_HEADER_ROWS]))
 
 
 def _cells(row: str) -> list[str]:

@@ -46,7 +46,7 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
     searched = flat(answer.found.question)
     if searched.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
         put(out, f"Searched as: {searched}\n", style="dim")
-    if answer.mode == "extractive" and answer.blocks and (out.is_terminal or every):
+    if answer.blocks and (out.is_terminal or every):
         _blocks(answer, out, every=every)
         return
     text = Text(plain(answer.text))
@@ -208,7 +208,7 @@ def brief_line(answer: Answer) -> str:
     """
     question, blocks = _question(answer), list(answer.blocks)
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
-    if answer.mode == "extractive" and (leading := leading_of(blocks)):
+    if (leading := leading_of(blocks)):
         cited = [(first_line(block)[0], block.citations[0]) for block in leading]
         return " ".join([*(f"{plain(line)} {cited_label(one.file, one.page)}" for line, one in cited), *sure])
     if answer.route == PASSAGES:
@@ -236,7 +236,7 @@ def answer_footer(answer: Answer, out: Console, *, every: bool = False) -> None:
     cites = bool(answer.citations) and not answer.refused
     if answer.refused:
         sources = [source for source in sources if _is_near(answer.question, source)][:_MOST_NEAR]
-    if answer.mode == "extractive" and cites and not every:  # those of the quotes that are shown
+    if answer.blocks and cites and not every:  # those of the quotes that are shown
         shown = {(one.file, one.page) for block in answer.blocks if not block.is_brief for one in block.citations}
         sources = [source for source in sources if not shown or (source.file, source.page) in shown]
     if sources:

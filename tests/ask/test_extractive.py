@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragscience.ask import extractive
 from ragscience.ask.answer_blocks import as_text
-from ragscience.ask.extractive import Readers, lead_line, quoted
+from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.question_needs import needs_of
 from ragscience.ask.quote_candidates import Unit, follows, units_of
 from ragscience.ask.unit_scores import score_of
@@ -35,6 +35,11 @@ def extract_parts(found, *, limit, **models):
 
 def of_choice(choice):
     return [one.unit for one in choice.units], choice.warnings
+
+
+def quoted(units):
+    """Blocks of units that were chosen in this order."""
+    return extractive.quoted([ScoredUnit(unit, 1.0, {}) for unit in units])
 
 
 def shown_and_cited(units):
@@ -336,8 +341,6 @@ def test_quotes_come_in_the_order_of_their_choice():
     text, citations = shown_and_cited(units)
     assert [(c.file, c.page) for c in citations] == [("a.pdf", 9), ("b.pdf", 4), ("a.pdf", 1)]
     assert text.index("Bees like") < text.index("Kilns") < text.index("Bees slow")
-    assert lead_line(units) == "Found in 2 papers: a.pdf, b.pdf"
-    assert lead_line(units[:1]) == "Found in 1 paper: a.pdf"
 
 
 def test_a_choice_says_what_was_asked_for_and_why_each_unit_was_chosen():
@@ -384,7 +387,7 @@ def test_the_first_quote_takes_up_its_neighbours_and_later_ones_are_shorter():
         f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(40)
     )
     (first, *later), _ = extract("Which bee was followed by radar?", [hit(text)], limit=8)
-    assert 500 < first.end - first.start <= 600
+    assert 300 < first.end - first.start <= 450
     assert later and all(unit.end - unit.start <= 250 for unit in later)
 
 
@@ -486,42 +489,6 @@ def sentences_of(passage, *wanted):
     """The units of a passage that begin so."""
     units = units_of(passage)
     return [next(unit for unit in units if unit.text.startswith(words)) for words in wanted]
-
-
-def test_quotes_near_each_other_are_one_in_the_order_of_the_paper():
-    passage = hit(ROAST)
-    other = Unit(hit("Ovens are hot.", file="hot.pdf"), 0, 14, "")
-    _, block = quoted([other, *sentences_of(passage, "A loaf", "It is heated", "Bread")])
-    assert block.text == (
-        "It is heated with oak for two hours. Bread goes in when the stones are white. A loaf takes forty minutes."
-    )
-    assert [citation.quote for citation in block.citations] == [
-        "It is heated with oak for two hours.",
-        "Bread goes in when the stones are white.",
-        "A loaf takes forty minutes.",
-    ]
-    (block,) = quoted(sentences_of(passage, "The oven", "A loaf"))
-    assert block.text == "The oven stands in the yard. … A loaf takes forty minutes."
-    first, _ = quoted(sentences_of(passage, "Bread", "It is heated", "A loaf"))
-    assert first.text == "Bread goes in when the stones are white. A loaf takes forty minutes."  # the best one begins
-
-
-def test_the_gap_between_two_quotes_may_be_filled_by_a_third():
-    passage = hit(" ".join([ROAST[:28], *(f"Sentence {i} of some others that nobody asks for." for i in range(30))]))
-    units = units_of(passage)
-    blocks = quoted([units[0], units[20], units[10]])
-    assert [block.text.count("…") for block in blocks] == [2]
-    assert len(quoted([units[0], units[20]])) == 2
-
-
-def test_quotes_of_other_papers_and_under_headings_of_their_own_stay_apart():
-    one = hit("The oven stands in the yard. It is heated with oak.")
-    other = hit("Ovens are of stone. They are heated with coal.", file="coal.pdf")
-    blocks = quoted([*sentences_of(one, "The oven"), *sentences_of(other, "They"), *sentences_of(one, "It is")])
-    assert [block.citations[0].file for block in blocks] == [one.chunk.file, "coal.pdf"]
-    passage = hit("The oven stands in the yard.\n\n3.2 Cooling\n\nThe loaf cools on a rack.")
-    blocks = quoted(sentences_of(passage, "The oven", "3.2 Cooling"))
-    assert [block.lead for block in blocks] == ["", "3.2 Cooling"]
 
 
 def test_nothing_to_quote():
