@@ -141,7 +141,9 @@ def header_rows(lines: Sequence[str]) -> list[str]:
     They have no figures, and no name where each column of the header has one.
     """
     is_full = all(_cells(lines[0]))
-    return list(takewhile(lambda row: not (_has_figures(row) or (is_full and _cells(row)[0])), lines[1:][:_HEADER_ROWS]))
+    return list(
+        takewhile(lambda row: not (_has_figures(row) or (is_full and _cells(row)[0])), lines[1:][:_HEADER_ROWS])
+    )
 
 
 def _cells(row: str) -> list[str]:

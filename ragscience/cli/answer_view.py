@@ -208,7 +208,7 @@ def brief_line(answer: Answer) -> str:
     """
     question, blocks = _question(answer), list(answer.blocks)
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
-    if (leading := leading_of(blocks)):
+    if leading := leading_of(blocks):
         cited = [(first_line(block)[0], block.citations[0]) for block in leading]
         return " ".join([*(f"{plain(line)} {cited_label(one.file, one.page)}" for line, one in cited), *sure])
     if answer.route == PASSAGES:
