@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from ragscience.ask.extractive import ScoredUnit, quoted
 from ragscience.ask.quote_candidates import Unit
+from ragscience.core.answer_records import below_of, first_line, leading_of
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Block, Citation, Found, Sentence
 
 __all__ = [
     "ROUTE",
     "as_text",
-    "below_of",
-    "first_line",
-    "leading_of",
     "note",
     "places",
     "quotes_of",
     "shown_text",
     "side_by_side",
 ]
-
-_LINE_CHARS = 260
-"""A longer first line is cut."""
-_FEWEST_CHARS = 20
-"""Less than this is nothing to show below it."""
 
 
 def as_text(blocks: Sequence[Block]) -> str:
@@ -50,38 +42,6 @@ def shown_text(blocks: Sequence[Block]) -> str:
         marked = line.replace(key, f"**{key}**", 1) if key else line
         lines.append(f"{marked} {places(block.citations[:1])}")
     return "\n\n".join([*lines, *filter(None, [as_text(below_of(blocks))])])
-
-
-def leading_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks that are shown by their line: the first, of a comparison one for each side; or none."""
-    return tuple(takewhile(lambda block: block.line and not block.is_brief, blocks))
-
-
-def first_line(block: Block) -> tuple[str, str]:
-    """(The line that answers, the words in it that were asked for or ""); a long sentence is cut around these words."""
-    line, key = block.line, block.key
-    if len(line) > _LINE_CHARS:
-        at = line.find(key) if key else 0
-        start = max(0, min(at - _LINE_CHARS // 2, len(line) - _LINE_CHARS))
-        start = line.find(" ", start) + 1 if start else 0
-        end = line.rfind(" ", at + len(key), start + _LINE_CHARS) if start + _LINE_CHARS < len(line) else len(line)
-        end = end if end > at else len(line)
-        line = f"{'… ' if start else ''}{line[start:end]}{' …' if end < len(line) else ''}"
-    return line, key
-
-
-def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """What is shown below these lines: the quotes that carry them, without the words that are there already."""
-    leading = leading_of(blocks)
-    rest = tuple(block for block in blocks[len(leading) :] if not block.is_brief)
-    return (*_rest_of(leading[0]), *rest) if len(leading) == 1 else rest
-
-
-def _rest_of(block: Block) -> tuple[Block, ...]:
-    if block.kind == "table" or len(block.line) > _LINE_CHARS:
-        return (block,)
-    text = " […] ".join(part.strip() for part in block.text.split(block.line, 1) if part.strip())
-    return (replace(block, text=text, lead=""),) if len(text) >= _FEWEST_CHARS else ()
 
 
 def quotes_of(blocks: Sequence[Block]) -> tuple[Sentence, ...]:

@@ -11,9 +11,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from ragscience.ask.answer_blocks import below_of, first_line, leading_of
 from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
-from ragscience.core.answer_records import PASSAGES
+from ragscience.core.answer_records import PASSAGES, below_of, first_line, leading_of
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.engine.markdown_export import CellTable, asked_columns, asked_rows, read_table, shown_rows
 from ragscience.engine.places import Source, cited_label, section_of, sources_of

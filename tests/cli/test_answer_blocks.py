@@ -94,7 +94,7 @@ def test_a_large_table_says_how_many_rows_are_left_out(drawn):
     assert "   … 12 rows left out" in shown
     assert any(line.startswith("▸  bee 25x ") for line in shown)
     assert sum("left out" in line for line in shown) == 2
-    assert len([line for line in shown if "bee " in line]) == 4
+    assert len([line for line in shown if "bee " in line]) == 5
     whole = bare(drawn(Block("table", MANY), question="How fast is 25x?", route="element"))
     assert "left out" not in whole
     assert "▸  bee 25x" in whole
