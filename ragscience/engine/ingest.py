@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragscience.engine.fetch_runs import Choose
     from ragscience.engine.ingest_runs import IngestRun
     from ragscience.engine.rebuild_runs import Part
-    from ragscience.library.left_out import Duplicate
+    from ragscience.library.similarity import Duplicate
 
 
 class Ingest:

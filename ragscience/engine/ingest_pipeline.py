@@ -22,8 +22,9 @@ from ragscience.engine.events import (
 )
 from ragscience.library import left_out
 from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
-from ragscience.library.left_out import Duplicate, duplicates_of
+from ragscience.library.left_out import duplicates_of
 from ragscience.library.paper_task import EmbeddedPaper, TaskOptions, Vectors, embed_texts, prepare
+from ragscience.library.similarity import Duplicate
 from ragscience.library.store import NewPaper, Store, text_hash
 from ragscience.reading.worker_pool import ReadingProgress
 from ragscience.search.names import PaperNames

@@ -14,8 +14,9 @@ from ragscience.engine.paper_lookup import find_papers, papers_matching
 from ragscience.library import left_out
 from ragscience.library.filter_selection import fits_file
 from ragscience.library.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
-from ragscience.library.left_out import Duplicate, SkippedFile, SkippedFiles, duplicates, keep_newest
+from ragscience.library.left_out import SkippedFile, SkippedFiles, duplicates, keep_newest
 from ragscience.library.paper_rows import short_names
+from ragscience.library.similarity import Duplicate
 from ragscience.library.store import known_files
 
 if TYPE_CHECKING:

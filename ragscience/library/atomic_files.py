@@ -18,11 +18,6 @@ from weakref import WeakSet
 
 from ragscience.core.errors import DiskProblem, LibraryBusy
 
-__all__ = [
-    "DamagedFile", "Signature", "WriterLock", "disk_errors", "put_in_place", "read_checked_json", "write_atomically",
-    "write_checked_json",
-]  # fmt: skip
-
 _PART_BYTES = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}

@@ -16,11 +16,6 @@ from typing import Any
 
 from ragscience.core.records import Answer, Citation, Hit, Paper, StoredChunk
 
-__all__ = [
-    "OUTCOME", "SAME_SCORE", "SCHEMA_VERSION", "Difference", "compare", "of_answer", "place_of", "plain",
-    "without_credentials",
-]  # fmt: skip
-
 SCHEMA_VERSION = 2
 """Of a record. A change that breaks a reader raises it; a new field does not."""
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/?#@]+(?:@[^\s/?#@]+)*@")

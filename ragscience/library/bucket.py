@@ -29,7 +29,6 @@ from ragscience.library.ingestion import Failure, FileState, FoundFiles, LocalFi
 if TYPE_CHECKING:
     from ragscience.library.home import Home
 
-__all__ = ["Bucket", "BucketFiles", "StoredObject", "last_address"]
 
 _PAGE = 1000
 """Objects in a page of a listing: the most that S3 gives."""

@@ -22,8 +22,6 @@ from ragscience.library.home import Home
 from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, write_state
 from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 
-__all__ = ["SCHEMA_VERSION", "OldLibrary", "Transactions", "connect_for_reading", "database_errors", "listed_files"]
-
 SCHEMA_VERSION = 10
 _APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
 _PAGE_BYTES = 8192  # five vectors of 384 dimensions per page, where the usual 4096 bytes hold two and waste a quarter

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-__all__ = ["DamagedDatabase", "damage_of", "database_problem", "put_aside"]
-
 
 @dataclass(frozen=True, slots=True)
 class DamagedDatabase:

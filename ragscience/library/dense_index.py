@@ -24,8 +24,6 @@ from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import best_first, marked, nothing, shared
 
-__all__ = ["DenseIndex", "VectorSource", "describe", "exact_scores", "is_whole"]
-
 VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
 """Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""
 

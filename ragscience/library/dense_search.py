@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.dense_index import DenseIndex
 
-__all__ = ["Dense", "ExactScores", "require_dimension"]
 
 _KEPT = 3
 """Versions whose indexes stay in memory: threads that began before a change still search the older one."""

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
     from ragscience.core.records import Paper
 
-__all__ = [
-    "EVERY_KIND", "Selecting", "did_you_mean", "fits_file", "fold", "match_papers", "no_such_paper", "papers_allowed",
-    "papers_exactly", "papers_fitting", "plain_name",
-]  # fmt: skip
 
 _ALIKE = 75.0
 """The least likeness of a suggested name, 0 to 100."""

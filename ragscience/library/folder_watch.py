@@ -20,8 +20,6 @@ from ragscience.core.errors import SourceError
 from ragscience.library.bucket import BucketFiles
 from ragscience.library.ingestion import find_pdfs
 
-__all__ = ["BucketFolder", "Folder", "FolderState", "Mark", "Watched", "Work", "looks_whole"]
-
 Mark = tuple[int, int, int, int]
 """Size in bytes, mtime and ctime in ns, inode: any modification of a file changes it."""
 

@@ -19,8 +19,6 @@ from ragscience.core.records import Answer
 from ragscience.core.serialization import from_json, storable, to_json
 from ragscience.library.history_database import checksum_of, connect_for_reading, connect_for_writing, history_errors
 
-__all__ = ["Conversation", "History", "KeptAnswer", "check_name"]
-
 MAX_NAME_CHARS = 100
 SHOWN_MATCHES = 5
 LONGEST_NUMBER = 18

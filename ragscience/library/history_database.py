@@ -16,8 +16,6 @@ from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailab
 from ragscience.core.serialization import renamed, to_json
 from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 
-__all__ = ["SCHEMA_VERSION", "checksum_of", "connect_for_reading", "connect_for_writing", "history_errors"]
-
 SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
 _BUSY_SECONDS = 5.0

@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DenseIndexInfo", "DenseSizes", "available_memory"]
-
 _MEMORY = Path("/proc/meminfo")
 
 

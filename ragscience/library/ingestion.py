@@ -20,10 +20,6 @@ from ragscience.library.store import known_files
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = [
-    "AS_PDF", "LOCAL", "Failure", "FileState", "FoundFiles", "LocalFiles", "Plan", "apply_renames", "file_state",
-    "find_pdfs", "make_plan", "vanished",
-]  # fmt: skip
 
 _PDF = ".pdf"
 _OTHER_FORMATS = frozenset(

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "Frequencies", "add_terms", "bm25", "counts_in", "is_damaged", "mean_idf", "mean_idf_of", "norms_of",
-    "remove_terms", "scores_of", "sum_of",
-]  # fmt: skip
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 

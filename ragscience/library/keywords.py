@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Keywords", "index_all", "seal_keywords"]
 
 _ROWS_COUNTED = 8_000
 """Passages that have the terms of a question, each term's added, up to which all of them are scored: about 30 ms."""

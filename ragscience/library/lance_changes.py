@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["READABLE", "LanceChange"]
 
 READABLE = timedelta(hours=1)
 """How long a version can still be read after the next one was committed."""

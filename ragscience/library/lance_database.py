@@ -31,8 +31,6 @@ from ragscience.library.lance_tables import (
 )
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage
 
-__all__ = ["LanceDatabase"]
-
 _SETTLED_SECONDS = 1.0
 """How long a version in object storage is taken for the newest one: asking costs a round trip."""
 _TRIES = 6

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceSnapshot", "LanceState"]
 
 _BATCH = 2000
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceDense", "LanceKeywords", "LanceLibrary", "LanceTokens", "open_lance", "put_lance_aside"]
 
 _FEW = 2000
 """A filter that leaves at most this many passages is a condition of the search; more are left out of what it finds."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["among", "as_table", "changed_meanwhile", "connect", "lance_errors", "make_table", "vector_rows"]
 
 _SCHEMAS: dict[str, dict[str, str]] = {
     # One row: all that the library says of itself, and which versions of the other tables belong together.

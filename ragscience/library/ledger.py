@@ -11,8 +11,6 @@ from typing import NamedTuple
 from ragscience.core.records import Paper
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
-__all__ = ["Ledger", "LedgerState"]
-
 _SCHEMA = 1
 _PART = 10
 _END = b"\n"

@@ -19,10 +19,6 @@ from ragscience.library.store_protocol import Store
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = [
-    "NOT_FAILED", "Duplicate", "SkippedFile", "SkippedFiles", "aside", "duplicates", "duplicates_of",
-    "forget_removed", "inherit_aside", "keep_newest", "note_removed", "removed", "set_aside", "versions_aside",
-]  # fmt: skip
 
 _ASIDE, _REMOVED = "aside", "removed"
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Library"]
 
 _SIZES = DenseSizes()
 _BATCH = 500

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NewPaper", "PaperContents", "already_there", "page_breaks", "parts_of", "passage_rows", "row_of"]
 
 _STEPS = 10
 """Units per point: boxes are kept to a tenth of a point, 0.04 mm."""

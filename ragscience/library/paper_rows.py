@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "ONLY_FROM_OUTSIDE", "FileSource", "Listing", "Outline", "PaperRow", "from_outside", "merged", "new_paper_json",
-    "path_from", "path_within", "short_names", "source_from", "source_json",
-]  # fmt: skip
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
 ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
-__all__ = ["EmbeddedPaper", "PaperJob", "TaskOptions", "Vectors", "close_readers", "embed_paper", "embed_texts"]
 
 _DECIDING = ("pymupdf", "onnxruntime", "tokenizers")
 """Packages whose version decides the text of a page, or the bits of a vector."""

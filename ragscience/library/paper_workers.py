@@ -23,8 +23,6 @@ from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, 
 from ragscience.reading.text_cleaning import printable_name
 from ragscience.reading.worker_pool import Opened, ReadingProgress
 
-__all__ = ["WORKER_BYTES", "PaperWorkers", "Task", "TaskResult", "WorkerProcesses"]
-
 TaskResult = EmbeddedPaper | RagScienceError
 
 WORKER_BYTES = 400 * 2**20

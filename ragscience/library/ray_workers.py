@@ -21,8 +21,6 @@ from ragscience.library.paper_task import PaperJob, TaskOptions, embed_paper
 from ragscience.library.paper_workers import PaperWorkers, Task, TaskResult
 from ragscience.reading.text_cleaning import printable_name
 
-__all__ = ["RayWorkers"]
-
 _RUNS_AGAIN = 5
 """A paper whose worker died is read again so many times."""
 _CONNECT_SECONDS = 5.0

@@ -20,11 +20,6 @@ from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 
-__all__ = [
-    "CHECKSUM_BYTES", "LIST_DAMAGED", "READ_ALL_AGAIN", "REBUILD_INDEXES", "CommonState", "Damage", "Kind", "State",
-    "checksum_of", "described", "opened", "read_state", "rebuilds", "sealed", "write_state",
-]  # fmt: skip
-
 READ_ALL_AGAIN = "`python ingest.py rebuild` reads your papers again; the damaged database is kept next to the new one."
 LIST_DAMAGED = ("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
 CHECKSUM_BYTES = 4

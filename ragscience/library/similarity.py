@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "SHINGLE_WORDS", "SKETCH_SIZE", "Duplicate", "Fingerprint", "fingerprint_of", "near_duplicates", "overlap_of",
-    "overlaps", "same_statements", "sharing_text",
-]  # fmt: skip
 
 SHINGLE_WORDS = 5
 SKETCH_SIZE = 256

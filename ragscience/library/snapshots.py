@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.paper_rows import FileSource
 
-__all__ = ["Change", "Database", "Snapshot"]
 
 T = TypeVar("T")
 _BATCH = 4096

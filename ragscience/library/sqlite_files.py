@@ -9,8 +9,6 @@ from urllib.parse import quote
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError
 
-__all__ = ["connect", "connect_to_read", "explained", "is_ours"]
-
 
 def connect(path: Path, options: str, busy_seconds: float) -> sqlite3.Connection:
     """A connection without transactions of its own. `options` are those of an URI: "mode=rw".

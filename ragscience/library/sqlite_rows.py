@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SqlChange", "SqlDatabase", "SqlSnapshot", "read_listing", "read_notes", "read_sources"]
 
 T = TypeVar("T")
 _KEPT = 3

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["About", "DenseSearch", "KeywordSearch", "Store", "TokenRows", "known_files", "require_identity"]
 
 _CONTENTS_KEPT = 32
 """Papers whose pages stay in memory: an answer quotes some of a dozen."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NORM_TOLERANCE", "GraphTable", "SourcesTable", "Vectors", "check_vectors", "text_hash"]
 
 NORM_TOLERANCE = 1e-3
 

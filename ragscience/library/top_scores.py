@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best_first", "marked", "nothing", "places", "shared"]
-
 
 def best_first(
     ids: NDArray[np.int64], scores: NDArray[np.float64], k: int
