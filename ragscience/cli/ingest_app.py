@@ -196,8 +196,7 @@ def watch(
 ) -> int:
     """Watch a folder and read papers as they arrive, until Ctrl-C.
 
-    SIGTERM also stops it. For network folders that do not report changes, set WATCHFILES_FORCE_POLLING=1 in the
-    environment.
+    SIGTERM also stops it. The folder is searched every second, also on a network file system.
     """
     from ragscience.cli.ingest_screen import WatchScreen, cancelled_by_signals
 

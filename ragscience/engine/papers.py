@@ -28,7 +28,8 @@ from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
     from ragscience.engine.places import Surroundings
-    from ragscience.library.left_out import Duplicate, SkippedFile
+    from ragscience.library.left_out import SkippedFile
+    from ragscience.library.similarity import Duplicate
     from ragscience.library.store import Store
 
 

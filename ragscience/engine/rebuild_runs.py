@@ -25,7 +25,7 @@ from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files, require_some_left
 from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
-from ragscience.library.folder_watch import BucketFolder, Folder, Watched, Work
+from ragscience.library.folder_watch import BucketFolder, Folder, Work
 from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES, embed_batch
@@ -204,6 +204,8 @@ def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> DamagedData
 
 BUSY_SECONDS = 1.0
 """Pause before the next try while another process writes the library, or the folder is gone."""
+_LOOK_SHARE = 20
+"""Times as long as a search of the folder took is waited before the next one."""
 PROBLEM_SECONDS = 30.0
 """Pause after an error that is not of a file: a full disk, a server that is down."""
 
@@ -240,7 +242,7 @@ class WatchRun:
         later errors are events, and the work is tried again.
         """
         path = Path(os.path.abspath(folder or self.home.papers))  # noqa: PTH100  # a link keeps its own name
-        there: Watched = Folder(path)
+        there = Folder(path)
         if self.settings.papers and path == Path(os.path.abspath(self.home.papers)):  # noqa: PTH100
             from ragscience.library.bucket import BucketFiles
 
@@ -255,32 +257,31 @@ class WatchRun:
         finally:
             self.close()
 
-    def _follow(self, folder: Watched) -> None:
+    def _follow(self, folder: Folder) -> None:
         with open_store(self.home, self.settings) as library:
             papers = [Path(paper.path) for paper in library.papers()]
         state = folder.state(path for path in papers if path.is_relative_to(folder.path))
-        next_look = 0.0
+        pause = 0.0
         wall_ns: int | None = time.time_ns()
         is_there = True
         self._publish(Noted("watching", "", folder.shown))
-        for changed in folder.ticks(self._cancel, lambda text: self._publish(Warned(text))):
+        while not self._cancel.wait(pause):
             now = time.monotonic()
-            if now < next_look and (not changed or self._is_waiting):
-                continue
             files = folder.files()
+            least = max(folder.pause, _LOOK_SHARE * (time.monotonic() - now))
             if (files is not None) != is_there:
                 is_there = files is not None
                 gone = Noted("vanished", "", folder.shown, folder.lost)
                 self._publish(Noted("back", "", folder.shown, folder.back) if is_there else gone)
             if files is None:
-                next_look = now + min(BUSY_SECONDS, folder.pause)
+                pause = min(BUSY_SECONDS, folder.pause)
                 continue
             work = state.look(files, now, wall_ns=wall_ns)
             wall_ns = None
             pause = self.carry_out(work)
             if pause:
                 state.again(work)
-            next_look = time.monotonic() + (pause or (folder.settle if state.is_waiting else folder.pause))
+            pause = pause or least
         self._publish(Noted("stopped", ""))
 
     def carry_out(self, work: Work) -> float:

@@ -1,19 +1,16 @@
 """Watches a folder: reports files that are new, changed or gone, once they are complete.
 
-A reported change only triggers a scan: the work follows from two scans of the folder, so that a superfluous or lost
-report does no harm.
+The work follows from two scans of the folder: no report of the system is needed, which network file systems and
+buckets do not give.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
-from threading import Event as Flag
-from typing import Protocol
 from zlib import crc32
 
 from ragscience.core.errors import SourceError
@@ -25,12 +22,10 @@ Mark = tuple[int, int, int, int]
 
 SETTLE_SECONDS = 2.0
 """A file is read once it has not changed for so long."""
+LOOK_SECONDS = 1.0
+"""A folder is searched this often."""
 POLL_SECONDS = 60.0
-"""A bucket, which reports nothing, is listed this often: one request for 1,000 objects."""
-HEARTBEAT_SECONDS = 10.0
-"""A folder is searched this often even without a report of a change."""
-_TICK_SECONDS = 0.2
-"""Maximum time between two ticks of a watch."""
+"""A bucket is listed this often: one request for 1,000 objects."""
 UNFINISHED_FACTOR = 15
 """A file that looks incomplete is read anyway after this many settle times without a change."""
 GONE_FACTOR = 2
@@ -95,11 +90,6 @@ class FolderState:
         self._done |= dict.fromkeys((*work.read, *work.gone))
         self._seen |= {path: (None, float("-inf")) for path in work.gone}
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a scan may give work without a change."""
-        return any(mark is None or self._done.get(path) != mark for path, (mark, _) in self._seen.items())
-
     def _is_ready(self, path: Path, still: float) -> bool:
         return still >= self._settle and (still >= UNFINISHED_FACTOR * self._settle or self._is_whole(path))
 
@@ -117,45 +107,24 @@ def looks_whole(path: Path) -> bool:
         return False
 
 
-class Watched(Protocol):
-    """A place whose files are followed."""
-
-    path: Path
-    """The folder of its files in the library."""
-    shown: str
-    lost: str
-    """Why its files cannot be seen now."""
-    back: str
-    pause: float
-    """Most seconds between two scans."""
-    settle: float
-    """Seconds between them while a file is not complete yet."""
-
-    def files(self) -> dict[Path, Mark] | None:
-        """The PDFs in it; None while it cannot be seen."""
-
-    def ticks(self, stop: Flag, on_warning: Callable[[str], None]) -> Iterator[bool]:
-        """True when something may have changed, False several times a second otherwise, until `stop` is set."""
-
-    def state(self, known: Iterable[Path]) -> FolderState:
-        """The state of its files, before the first scan."""
-
-
 class Folder:
     """A folder on disk that may vanish and come back."""
 
     lost = "the folder is gone; its papers stay in the library"
+    """Why its files cannot be seen now."""
     back = "the folder is there again"
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        """The folder of its files in the library."""
         self.shown = str(path)
-        self.pause, self.settle = HEARTBEAT_SECONDS, SETTLE_SECONDS
+        self.pause, self._settle = LOOK_SECONDS, SETTLE_SECONDS
+        self._is_whole: Callable[[Path], bool] = looks_whole
         self._device: int | None = None
 
     def state(self, known: Iterable[Path]) -> FolderState:
         """The state of its files, before the first scan."""
-        return FolderState(known, settle_seconds=self.settle, is_whole=looks_whole)
+        return FolderState(known, settle_seconds=self._settle, is_whole=self._is_whole)
 
     @property
     def identity(self) -> tuple[int, int] | None:
@@ -181,46 +150,6 @@ class Folder:
         self._device = before[0]
         return found
 
-    def ticks(self, stop: Flag, on_warning: Callable[[str], None]) -> Iterator[bool]:
-        """True when something may have changed in the folder, False several times a second otherwise.
-
-        Waits for a folder that vanishes. If the system has no watches left, the folder is polled, as with
-        WATCHFILES_FORCE_POLLING=1 in the environment, for network file systems, which report nothing.
-        """
-        from watchfiles import watch
-
-        polling: bool | None = None
-        while not stop.is_set():
-            identity = self.identity
-            if identity is None:
-                yield True
-                time.sleep(_TICK_SECONDS)
-                continue
-            try:
-                for changes in watch(
-                    self.path,
-                    watch_filter=None,
-                    debounce=400,
-                    step=50,
-                    stop_event=stop,
-                    rust_timeout=int(_TICK_SECONDS * 1000),
-                    yield_on_timeout=True,
-                    force_polling=polling,
-                    poll_delay_ms=1000,
-                    ignore_permission_denied=True,
-                ):
-                    is_same = self.identity == identity
-                    yield bool(changes) or not is_same
-                    if not is_same:
-                        break
-            except OSError as error:
-                if self.identity != identity:
-                    continue
-                if polling:
-                    raise
-                polling = True
-                on_warning(f"{self.path} cannot be watched ({error}): it is searched every second instead.")
-
 
 def _mark(path: Path) -> Mark | None:
     try:
@@ -230,22 +159,18 @@ def _mark(path: Path) -> Mark | None:
     return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) if S_ISREG(stat.st_mode) else None
 
 
-class BucketFolder:
-    """The PDFs of a bucket, in place of the folder `path`; listed now and then, as it reports nothing by itself."""
+class BucketFolder(Folder):
+    """The PDFs of a bucket, in place of the folder `path`; an object appears when it is whole."""
 
     back = "it can be read again"
 
     def __init__(self, files: BucketFiles, path: Path) -> None:
-        self.path = path
-        self.shown = files.address
-        self.lost = ""
-        self.pause = self.settle = POLL_SECONDS
+        super().__init__(path)
+        self.shown, self.lost = files.address, ""
+        self.pause, self._settle = POLL_SECONDS, 0.0
+        self._is_whole = lambda _: True
         self._files = files
         self._was_listed = False
-
-    def state(self, known: Iterable[Path]) -> FolderState:
-        """The state of its objects, before the first listing: one appears when it is whole."""
-        return FolderState(known, settle_seconds=0.0, is_whole=lambda _: True)
 
     def files(self) -> dict[Path, Mark] | None:
         """The objects by their paths in the library; None while they cannot be listed, or all of them are missing.
@@ -265,9 +190,3 @@ class BucketFolder:
             self.lost = f"{self.shown} has no PDF any more; its papers stay in the library."
             return None
         return {path: (each.size_bytes, each.modified_ns, crc32(each.etag.encode()), 0) for path, each in found.items()}
-
-    def ticks(self, stop: Flag, on_warning: Callable[[str], None]) -> Iterator[bool]:
-        """False several times a second until `stop` is set: nothing is known of changes."""
-        del on_warning
-        while not stop.wait(_TICK_SECONDS):
-            yield False

@@ -3,7 +3,6 @@
 import os
 import shutil
 from pathlib import Path
-from threading import Event as Flag
 
 import pytest
 from hypothesis import given
@@ -31,10 +30,8 @@ def state_of(*known, settle=2.0, is_whole=lambda path: True):
 def test_a_file_is_given_out_once_when_it_has_settled():
     state = state_of()
     assert state.look({A: OLD}, 100) == NOTHING
-    assert state.is_waiting
     assert state.look({A: OLD}, 101.9) == NOTHING
     assert state.look({A: OLD}, 102) == Work((A,))
-    assert not state.is_waiting
     assert state.look({A: OLD}, 200) == NOTHING
 
 
@@ -72,7 +69,6 @@ def test_what_does_not_look_whole_waits_longer_and_is_then_taken_as_it_is():
     state = state_of(is_whole=lambda path: path == B)
     assert state.look({A: OLD, B: OLD}, 0) == NOTHING
     assert state.look({A: OLD, B: OLD}, 2) == Work((B,))
-    assert state.is_waiting
     assert state.look({A: OLD, B: OLD}, 2 * UNFINISHED_FACTOR - 0.1) == NOTHING
     assert state.look({A: OLD, B: OLD}, 2 * UNFINISHED_FACTOR) == Work((A,))
 
@@ -80,7 +76,6 @@ def test_what_does_not_look_whole_waits_longer_and_is_then_taken_as_it_is():
 def test_what_is_gone_counts_as_gone_after_a_while_and_once():
     state = state_of(B)
     assert state.look({}, 0) == NOTHING
-    assert state.is_waiting
     assert state.look({}, 2 * GONE_FACTOR) == Work(gone=(B,))
     assert state.look({}, 100) == NOTHING
 
@@ -111,7 +106,6 @@ def test_work_that_could_not_be_done_is_given_out_again():
     work = state.look({A: OLD}, 10)
     assert work == Work((A,), (B,))
     state.again(work)
-    assert state.is_waiting
     assert state.look({A: OLD}, 10.5) == work
     state.again(work)
     assert state.look({B: OLD}, 11) == NOTHING  # meanwhile the one went and the other came back
@@ -142,7 +136,6 @@ def test_whatever_happens_in_the_end_everything_was_given_out(looks, known):
         for path in work.gone:
             library.pop(path, None)
     assert library == final
-    assert not state.is_waiting
 
 
 def test_a_whole_pdf_is_told_from_a_part_of_one(tmp_path):
@@ -213,55 +206,3 @@ def test_an_empty_place_on_another_disk_is_a_disk_that_went_away(tmp_path):
         assert len(folder.files()) == 1
     finally:
         shutil.rmtree(place)
-
-
-def test_changes_are_reported_also_after_the_folder_was_another_one(tmp_path):
-    papers, stop = tmp_path / "papers", Flag()
-    papers.mkdir()
-    waiting = Folder(papers).ticks(stop, pytest.fail)
-    next(waiting)
-    make_pdf(papers / "a.pdf", ["Text"])
-    assert True in (next(waiting) for _ in range(50))
-    papers.rename(tmp_path / "elsewhere")
-    assert True in (next(waiting) for _ in range(50))
-    papers.mkdir()
-    for _ in range(3):
-        next(waiting)  # watching again
-    make_pdf(papers / "b.pdf", ["Text"])
-    assert True in (next(waiting) for _ in range(50))
-    stop.set()
-    assert list(waiting) == []
-
-
-def test_a_folder_can_be_polled(tmp_path, monkeypatch):
-    monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
-    stop = Flag()
-    waiting = Folder(tmp_path).ticks(stop, pytest.fail)
-    next(waiting)
-    make_pdf(tmp_path / "a.pdf", ["Text"])
-    assert True in (next(waiting) for _ in range(50))
-    stop.set()
-    assert list(waiting) == []
-
-
-def test_a_folder_that_cannot_be_watched_is_polled_and_that_is_said(tmp_path, monkeypatch):
-    """watchfiles answers so where the system's watches are used up."""
-    import watchfiles
-
-    asked, real = [], watchfiles.watch
-
-    def refusing(*paths, force_polling=None, **more):
-        asked.append(force_polling)
-        if not force_polling:
-            raise OSError("OS file watch limit reached.")
-        return real(*paths, force_polling=True, **more)
-
-    monkeypatch.setattr(watchfiles, "watch", refusing)
-    stop, said = Flag(), []
-    waiting = Folder(tmp_path).ticks(stop, said.append)
-    next(waiting)
-    assert asked == [None, True]
-    assert len(said) == 1
-    assert "watch limit" in said[0]
-    stop.set()
-    assert list(waiting) == []
