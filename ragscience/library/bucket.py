@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -45,35 +45,27 @@ _SAVED_EVERY = 50
 """MD5s that a killed run loses at most."""
 _S3 = "s3:/"
 _GUIDE = "docs/object-storage.md"
-_LATER = "Try again later: what was read is kept."
+_LATER = f"Try again later: what was read is kept. Else check AWS_ENDPOINT_URL and AWS_DEFAULT_REGION ({_GUIDE})."
 _KEYS = f"Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE ({_GUIDE})."
 _RIGHTS = "The key needs s3:ListBucket on the bucket and s3:GetObject on its objects; check it, and its date of expiry."
 _PUT_BACK = "Put it back, or run `python ingest.py sync` to remove it from the library."
 _REFUSED = "403 AccessDenied AllAccessDisabled AccountProblem"
-_OF_OBJECTS = (
-    ("404 NoSuchKey", "{name} is no longer in {address}.", _PUT_BACK, "missing"),
-    ("412 PreconditionFailed", "{name} was changed while it was read.", "Run `python ingest.py` again.", "changed"),
-    (_REFUSED, "{name} in {address} may not be read ({code}).", _RIGHTS, "refused"),
+_PROBLEMS = (
+    (FileProblem, "404 NoSuchKey", "{name} is no longer in {address}.", _PUT_BACK, "missing"),
+    (FileProblem, "412 PreconditionFailed", "{name} was changed while it was read.", "Run it again.", "changed"),
+    (FileProblem, _REFUSED, "{name} in {address} may not be read ({code}).", _RIGHTS, "refused"),
     (
-        "500 InternalError InvalidObjectState",  # the last one is of an archive (Glacier)
+        FileProblem, "500 InternalError InvalidObjectState",  # the last one is of an archive (Glacier)
         "{name} in {address} cannot be read: the server answers {code}.", _LATER, "network",
     ),
-)  # fmt: skip
-"""What is wrong with a single object: the codes that say so, message, fix and reason."""
-_OF_BUCKETS = (
-    ("NoSuchBucket", "There is no bucket {bucket}.", "Check RAG_PAPERS and AWS_ENDPOINT_URL.", "missing"),
-    (_REFUSED, "{address} may not be listed ({code}).", _RIGHTS, "refused"),
+    (SourceError, "NoSuchBucket", "There is no bucket {bucket}.", "Check RAG_PAPERS and AWS_ENDPOINT_URL.", "missing"),
+    (SourceError, _REFUSED, "{address} may not be listed ({code}).", _RIGHTS, "refused"),
     (
-        "401 InvalidAccessKeyId SignatureDoesNotMatch ExpiredToken InvalidToken",
+        SourceError, "401 InvalidAccessKeyId SignatureDoesNotMatch ExpiredToken InvalidToken",
         "{address} does not accept the credentials ({code}).", _KEYS, "no-credentials",
     ),
-    (
-        "301 PermanentRedirect AuthorizationHeaderMalformed IllegalLocationConstraint",
-        "{address} is in another region ({code}).", "Set AWS_DEFAULT_REGION to the bucket's region.", "network",
-    ),
-    ("RequestTimeTooSkewed", "{address} refuses: the clocks differ.", "Set this machine's clock.", "network"),
 )  # fmt: skip
-"""As `_OF_OBJECTS`, for what is wrong with all of the bucket."""
+"""What is wrong with a single object, then with all of the bucket: the codes that say so, message, fix and reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +79,8 @@ class StoredObject:
     """The MD5 of the bytes for some objects, for others not."""
     modified_ns: int
     """In nanoseconds since 1970, whole seconds."""
-    md5: str = ""
+    md5: str = field(default="", compare=False)
     """Of its bytes; empty where they have not been read."""
-
-    def is_as(self, other: StoredObject | None) -> bool:
-        """Whether it was not written again since it was the other one."""
-        mine = self.etag, self.size_bytes, self.modified_ns
-        return other is not None and mine == (other.etag, other.size_bytes, other.modified_ns)
 
 
 class Bucket:
@@ -156,21 +143,16 @@ class Bucket:
         return found
 
     def head(self, name: str) -> StoredObject | None:
-        """The object of that name; None where it cannot be had, and a listing of the name lacks it, too."""
+        """The object of that name; None where there is none."""
         key = self._prefix + name
         try:
             with self._client(name) as client:
                 reply = client.head_object(Bucket=self.bucket, Key=key)
                 return self._object({**reply, "Key": key, "Size": reply["ContentLength"]})
         except FileProblem as problem:
-            if problem.reason not in ("missing", "refused"):
+            if problem.reason != "missing":
                 raise
-            # S3 also answers 404 for a bucket that does not exist, and 403 for an object that does not exist where
-            # s3:ListBucket is granted for a prefix alone: the listing tells.
-            found = next((each for each in self.objects(name) if each.name == name), None)
-            if found is not None and problem.reason == "refused":
-                raise
-            return found
+            return None
 
     def download(self, wanted: StoredObject, file: BinaryIO) -> str:
         """Write the object's bytes to `file`, from its beginning; their MD5.
@@ -238,26 +220,18 @@ def _problem(error: Exception, address: str, name: str) -> RagScienceError:
     code, kind = str(response.get("Error", {}).get("Code", "")), type(error).__name__
     code = code if code.isascii() and (code.isalnum() or not code) else "an unknown error"
     said = {"name": name, "address": address, "code": code, "bucket": address.split("/")[2]}
-    for table, problem in ((_OF_OBJECTS if name else (), FileProblem), (_OF_BUCKETS, SourceError)):
-        for codes, message, fix, reason in table:
-            if code in codes.split():
-                return problem(message.format(**said), fix, reason=reason)
-    host = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url", "")))
-    at = f" at {host.scheme}://{host.netloc.rpartition('@')[2]}" if host.netloc else ""
-    reason, fix = "network", f"Check AWS_ENDPOINT_URL and AWS_DEFAULT_REGION ({_GUIDE}). {_LATER}"
+    for problem, codes, message, fix, reason in _PROBLEMS:
+        if code in codes.split() and (name or problem is SourceError):
+            return problem(message.format(**said), fix, reason=reason)
+    if "Credential" in kind or "Token" in kind or kind == "ProfileNotFound":
+        return SourceError(f"{address} cannot be read without credentials ({kind}).", _KEYS, reason="no-credentials")
+    why = f"cannot be read: the settings of AWS are not valid, or the answer is not S3's ({kind})"
     if code and code != "500":  # botocore's word for what is not XML, or ends too early
-        why, fix = f"cannot be read: the server answers {code}", _LATER
-    elif "Credential" in kind or "Token" in kind or kind == "ProfileNotFound":
-        why, fix, reason = f"cannot be read without credentials ({kind})", _KEYS, "no-credentials"
-    elif kind in ("EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"):
-        why = f"cannot be reached: no server answers{at}"
-    elif "Timeout" in kind:
-        why = f"cannot be read: the server{at} does not answer in time"
-    elif kind == "ConnectionClosedError":
-        why = f"cannot be read: the server{at} broke the connection"
-    else:
-        why = f"cannot be read: the settings of AWS are not valid, or the answer is not S3's ({kind})"
-    return SourceError(f"{address} {why}.", fix, reason=reason)
+        why = f"cannot be read: the server answers {code}"
+    elif "Connect" in kind or "Timeout" in kind:
+        host = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url", "")))
+        why = f"cannot be reached: no server answers at {host.scheme}://{host.netloc.rpartition('@')[2]}"
+    return SourceError(f"{address} {why}.", _LATER, reason="network")
 
 
 class BucketFiles(LocalFiles):
@@ -323,7 +297,7 @@ class BucketFiles(LocalFiles):
     def md5_if_known(self, found: StoredObject) -> str:
         """The MD5 of an object of a listing, where its bytes were read before; else empty."""
         known = self._known.get(found.name)
-        return known.md5 if known is not None and found.is_as(known) else ""
+        return known.md5 if found == known and known else ""
 
     @property
     def knows_papers(self) -> bool:
@@ -351,9 +325,10 @@ class BucketFiles(LocalFiles):
         if not name:
             return super().state(path)
         found = self._seen.get(name) or self._looked_at(name)
-        md5 = self.md5_if_known(found) or (found.etag if found.etag in known else "") or self._downloaded(found)
-        if self._known.get(name) != (noted := replace(found, md5=md5)):
-            self._known[name] = noted
+        md5 = self.md5_if_known(found)
+        if not md5:
+            md5 = found.etag if found.etag in known else self._downloaded(found)
+            self._known[name] = replace(found, md5=md5)
             self._unsaved += 1
             if self._unsaved % _SAVED_EVERY == 0:
                 self.save()
@@ -440,7 +415,8 @@ class BucketFiles(LocalFiles):
         self._require_network()
         with disk_errors(self._cache):
             self._cache.mkdir(parents=True, exist_ok=True)
-            self._make_room(found.size_bytes)
+            with suppress(FileNotFoundError):  # another process makes room as well
+                self._make_room(found.size_bytes)
             part = Path(tempfile.mkdtemp(prefix=_PART, dir=self._cache))
             try:
                 name = found.name.rpartition("/")[2]  # what a reader's window shows
@@ -455,23 +431,16 @@ class BucketFiles(LocalFiles):
         return md5
 
     def _make_room(self, size: int) -> None:
-        """Remove what killed downloads left, and what was not used for longest until `size` bytes more fit."""
-        found: list[tuple[float, int, Path]] = []
-        now, total = time.time(), size
-        for folder in self._cache.iterdir():
-            with suppress(OSError):  # another process has removed it
-                used = folder.stat().st_mtime
-                if not folder.name.startswith(_PART):
-                    taken = sum(path.stat().st_size for path in folder.iterdir())
-                    total += taken
-                    found.append((used, taken, folder))
-                elif used < now - _PART_SECONDS:
-                    shutil.rmtree(folder, ignore_errors=True)
-        for used, taken, folder in sorted(found):
-            if total <= CACHE_BYTES or used > now - _USED_SECONDS:
-                return
-            shutil.rmtree(folder, ignore_errors=True)
-            total -= taken
+        """Remove what was not used for longest, parts of killed downloads too, until `size` bytes more fit."""
+        now = time.time()
+        folders = sorted((folder.stat().st_mtime, folder) for folder in self._cache.iterdir())
+        sizes = {folder: sum(path.stat().st_size for path in folder.iterdir()) for _, folder in folders}
+        total = size + sum(sizes.values())
+        for used, folder in folders:
+            is_part = folder.name.startswith(_PART) and used < now - _PART_SECONDS
+            if is_part or (total > CACHE_BYTES and used <= now - _USED_SECONDS):
+                shutil.rmtree(folder, ignore_errors=True)
+                total -= sizes[folder]
 
 
 def last_address(home: Home) -> str:
