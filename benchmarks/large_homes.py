@@ -20,7 +20,7 @@ from benchmarks.large_library import PER_PAPER, Batch, LargeLibrary
 from benchmarks.libraries import judged_home, papers_home
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.engine.shared_parts import open_at
-from ragscience.library.sqlite_rows import SqlChange, SqlDatabase
+from ragscience.library.changes import Change, SqlDatabase
 from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.token_codes import CODE_BYTES
 from ragscience.search.names import PaperNames
@@ -156,7 +156,7 @@ def write_embedded(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int
     try:
         for batch in large.batches():
 
-            def act(change: SqlChange, batch: Batch = batch) -> None:
+            def act(change: Change, batch: Batch = batch) -> None:
                 for new in _papers(batch, tokens):
                     change.insert(new)
                 change.note(version=change.state.version + 1)

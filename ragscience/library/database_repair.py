@@ -18,7 +18,7 @@ from ragscience.library.database import OldLibrary, connect_for_reading, databas
 from ragscience.library.home import Home
 from ragscience.library.paper_rows import FileSource, path_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, read_state
-from ragscience.library.sqlite_rows import read_listing, read_notes, read_sources
+from ragscience.library.snapshots import read_listing, read_notes, read_sources
 
 if TYPE_CHECKING:
     from ragscience.library.store_protocol import Store

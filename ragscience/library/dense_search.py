@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from threading import RLock
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.library.atomic_files import WriterLock, disk_errors
+from ragscience.library.changes import SqlDatabase
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
-from ragscience.library.sealed_rows import CommonState, State
-from ragscience.library.snapshots import Database
-from ragscience.library.sqlite_rows import SqlDatabase, SqlSnapshot
+from ragscience.library.sealed_rows import State
+from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,11 +26,20 @@ _KEPT = 3
 """Versions whose indexes stay in memory: threads that began before a change still search the older one."""
 
 
-class ExactScores:
+class DenseSearch(ABC):
     """Scores of given passages, from their own vectors; the part of a dense search that is the same everywhere."""
 
     def __init__(self, database: Database) -> None:
         self._read = database
+
+    @abstractmethod
+    def search(
+        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
+
+        `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
+        """
 
     def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
@@ -54,7 +64,7 @@ class ExactScores:
         return scores
 
 
-class Dense(ExactScores):
+class Dense(DenseSearch):
     """Searches by vectors, for many threads; an index in memory is immutable."""
 
     def __init__(self, home: Home, database: SqlDatabase, sizes: DenseSizes) -> None:
@@ -121,7 +131,7 @@ class Dense(ExactScores):
         with self._database.now() as at:
             return describe(self._home.faiss, at.state) if at is not None else None
 
-    def _index(self, at: SqlSnapshot) -> DenseIndex:
+    def _index(self, at: Snapshot) -> DenseIndex:
         """The index of exactly the passages of the snapshot."""
         found = self._made.get(at.state)
         if found is not None:
@@ -140,12 +150,12 @@ class Dense(ExactScores):
                 self._made = dict([*self._made.items(), (at.state, found)][-_KEPT:])
             return found
 
-    def _save(self, at: SqlSnapshot) -> None:
+    def _save(self, at: Snapshot) -> None:
         if at.state.dimension and self._index(at).should_be_saved:
             self._index(at).save(self._home.faiss, at.vectors)
             self._made = {}
 
-    def _save_if_free(self, at: SqlSnapshot) -> None:
+    def _save_if_free(self, at: Snapshot) -> None:
         """Save what a reader had to build, if no one writes and the folder is writable; else it stays in memory.
 
         An index that needs training is not built by a reader: a question does not wait for minutes.
@@ -169,7 +179,7 @@ class Dense(ExactScores):
             self._making.release()
 
 
-def require_dimension(state: CommonState, vector: NDArray[np.float32]) -> None:
+def require_dimension(state: State, vector: NDArray[np.float32]) -> None:
     """Raise LibraryUnavailable unless the vector has the dimension of the library's."""
     if vector.shape != (state.dimension,):
         raise LibraryUnavailable(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.library.changes import Change
 from ragscience.library.keyword_index import (
     Frequencies,
     add_terms,
@@ -27,7 +28,7 @@ from ragscience.library.keyword_index import (
     sum_of,
 )
 from ragscience.library.sealed_rows import REBUILD_INDEXES
-from ragscience.library.sqlite_rows import SqlChange, SqlDatabase, SqlSnapshot
+from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,7 @@ _BATCH = 4096
 class Keywords:
     """Searches by words; thread-safe."""
 
-    def __init__(self, database: SqlDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._checked: tuple[str, int] | None = None
 
@@ -106,7 +107,7 @@ class Keywords:
         with self._database.now() as at:
             return self._frequencies(at, terms) if at is not None else Frequencies(0, 0.0, dict.fromkeys(terms, 0))
 
-    def _frequencies(self, at: SqlSnapshot, terms: Iterable[str]) -> Frequencies:
+    def _frequencies(self, at: Snapshot, terms: Iterable[str]) -> Frequencies:
         having = dict.fromkeys(terms, 0)
         with self._intact(at):
             for term in having:
@@ -119,7 +120,7 @@ class Keywords:
         return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having, mean)
 
     def _all_scored(
-        self, at: SqlSnapshot, terms: Sequence[str], known: Frequencies, usable: NDArray[np.int64]
+        self, at: Snapshot, terms: Sequence[str], known: Frequencies, usable: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """(ids, ascending; scores) of all usable passages that have any of the terms."""
         import numpy as np
@@ -142,7 +143,7 @@ class Keywords:
         norms = norms_of([lengths.get(one, 0) for one in ids.tolist()], known)
         return ids, scores_of(terms, counts, norms, known)
 
-    def _best(self, at: SqlSnapshot, terms: Sequence[str], k: int, ids: NDArray[np.int64]) -> list[int]:
+    def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: NDArray[np.int64]) -> list[int]:
         """The `k` best passages of `ids` by these terms, as FTS5 scores them."""
         usable = _Allowed(ids)
         span = _span(usable.ids) if usable.ids.size else (1, 0)
@@ -159,7 +160,7 @@ class Keywords:
             wanted *= 8
 
     @contextmanager
-    def _intact(self, at: SqlSnapshot) -> Iterator[None]:
+    def _intact(self, at: Snapshot) -> Iterator[None]:
         """Raises LibraryDamaged where the index is not what was written, as far as that is checked or FTS5 sees it."""
         damaged = LibraryDamaged("The keyword index is damaged.", REBUILD_INDEXES)
         state = at.state
@@ -217,7 +218,7 @@ def _all_of(terms: Iterable[str], operator: str) -> str:
     return operator.join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
-def index_all(change: SqlChange) -> None:
+def index_all(change: Change) -> None:
     """Make the index again.
 
     `seal_keywords` comes in a transaction of its own: FTS5 writes its tables when this one is committed.
@@ -231,7 +232,7 @@ def index_all(change: SqlChange) -> None:
     change.note(terms=total, tokenizer=TOKENIZER_VERSION, keywords_at=-1)
 
 
-def seal_keywords(change: SqlChange) -> None:
+def seal_keywords(change: Change) -> None:
     """Keep a checksum of the index as it is now, and the terms' mean inverse document frequency."""
     mean = mean_idf(change.db, change.state.chunks)
     change.note(keywords_sum=sum_of(change.db), keywords_at=change.state.version, mean_idf=mean)

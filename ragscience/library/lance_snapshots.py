@@ -15,7 +15,7 @@ from ragscience.core.records import EmbedderIdentity
 from ragscience.library.keyword_index import mean_idf_of
 from ragscience.library.lance_tables import among, lance_errors, vector_rows
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
-from ragscience.library.sealed_rows import LIST_DAMAGED, CommonState, Damage
+from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State
 from ragscience.library.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BATCH = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class LanceState(CommonState):
+class LanceState(State):
     """What the library says of itself."""
 
     number: int = 0
@@ -55,7 +55,7 @@ class LanceState(CommonState):
 
 
 class LanceSnapshot(Snapshot):
-    """The tables at the versions of one state; for any number of threads."""
+    """The tables at the versions of one state; for any number of threads. What reads rows is as in `Snapshot`."""
 
     state: LanceState
 
@@ -157,3 +157,18 @@ class LanceSnapshot(Snapshot):
     def graph_rows(self) -> Iterator[tuple[int, str, str]]:
         """As `Snapshot.graph_rows`."""
         yield from sorted(self.rows("graph", ["chunk_id", "extractor", "text"]))
+
+    def tokens(self, ids: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
+        """As `Snapshot.tokens`."""
+        from ragscience.models.token_codes import CODE_BYTES
+
+        found: dict[int, bytes] = {}
+        for rows in self.passages(ids, ["tokens"]) if self.state.chunks else ():
+            found |= zip(rows["chunk_id"].to_pylist(), rows["tokens"].to_pylist(), strict=True)
+        kept = {one: codes for one, codes in found.items() if codes and len(codes) % CODE_BYTES == 0}
+        return kept, [one for one, codes in found.items() if not codes]
+
+    def token_sizes(self) -> tuple[int, int]:
+        """As `Snapshot.token_sizes`."""
+        sizes = [size for (size,) in self.rows("passages", ["token_bytes"])] if self.state.chunks else []
+        return sum(sizes), sizes.count(0)

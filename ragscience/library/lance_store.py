@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,10 @@ from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable,
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.database import listed_files
 from ragscience.library.database_repair import DamagedDatabase
-from ragscience.library.dense_search import ExactScores, require_dimension
+from ragscience.library.dense_search import DenseSearch, require_dimension
 from ragscience.library.home import Home
 from ragscience.library.keyword_index import Frequencies, bm25
+from ragscience.library.keywords import Keywords
 from ragscience.library.lance_changes import LanceChange
 from ragscience.library.lance_database import LanceDatabase
 from ragscience.library.lance_snapshots import LanceSnapshot
@@ -35,7 +36,7 @@ _PROBED, _REFINED = 32, 4
 """Lists of Lance's index of the vectors that a search looks into; candidates that it compares by their vectors."""
 
 
-class LanceDense(ExactScores):
+class LanceDense(DenseSearch):
     """Searches by vectors; thread-safe."""
 
     def __init__(self, database: LanceDatabase) -> None:
@@ -83,22 +84,23 @@ def _among_allowed(
         limit *= 4
 
 
-class LanceKeywords:
+class LanceKeywords(Keywords):
     """Searches by words; thread-safe."""
 
     def __init__(self, database: LanceDatabase) -> None:
-        self._database = database
+        super().__init__(database)
+        self._lance = database
 
     def search(
         self, text: str, k: int, allowed: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """As `KeywordSearch.search`: Lance chooses the candidates, which are scored as in SQLite."""
+        """As `Keywords.search`: Lance chooses the candidates, which are scored as in SQLite."""
         import numpy as np
 
         from ragscience.library.top_scores import best_first, nothing
 
         terms = tokenize(text)
-        with self._database.now() as at:
+        with self._lance.now() as at:
             if at is None or not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
                 return nothing()
             where = among("chunk_id", allowed.tolist()) if allowed is not None and allowed.size <= _FEW else ""
@@ -119,12 +121,12 @@ class LanceKeywords:
         return best_first(np.array(numbers, np.int64)[above], scores[above], k)
 
     def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """As `KeywordSearch.having`."""
+        """As `Keywords.having`."""
         import numpy as np
 
         from ragscience.library.top_scores import shared
 
-        with self._database.now() as at:
+        with self._lance.now() as at:
             if at is None or not terms or not at.state.chunks:
                 return np.empty(0, np.int64)
             with lance_errors(at.uri):
@@ -132,9 +134,9 @@ class LanceKeywords:
         return found if allowed is None else shared(allowed, found)
 
     def frequencies(self, terms: Iterable[str]) -> Frequencies:
-        """As `KeywordSearch.frequencies`."""
+        """As `Keywords.frequencies`."""
         wanted = [*dict.fromkeys(terms)]
-        with self._database.now() as at:
+        with self._lance.now() as at:
             if at is None or not at.state.chunks:
                 return Frequencies(0, 0.0, dict.fromkeys(wanted, 0))
             for term in wanted:
@@ -156,53 +158,6 @@ def _matches(at: LanceSnapshot, terms: Sequence[str], limit: int, *, where: str 
     return (query.where(where, prefilter=True) if where else query).to_arrow()
 
 
-class LanceTokens:
-    """The token vectors of a library; thread-safe."""
-
-    def __init__(self, database: LanceDatabase) -> None:
-        self._database = database
-
-    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
-        """As `TokenRows.of`."""
-        import numpy as np
-
-        from ragscience.models.token_codes import CODE_BYTES
-
-        with self._database.now() as at:
-            if at is None or not at.state.chunks:
-                return {}
-            return {
-                one: np.frombuffer(codes, np.uint8).reshape(-1, CODE_BYTES)
-                for found in at.passages(ids, ["tokens"])
-                for one, codes in zip(found["chunk_id"].to_pylist(), found["tokens"].to_pylist(), strict=True)
-                if codes and len(codes) % CODE_BYTES == 0
-            }
-
-    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
-        """As `TokenRows.put`; of texts that passages have."""
-        self._database.changed(lambda change: change.put_tokens(tokens))
-
-    def size_bytes(self) -> int:
-        """The size of the token vectors in bytes."""
-        return sum(self._sizes().values())
-
-    def not_kept(self) -> int:
-        """Of how many passages no token vectors are kept."""
-        return sum(size == 0 for size in self._sizes().values())
-
-    def missing(self) -> tuple[list[int], list[int]]:
-        """As `TokenRows.missing`."""
-        sizes = self._sizes()
-        kept = self.of([*sizes])
-        return [one for one, size in sizes.items() if size and one not in kept], sorted(
-            one for one, size in sizes.items() if not size
-        )
-
-    def _sizes(self) -> dict[int, int]:
-        with self._database.now() as at:
-            return dict(at.rows("passages", ["chunk_id", "token_bytes"])) if at is not None and at.state.chunks else {}
-
-
 _INDEXED_FROM = 100_000
 """So many vectors get Lance's index: fewer are compared one by one, in at most 50 ms."""
 
@@ -219,7 +174,7 @@ class LanceLibrary(Store):
         database = LanceDatabase(home, uri, writing=writing)
         super().__init__(home, database, keeps_ledger=keeps_ledger)
         self._database: LanceDatabase = database
-        self.dense, self.keywords, self.tokens = LanceDense(database), LanceKeywords(database), LanceTokens(database)
+        self.dense, self.keywords = LanceDense(database), LanceKeywords(database)
         try:
             if self._ledger is not None:
                 self._ledger.write()

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.library.changes import SqlDatabase
 from ragscience.library.dense_search import Dense
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseSizes
 from ragscience.library.keyword_index import is_damaged
 from ragscience.library.keywords import Keywords, index_all, seal_keywords
 from ragscience.library.sealed_rows import REBUILD_INDEXES
-from ragscience.library.sqlite_rows import SqlDatabase
 from ragscience.library.store_protocol import Store
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 
 _SIZES = DenseSizes()
@@ -34,7 +32,6 @@ class Library(Store):
         self._database: SqlDatabase = database
         self.dense = Dense(home, database, sizes)
         self.keywords = Keywords(database)
-        self.tokens = Tokens(database)
 
     @classmethod
     def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
@@ -87,48 +84,3 @@ class Library(Store):
             if at is not None and is_damaged(at.db):
                 found.append(("The keyword index is damaged.", REBUILD_INDEXES))
         return found
-
-
-class Tokens:
-    """The token vectors of a library. They cost a model pass to make, so they are no cache; thread-safe."""
-
-    def __init__(self, database: SqlDatabase) -> None:
-        self._database = database
-
-    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
-        """As `TokenRows.of`."""
-        import numpy as np
-
-        from ragscience.models.token_codes import CODE_BYTES
-
-        with self._database.now() as at:
-            found = at.tokens(ids)[0] if at is not None else {}
-        return {one: np.frombuffer(codes, np.uint8).reshape(-1, CODE_BYTES) for one, codes in found.items()}
-
-    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
-        """As `TokenRows.put`."""
-        self._database.changed(lambda change: change.put_tokens(tokens))
-        self._database.damage.forget("token")
-
-    def size_bytes(self) -> int:
-        """As `TokenRows.size_bytes`."""
-        with self._database.now() as at:
-            return at.state.token_bytes if at is not None else 0
-
-    def not_kept(self) -> int:
-        """As `TokenRows.not_kept`."""
-        with self._database.now() as at:
-            query = "SELECT COUNT(*) FROM vectors JOIN tokens USING (text_hash) WHERE LENGTH(tokens.row) <= 4"
-            return int(at.db.execute(query).fetchone()[0]) if at is not None else 0
-
-    def missing(self) -> tuple[list[int], list[int]]:
-        """As `TokenRows.missing`."""
-        lost, unkept = list[int](), list[int]()
-        with self._database.now() as at:
-            ids: list[int] = at.listing.chunk_ids.tolist() if at is not None else []
-            for first in range(0, len(ids) if at is not None else 0, _BATCH):
-                some = ids[first : first + _BATCH]
-                found, without = at.tokens(some) if at is not None else ({}, [])
-                unkept += without
-                lost += [one for one in some if one not in found and one not in without]
-        return lost, unkept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import unicodedata
@@ -155,6 +156,11 @@ def page_breaks(chunk: Chunk, pages: Sequence[Page]) -> list[tuple[int, int]]:
         if chunk.page_start < page.number <= chunk.page_end and chunk.start < page.start < min(page.end, chunk.end)
     ]
     return [(0, chunk.page_start), *later]
+
+
+def text_hash(text: str) -> bytes:
+    """The cache key of a vector: BLAKE2b, 16 bytes, of the embedded text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)

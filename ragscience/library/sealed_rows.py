@@ -48,7 +48,7 @@ def _checksum(key: tuple[object, ...], content: bytes) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class CommonState:
+class State:
     """What a library says of itself, wherever it is kept."""
 
     library_id: str
@@ -69,16 +69,6 @@ class CommonState:
     mean_idf: float = 0.0
     """The mean inverse document frequency of the terms then."""
 
-    @property
-    def dimension(self) -> int:
-        """Of the vectors; 0 while no embedder is set."""
-        return self.embedder.dimension if self.embedder else 0
-
-
-@dataclass(frozen=True, slots=True)
-class State(CommonState):
-    """That of a library in SQLite: the one row of its table `state`."""
-
     vectors_epoch: int = 0
     """Grows when the vectors of existing passages are replaced."""
     papers_sum: int = 0
@@ -87,6 +77,11 @@ class State(CommonState):
     """Of all token vectors."""
     keywords_sum: int = 0
     """The checksum of the keyword index as it was at the version `keywords_at`."""
+
+    @property
+    def dimension(self) -> int:
+        """Of the vectors; 0 while no embedder is set."""
+        return self.embedder.dimension if self.embedder else 0
 
 
 def read_state(db: sqlite3.Connection) -> State:

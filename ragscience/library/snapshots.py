@@ -1,72 +1,195 @@
-"""What a thread reads of a library at one version, and what a change does to it, wherever it is kept."""
+"""What a thread reads of a library at one version: here from SQLite; `LanceSnapshot` reads the same from LanceDB."""
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ragscience.core.errors import LibraryDamaged, RagScienceError
 from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
-from ragscience.library.paper_contents import NewPaper
-from ragscience.library.paper_rows import Listing, Outline, PaperRow
-from ragscience.library.sealed_rows import CommonState, Damage
+from ragscience.library.paper_rows import FileSource, Listing, Outline, PaperRow, source_from
+from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State, checksum_of, opened
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.library.paper_rows import FileSource
-
-
 T = TypeVar("T")
+_HASHES = 4096
+"""In one query."""
 _BATCH = 4096
 
 
-class Snapshot(ABC):
-    """A library at one version. What is damaged is noted and left out."""
+def read_listing(db: sqlite3.Connection, state: State, root: str) -> Listing:
+    """The papers; damaged rows are left out. Raises LibraryDamaged where a row is lost."""
+    query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
+    found, damaged, total = [], [], 0
+    for *key, row in db.execute(query):
+        content = opened(tuple(key), row)
+        if content is None:
+            damaged.append(key[0])
+            continue
+        total += checksum_of(row)
+        found.append(PaperRow(*(*key, content)))
+    counted = len(found), sum(row.chunks for row in found), total
+    is_whole = counted == (state.papers, state.chunks, state.papers_sum)
+    if not is_whole and not (damaged and len(found) + len(damaged) == state.papers):
+        raise LibraryDamaged(*LIST_DAMAGED)
+    return Listing(found, root, damaged)
 
-    state: CommonState
-    damage: Damage
 
-    @property
-    @abstractmethod
+def read_notes(db: sqlite3.Connection, kind: str, damage: Damage) -> dict[str, str]:
+    """The texts of a kind, by their keys; damaged ones are noted and left out."""
+    found = {}
+    for key, row in db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,)):
+        content = opened((kind, key), row)
+        if content is None:
+            damage.note("note")
+        else:
+            found[key] = content.decode()
+    return found
+
+
+def read_sources(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
+    """The sources of these files, or of all, by MD5; damaged rows are noted and left out."""
+    where, values = "", []
+    if md5s is not None:
+        where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
+    found = []
+    for md5, row in db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values):  # noqa: S608  # ours
+        content = opened(("source", md5), row)
+        if content is None:
+            damage.note("source")
+        else:
+            found.append(source_from(md5, content))
+    return found
+
+
+class Snapshot:
+    """A library at one version: the database in a transaction. What is damaged is noted and left out."""
+
+    state: State
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        state: State,
+        damage: Damage,
+        listing: Callable[[sqlite3.Connection, State], Listing],
+    ) -> None:
+        self.db, self.state, self.damage, self._listing = db, state, damage, listing
+
+    @cached_property  # other threads may push this version's out of the database's few
     def listing(self) -> Listing:
         """The papers. Raises LibraryDamaged where some are lost."""
+        return self._listing(self.db, self.state)
 
-    @abstractmethod
-    def rows_of(self, ids: Sequence[int]) -> Iterator[tuple[int, str | bytes]]:
+    def rows_of(self, ids: Sequence[int]) -> Iterator[tuple[int, bytes | str]]:
         """(id, its fields as JSON) of the passages, ascending, as far as they are intact."""
+        query = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
+        for chunk_id, row in self.db.execute(query, (json.dumps(ids),)):
+            content = opened(("chunk", chunk_id), row)
+            if content is not None:
+                yield chunk_id, content
 
-    @abstractmethod
     def parts(self, part: str, paper_ids: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
         """(paper, its "contents", "outline" or "sketch" as packed) of the papers, or of all."""
+        ids = self.listing.rows.keys() if paper_ids is None else self.listing.rows.keys() & set(paper_ids)
+        for paper_id in sorted(ids):
+            query = "SELECT row FROM parts WHERE part = ? AND paper_id = ?"
+            row = self.db.execute(query, (part, paper_id)).fetchone()
+            content = opened((part, paper_id), row[0]) if row else None
+            if content:
+                yield paper_id, content
+            else:
+                self.damage.note("paper", paper_id)
 
-    @abstractmethod
     def vectors_of(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(ids, ascending; vectors, one row each) of the passages, as far as they are intact."""
+        """(ids, ascending; vectors, one row each) of the passages, as far as they are intact.
 
-    @abstractmethod
+        Raises RagScienceError where one has another dimension.
+        """
+        import numpy as np
+
+        query = (
+            "SELECT chunk_id, text_hash, row FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
+            " ORDER BY chunk_id"
+        )
+        intact = {}
+        for chunk_id, key, row in self.db.execute(query, (json.dumps(ids.tolist()),)):
+            content = opened(("vector", chunk_id, key), row)
+            if content is not None:
+                intact[chunk_id] = content
+        data, dimension = b"".join(intact.values()), self.state.dimension
+        if len(data) != 4 * dimension * len(intact):
+            raise RagScienceError(
+                f"Some stored vectors are not of dimension {dimension}.",
+                "Rebuild them with `python ingest.py rebuild --embeddings`.",
+            )
+        return np.array([*intact], np.int64), np.frombuffer(data, "<f4").reshape(len(intact), dimension)
+
     def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """The intact vectors of texts, by their hashes."""
+        import numpy as np
 
-    @abstractmethod
+        found: dict[bytes, NDArray[np.float32]] = {}
+        for first in range(0, len(hashes), _HASHES):
+            some = hashes[first : first + _HASHES]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT chunk_id, text_hash, row FROM vectors WHERE text_hash IN ({marks})"  # noqa: S608  # marks
+            for chunk_id, key, row in self.db.execute(query, some):
+                content = opened(("vector", chunk_id, key), row)
+                if content is not None:
+                    found[key] = np.frombuffer(content, "<f4").astype(np.float32)
+        return found
+
     def notes(self, kind: str) -> dict[str, str]:
         """The small texts of a kind, by their keys."""
+        return read_notes(self.db, kind, self.damage)
 
-    @abstractmethod
     def sources(self, md5s: Collection[str] | None = None) -> list[FileSource]:
         """The sources of these files, or of all, by MD5."""
+        return read_sources(self.db, md5s, self.damage)
 
-    @abstractmethod
     def graph_made(self) -> Iterator[tuple[int, str, str]]:
         """(passage, extractor, its version) of each row of the graph."""
+        yield from self.db.execute("SELECT chunk_id, extractor, version FROM graph_passages")
 
-    @abstractmethod
     def graph_rows(self) -> Iterator[tuple[int, str, str]]:
         """(passage, extractor, its JSON) of each row of the graph, by passage and extractor."""
+        query = "SELECT chunk_id, extractor, version, row FROM graph_passages ORDER BY chunk_id, extractor"
+        for chunk_id, extractor, version, row in self.db.execute(query):
+            content = opened(("graph", chunk_id, extractor, version), row)
+            if content is None:
+                self.damage.note("graph")
+            else:
+                yield chunk_id, extractor, content.decode()
+
+    def tokens(self, ids: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
+        """(the codes of the passages that have intact ones, the passages of which none are kept); notes the others."""
+        query = (
+            "SELECT chunk_id, text_hash, tokens.row FROM vectors LEFT JOIN tokens USING (text_hash)"
+            " WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
+        )
+        found, unkept = {}, []
+        for chunk_id, key, row in self.db.execute(query, (json.dumps([int(one) for one in ids]),)):
+            content = opened(("token", key), row)
+            if content is None:
+                self.damage.note("token", chunk_id)
+            elif content:
+                found[chunk_id] = content
+            else:
+                unkept.append(chunk_id)
+        return found, unkept
+
+    def token_sizes(self) -> tuple[int, int]:
+        """(the size of all token vectors in bytes, how many passages have none)."""
+        query = "SELECT COUNT(*) FROM vectors JOIN tokens USING (text_hash) WHERE LENGTH(tokens.row) <= 4"
+        return self.state.token_bytes, int(self.db.execute(query).fetchone()[0])
 
     @property
     def version(self) -> int:
@@ -131,57 +254,6 @@ class Snapshot(ABC):
             if (paper := self.listing.paper_of(chunk_id)) is not None:
                 self.damage.note("paper", paper.paper_id)
         return found[:row], vectors[:row]
-
-
-class Change(ABC):
-    """Changes of a library that are committed together, or not at all."""
-
-    before: Snapshot
-    """The library as it was."""
-    state: Any
-    """What the library says of itself from then on: of the class that `before.state` has."""
-
-    def note(self, **fields: Any) -> None:
-        """Change fields of the state."""
-        self.state = replace(self.state, **fields)
-
-    @abstractmethod
-    def insert(self, new: NewPaper) -> int:
-        """Add a paper with its passages, vectors and terms; its id."""
-
-    @abstractmethod
-    def remove(self, paper_ids: Collection[int]) -> int:
-        """Remove papers with all their rows; how many there were."""
-
-    @abstractmethod
-    def rename(self, rows: Sequence[PaperRow]) -> None:
-        """Replace the rows of papers, of which two may have changed paths."""
-
-    @abstractmethod
-    def begin_vectors(self, dimension: int) -> None:
-        """All passages get new vectors of that dimension."""
-
-    @abstractmethod
-    def put_vectors(
-        self, ids: Sequence[int], vectors: NDArray[np.float32], tokens: Mapping[bytes, NDArray[np.uint8]]
-    ) -> None:
-        """Replace the vectors of passages; token vectors are by the hash of their text."""
-
-    @abstractmethod
-    def put_notes(self, kind: str, texts: Mapping[str, str | None]) -> None:
-        """Keep small texts of a kind by their keys; None forgets one."""
-
-    @abstractmethod
-    def put_source(self, md5: str, content: str) -> None:
-        """Keep the source of a file."""
-
-    @abstractmethod
-    def put_graph(self, extractor: str, version: str, texts: Mapping[int, str]) -> None:
-        """Keep what an extractor read from passages, replacing its earlier rows of them."""
-
-    @abstractmethod
-    def delete_graph(self, extractor: str | None) -> int:
-        """Delete the rows of an extractor, or all; how many there were."""
 
 
 class Database(Protocol):

@@ -13,10 +13,9 @@ from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.keyword_index import bm25, counts_in, norms_of
 from ragscience.library.library import Library
-from ragscience.library.paper_contents import NewPaper
+from ragscience.library.paper_contents import NewPaper, text_hash
 from ragscience.library.paper_rows import merged
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
-from ragscience.library.tables import text_hash
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,31 +6,28 @@ import json
 import struct
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Self
 
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
+from ragscience.library.changes import Change
+from ragscience.library.dense_search import DenseSearch
 from ragscience.library.filter_selection import Selecting
 from ragscience.library.home import Home
-from ragscience.library.keyword_index import Frequencies
+from ragscience.library.keywords import Keywords
 from ragscience.library.ledger import Ledger, LedgerState
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.sealed_rows import described, rebuilds
 from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
-from ragscience.library.snapshots import Change, Database
-from ragscience.library.tables import GraphTable, SourcesTable, Vectors, check_vectors
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+from ragscience.library.snapshots import Database
+from ragscience.library.tables import GraphTable, SourcesTable, Tokens, Vectors, check_vectors
 
 _CONTENTS_KEPT = 32
 """Papers whose pages stay in memory: an answer quotes some of a dozen."""
@@ -52,58 +49,6 @@ class About:
     chunks: int = 0
 
 
-class DenseSearch(Protocol):
-    """Searches by vectors."""
-
-    def search(
-        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
-
-        `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
-        """
-
-    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id."""
-
-
-class KeywordSearch(Protocol):
-    """Searches by words."""
-
-    def search(
-        self, text: str, k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(ids, int64; scores above 0, float64) of the `k` best passages, best first; of equal scores the lower id.
-
-        `allowed` are ids, ascending; None: all. Raises LibraryDamaged.
-        """
-
-    def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """The ids of the passages that have all of the terms, ascending; `allowed` as for `search`."""
-
-    def frequencies(self, terms: Iterable[str]) -> Frequencies:
-        """How many passages have each of the terms."""
-
-
-class TokenRows(Protocol):
-    """The token vectors of the passages."""
-
-    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
-        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
-
-    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
-        """Keep token vectors, codes of shape (n, 28), by the hash of their text. Raises RagScienceError: disk full."""
-
-    def size_bytes(self) -> int:
-        """The size of all token vectors in bytes."""
-
-    def not_kept(self) -> int:
-        """Of how many passages no token vectors are kept."""
-
-    def missing(self) -> tuple[list[int], list[int]]:
-        """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
-
-
 class Store(ABC):
     """A library, opened for reading or for writing; a context manager.
 
@@ -112,8 +57,7 @@ class Store(ABC):
     """
 
     dense: DenseSearch
-    keywords: KeywordSearch
-    tokens: TokenRows
+    keywords: Keywords
 
     def __init__(self, home: Home, database: Database, *, keeps_ledger: bool = True) -> None:
         self.home = home
@@ -124,6 +68,7 @@ class Store(ABC):
         selecting = Selecting(database)
         self.select, self.section_names = selecting.select, selecting.section_names
         self.vectors, self.graph, self.sources = Vectors(database), GraphTable(database), SourcesTable(database)
+        self.tokens = Tokens(database)
         self._unpacked = lru_cache(_CONTENTS_KEPT)(PaperContents.unpack)
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import EmbedderIdentity, Metadata
 from ragscience.core.serialization import storable
+from ragscience.library.changes import Change
 from ragscience.library.paper_rows import FileSource, source_json
-from ragscience.library.snapshots import Change, Database, Snapshot
+from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
 
 NORM_TOLERANCE = 1e-3
-
-
-def text_hash(text: str) -> bytes:
-    """The cache key of a vector: BLAKE2b, 16 bytes, of the embedded text."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def check_vectors(vectors: NDArray[np.float32], count: int, dimension: int) -> None:
@@ -95,6 +90,53 @@ class Vectors:
             change.note(embedder=embedder, version=change.state.version + 1)
 
         self._database.changed(act)
+
+
+_BATCH = 500
+
+
+class Tokens:
+    """The token vectors of a library. They cost a model pass to make, so they are no cache; thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
+        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
+        import numpy as np
+
+        from ragscience.models.token_codes import CODE_BYTES
+
+        with self._database.now() as at:
+            found = at.tokens(ids)[0] if at is not None else {}
+        return {one: np.frombuffer(codes, np.uint8).reshape(-1, CODE_BYTES) for one, codes in found.items()}
+
+    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+        """Keep token vectors, codes of shape (n, 28), by the hash of their text. Raises RagScienceError: disk full."""
+        self._database.changed(lambda change: change.put_tokens(tokens))
+        self._database.damage.forget("token")
+
+    def size_bytes(self) -> int:
+        """The size of all token vectors in bytes."""
+        with self._database.now() as at:
+            return at.token_sizes()[0] if at is not None else 0
+
+    def not_kept(self) -> int:
+        """Of how many passages no token vectors are kept."""
+        with self._database.now() as at:
+            return at.token_sizes()[1] if at is not None else 0
+
+    def missing(self) -> tuple[list[int], list[int]]:
+        """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
+        lost, unkept = list[int](), list[int]()
+        with self._database.now() as at:
+            ids: list[int] = at.listing.chunk_ids.tolist() if at is not None else []
+            for first in range(0, len(ids) if at is not None else 0, _BATCH):
+                some = ids[first : first + _BATCH]
+                found, without = at.tokens(some) if at is not None else ({}, [])
+                unkept += without
+                lost += [one for one in some if one not in found and one not in without]
+        return lost, unkept
 
 
 class GraphTable:

@@ -213,9 +213,7 @@ def test_each_change_means_the_same_in_each_store(place, tmp_path):
             change(expected), change(library)
             assert everything(library) == everything(expected), name
         # What a reader of another home sees, and the next writer.
-        with place.open(
-            replace(place.home, root=tmp_path / "elsewhere") if place.uri != "vectorstore" else None
-        ) as reader:
+        with place.open(Home(tmp_path / "elsewhere") if place.uri != "vectorstore" else None) as reader:
             assert everything(reader) == everything(expected)
     assert listed(place.home) == listed(oracle.home)
     with place.open(writing=True) as library, oracle.open() as expected:

@@ -1,4 +1,4 @@
-"""A library's rows in SQLite: what a thread reads of them at one version, and how a change writes them."""
+"""Changes of a library in SQLite, and its database for many threads."""
 
 from __future__ import annotations
 
@@ -7,210 +7,55 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragscience.core.errors import LibraryDamaged, RagScienceError
+from ragscience.core.errors import LibraryDamaged
 from ragscience.core.serialization import storable
 from ragscience.library.database import Transactions
 from ragscience.library.keyword_index import add_terms, remove_terms
-from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of
-from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
+from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
+from ragscience.library.paper_rows import Listing, PaperRow
 from ragscience.library.sealed_rows import (
     CHECKSUM_BYTES,
     LIST_DAMAGED,
     Damage,
     State,
     checksum_of,
-    opened,
     read_state,
     sealed,
     write_state,
 )
-from ragscience.library.snapshots import Change, Snapshot
-from ragscience.library.tables import text_hash
+from ragscience.library.snapshots import Snapshot, read_listing
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 T = TypeVar("T")
 _KEPT = 3
 """Listings that stay in memory: threads that began before a change still read the older one."""
-_HASHES = 4096
-"""In one query."""
 
 
-def read_listing(db: sqlite3.Connection, state: State, root: str) -> Listing:
-    """The papers; damaged rows are left out. Raises LibraryDamaged where a row is lost."""
-    query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
-    found, damaged, total = [], [], 0
-    for *key, row in db.execute(query):
-        content = opened(tuple(key), row)
-        if content is None:
-            damaged.append(key[0])
-            continue
-        total += checksum_of(row)
-        found.append(PaperRow(*(*key, content)))
-    counted = len(found), sum(row.chunks for row in found), total
-    is_whole = counted == (state.papers, state.chunks, state.papers_sum)
-    if not is_whole and not (damaged and len(found) + len(damaged) == state.papers):
-        raise LibraryDamaged(*LIST_DAMAGED)
-    return Listing(found, root, damaged)
+class Change:
+    """Changes of a library that are committed together, or not at all: of the database, in its transaction."""
 
-
-def read_notes(db: sqlite3.Connection, kind: str, damage: Damage) -> dict[str, str]:
-    """The texts of a kind, by their keys; damaged ones are noted and left out."""
-    found = {}
-    for key, row in db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,)):
-        content = opened((kind, key), row)
-        if content is None:
-            damage.note("note")
-        else:
-            found[key] = content.decode()
-    return found
-
-
-def read_sources(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
-    """The sources of these files, or of all, by MD5; damaged rows are noted and left out."""
-    where, values = "", []
-    if md5s is not None:
-        where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
-    found = []
-    for md5, row in db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values):  # noqa: S608  # ours
-        content = opened(("source", md5), row)
-        if content is None:
-            damage.note("source")
-        else:
-            found.append(source_from(md5, content))
-    return found
-
-
-class SqlSnapshot(Snapshot):
-    """The database in a transaction."""
-
-    state: State
-
-    def __init__(self, db: sqlite3.Connection, state: State, database: SqlDatabase) -> None:
-        self.db, self.state, self.damage = db, state, database.damage
-        self._database = database
-
-    @cached_property  # other threads may push this version's out of the database's few
-    def listing(self) -> Listing:
-        """The papers. Raises LibraryDamaged where some are lost."""
-        return self._database.listing(self.db, self.state)
-
-    def rows_of(self, ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """As `Snapshot.rows_of`."""
-        query = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
-        for chunk_id, row in self.db.execute(query, (json.dumps(ids),)):
-            content = opened(("chunk", chunk_id), row)
-            if content is not None:
-                yield chunk_id, content
-
-    def parts(self, part: str, paper_ids: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
-        """As `Snapshot.parts`."""
-        ids = self.listing.rows.keys() if paper_ids is None else self.listing.rows.keys() & set(paper_ids)
-        for paper_id in sorted(ids):
-            query = "SELECT row FROM parts WHERE part = ? AND paper_id = ?"
-            row = self.db.execute(query, (part, paper_id)).fetchone()
-            content = opened((part, paper_id), row[0]) if row else None
-            if content:
-                yield paper_id, content
-            else:
-                self.damage.note("paper", paper_id)
-
-    def vectors_of(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """As `Snapshot.vectors_of`. Raises RagScienceError where one has another dimension."""
-        import numpy as np
-
-        query = (
-            "SELECT chunk_id, text_hash, row FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
-            " ORDER BY chunk_id"
-        )
-        intact = {}
-        for chunk_id, key, row in self.db.execute(query, (json.dumps(ids.tolist()),)):
-            content = opened(("vector", chunk_id, key), row)
-            if content is not None:
-                intact[chunk_id] = content
-        data, dimension = b"".join(intact.values()), self.state.dimension
-        if len(data) != 4 * dimension * len(intact):
-            raise RagScienceError(
-                f"Some stored vectors are not of dimension {dimension}.",
-                "Rebuild them with `python ingest.py rebuild --embeddings`.",
-            )
-        return np.array([*intact], np.int64), np.frombuffer(data, "<f4").reshape(len(intact), dimension)
-
-    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """As `Snapshot.by_hash`."""
-        import numpy as np
-
-        found: dict[bytes, NDArray[np.float32]] = {}
-        for first in range(0, len(hashes), _HASHES):
-            some = hashes[first : first + _HASHES]
-            marks = ",".join("?" * len(some))
-            query = f"SELECT chunk_id, text_hash, row FROM vectors WHERE text_hash IN ({marks})"  # noqa: S608  # marks
-            for chunk_id, key, row in self.db.execute(query, some):
-                content = opened(("vector", chunk_id, key), row)
-                if content is not None:
-                    found[key] = np.frombuffer(content, "<f4").astype(np.float32)
-        return found
-
-    def notes(self, kind: str) -> dict[str, str]:
-        """As `Snapshot.notes`."""
-        return read_notes(self.db, kind, self.damage)
-
-    def sources(self, md5s: Collection[str] | None = None) -> list[FileSource]:
-        """As `Snapshot.sources`."""
-        return read_sources(self.db, md5s, self.damage)
-
-    def graph_made(self) -> Iterator[tuple[int, str, str]]:
-        """As `Snapshot.graph_made`."""
-        yield from self.db.execute("SELECT chunk_id, extractor, version FROM graph_passages")
-
-    def graph_rows(self) -> Iterator[tuple[int, str, str]]:
-        """As `Snapshot.graph_rows`."""
-        query = "SELECT chunk_id, extractor, version, row FROM graph_passages ORDER BY chunk_id, extractor"
-        for chunk_id, extractor, version, row in self.db.execute(query):
-            content = opened(("graph", chunk_id, extractor, version), row)
-            if content is None:
-                self.damage.note("graph")
-            else:
-                yield chunk_id, extractor, content.decode()
-
-    def tokens(self, ids: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
-        """(the codes of the passages that have intact ones, the passages of which none are kept); notes the others."""
-        query = (
-            "SELECT chunk_id, text_hash, tokens.row FROM vectors LEFT JOIN tokens USING (text_hash)"
-            " WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
-        )
-        found, unkept = {}, []
-        for chunk_id, key, row in self.db.execute(query, (json.dumps([int(one) for one in ids]),)):
-            content = opened(("token", key), row)
-            if content is None:
-                self.damage.note("token", chunk_id)
-            elif content:
-                found[chunk_id] = content
-            else:
-                unkept.append(chunk_id)
-        return found, unkept
-
-
-class SqlChange(Change):
-    """A change of the database, in its transaction."""
-
-    before: SqlSnapshot
-    state: State
-
-    def __init__(self, before: SqlSnapshot, root: str) -> None:
-        self.before, self.state, self.db = before, before.state, before.db
+    def __init__(self, before: Snapshot, root: str) -> None:
+        self.before = before
+        """The library as it was."""
+        self.state = before.state
+        """What the library says of itself from then on."""
+        self.db = before.db
         self.listing: Listing | None = None
         """The papers after it, where that is known without reading them."""
         self._root = root
         self._removed: list[int] = []
         self._left: set[bytes] = set()
         """Hashes of texts that passages left."""
+
+    def note(self, **fields: Any) -> None:
+        """Change fields of the state."""
+        self.state = replace(self.state, **fields)
 
     def _count(self, paper: PaperRow, row: bytes, sign: int) -> None:
         """Count a paper in, or out with a sign of -1."""
@@ -235,7 +80,7 @@ class SqlChange(Change):
         return found
 
     def insert(self, new: NewPaper) -> int:
-        """As `Change.insert`."""
+        """Add a paper with its passages, vectors and terms; its id."""
         db, first, count = self.db, self.state.next_chunk, len(new.chunks)
         place = db.execute("SELECT COALESCE(MAX(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'papers'").fetchone()[0]
         paper = row_of(new, place, first, self._root)
@@ -261,7 +106,7 @@ class SqlChange(Change):
         return paper.paper_id
 
     def remove(self, paper_ids: Collection[int]) -> int:
-        """As `Change.remove`; to be done before all else."""
+        """Remove papers with all their rows; how many there were.; to be done before all else."""
         db, known = self.db, self.before.listing.rows
         self._removed = [one for one in dict.fromkeys(paper_ids) if one in known]
         for paper in map(known.__getitem__, self._removed):
@@ -281,7 +126,7 @@ class SqlChange(Change):
         return len(self._removed)
 
     def rename(self, rows: Sequence[PaperRow]) -> None:
-        """As `Change.rename`."""
+        """Replace the rows of papers, of which two may have changed paths."""
         for paper in rows:
             self._count(paper, self._row(paper), -1)
             moving = b"\0moving %d" % paper.paper_id
@@ -290,14 +135,14 @@ class SqlChange(Change):
             self._write(paper)
 
     def begin_vectors(self, dimension: int) -> None:
-        """As `Change.begin_vectors`."""
+        """All passages get new vectors of that dimension."""
         del dimension
         self.note(vectors_epoch=self.state.vectors_epoch + 1)
 
     def put_vectors(
         self, ids: Sequence[int], vectors: NDArray[np.float32], tokens: Mapping[bytes, NDArray[np.uint8]]
     ) -> None:
-        """As `Change.put_vectors`."""
+        """Replace the vectors of passages; token vectors are by the hash of their text."""
         query = "SELECT chunk_id, text_hash FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
         known = dict(self.db.execute(query, (json.dumps(ids),)))
         self._put_vectors((one, known[one], row) for one, row in zip(ids, vectors, strict=True))
@@ -319,7 +164,7 @@ class SqlChange(Change):
             self.note(token_bytes=self.state.token_bytes + len(row) - size)
 
     def put_notes(self, kind: str, texts: Mapping[str, str | None]) -> None:
-        """As `Change.put_notes`."""
+        """Keep small texts of a kind by their keys; None forgets one."""
         for key, text in texts.items():
             if text is None:
                 self.db.execute("DELETE FROM notes WHERE kind = ? AND key = ?", (kind, key))
@@ -328,12 +173,12 @@ class SqlChange(Change):
                 self.db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (kind, key, row))
 
     def put_source(self, md5: str, content: str) -> None:
-        """As `Change.put_source`."""
+        """Keep the source of a file."""
         row = sealed(("source", md5), content.encode())
         self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (md5, row))
 
     def put_graph(self, extractor: str, version: str, texts: Mapping[int, str]) -> None:
-        """As `Change.put_graph`."""
+        """Keep what an extractor read from passages, replacing its earlier rows of them."""
         rows = (
             (one, extractor, version, sealed(("graph", one, extractor, version), text.encode()))
             for one, text in texts.items()
@@ -341,7 +186,7 @@ class SqlChange(Change):
         self.db.executemany("INSERT OR REPLACE INTO graph_passages VALUES (?, ?, ?, ?)", rows)
 
     def delete_graph(self, extractor: str | None) -> int:
-        """As `Change.delete_graph`."""
+        """Delete the rows of an extractor, or all; how many there were."""
         if extractor is None:
             return self.db.execute("DELETE FROM graph_passages").rowcount
         return self.db.execute("DELETE FROM graph_passages WHERE extractor = ?", (extractor,)).rowcount
@@ -366,18 +211,18 @@ class SqlDatabase(Transactions):
         self._listings: dict[tuple[str, int], Listing] = {}
 
     @contextmanager
-    def now(self) -> Iterator[SqlSnapshot | None]:
+    def now(self) -> Iterator[Snapshot | None]:
         """The library as this thread's transaction sees it; None if there is no library (yet). Raises LibraryDamaged.
 
         In a change it is the library before it, and not to be read once the change has written.
         """
         with self.reading() as db:
-            yield SqlSnapshot(db, read_state(db), self) if db is not None else None
+            yield Snapshot(db, read_state(db), self.damage, self.listing) if db is not None else None
 
-    def changed(self, act: Callable[[SqlChange], T]) -> T:
+    def changed(self, act: Callable[[Change], T]) -> T:
         """What `act` gives for a change, which is committed after it."""
         with self.writing() as db:
-            change = SqlChange(SqlSnapshot(db, read_state(db), self), self.root)
+            change = Change(Snapshot(db, read_state(db), self.damage, self.listing), self.root)
             _ = change.before.listing  # as it was before the change
             result = act(change)
             change.finish()
