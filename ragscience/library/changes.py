@@ -29,8 +29,7 @@ from ragscience.library.sealed_rows import (
 from ragscience.library.snapshots import Snapshot, read_listing
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Codes, Matrix
 
 T = TypeVar("T")
 _KEPT = 3
@@ -139,22 +138,20 @@ class Change:
         del dimension
         self.note(vectors_epoch=self.state.vectors_epoch + 1)
 
-    def put_vectors(
-        self, ids: Sequence[int], vectors: NDArray[np.float32], tokens: Mapping[bytes, NDArray[np.uint8]]
-    ) -> None:
+    def put_vectors(self, ids: Sequence[int], vectors: Matrix, tokens: Mapping[bytes, Codes]) -> None:
         """Replace the vectors of passages; token vectors are by the hash of their text."""
         query = "SELECT chunk_id, text_hash FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
         known = dict(self.db.execute(query, (json.dumps(ids),)))
         self._put_vectors((one, known[one], row) for one, row in zip(ids, vectors, strict=True))
         self.put_tokens(tokens)
 
-    def _put_vectors(self, rows: Iterable[tuple[int, bytes, NDArray[np.float32]]]) -> None:
+    def _put_vectors(self, rows: Iterable[tuple[int, bytes, Matrix]]) -> None:
         self.db.executemany(
             "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
             ((one, key, sealed(("vector", one, key), row.astype("<f4").tobytes())) for one, key, row in rows),
         )
 
-    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+    def put_tokens(self, tokens: Mapping[bytes, Codes]) -> None:
         """Keep the token vectors of texts."""
         query = "SELECT LENGTH(row) FROM tokens WHERE text_hash = ?"
         for key, codes in tokens.items():

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragscience.core.arrays import Codes, Ids, Matrix, Ranked, Stored
 from ragscience.core.errors import RagScienceError
 from ragscience.library.atomic_files import Signature, put_in_place, read_checked_json, write_checked_json
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import best_first, marked, nothing, shared
 
-VectorSource = Callable[[Sequence[int] | NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.float32]]]
+VectorSource = Callable[[Sequence[int] | Ids], Stored]
 """Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""
 
 _FORMAT = 5
@@ -47,7 +48,7 @@ class _Base:
     """The memory-mapped index on disk and its ids, ascending."""
 
     index: Any
-    ids: NDArray[np.int64]
+    ids: Ids
     info: DenseIndexInfo
 
     @classmethod
@@ -74,10 +75,10 @@ class _Base:
 class _Within:
     """What a filter leaves of an index."""
 
-    allowed: NDArray[np.int64] | None
-    usable: NDArray[np.int64]
+    allowed: Ids | None
+    usable: Ids
     """Ids of the base, ascending."""
-    bits: NDArray[np.uint8] | None
+    bits: Codes | None
     """These as a bitmap of ids from 0, little-endian; None: all of them."""
     tail: NDArray[np.bool_]
     """Which rows of the tail."""
@@ -86,7 +87,7 @@ class _Within:
 class DenseIndex:
     """The dense index at one version of the library; immutable, `at` gives another."""
 
-    def __init__(self, state: State, base: _Base | None, ids: NDArray[np.int64], sizes: DenseSizes) -> None:
+    def __init__(self, state: State, base: _Base | None, ids: Ids, sizes: DenseSizes) -> None:
         self.state = state
         self._base, self._ids, self._sizes = base, ids, sizes
         self._base_ids = base.ids if base else np.empty(0, np.int64)
@@ -95,14 +96,14 @@ class DenseIndex:
         self.drift = int(self._new.size + self._base_ids.size - self._kept.size)
         """How many chunks are in the library only or on disk only."""
         self._last: _Within | None = None
-        self._tail: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+        self._tail: Stored | None = None
 
     @classmethod
-    def load(cls, path: Path, state: State, ids: NDArray[np.int64], sizes: DenseSizes) -> DenseIndex:
+    def load(cls, path: Path, state: State, ids: Ids, sizes: DenseSizes) -> DenseIndex:
         """The index of the chunks `ids` (ascending), using as much of it as is on disk."""
         return cls(state, _Base.load(path, state), ids, sizes)
 
-    def at(self, state: State, ids: NDArray[np.int64]) -> DenseIndex:
+    def at(self, state: State, ids: Ids) -> DenseIndex:
         """The index of the chunks `ids` on the same base, if its vectors are still valid."""
         same = (state.library_id, state.vectors_epoch) == (self.state.library_id, self.state.vectors_epoch)
         return DenseIndex(state, self._base if same else None, ids, self._sizes)
@@ -129,7 +130,7 @@ class DenseIndex:
             ids, trained, present = self._new, base.info.trained_on, [self._kept]
         elif form == "flat":
             index = faiss.IndexIDMap(faiss.IndexFlatIP(self.state.dimension))
-            ids, trained, present = self._ids, 0, list[NDArray[np.int64]]()
+            ids, trained, present = self._ids, 0, list[Ids]()
         else:
             index = self._trained(source)
             ids, trained, present = self._ids, self._ids.size, []
@@ -153,9 +154,7 @@ class DenseIndex:
         index.train(np.concatenate([vectors for _, vectors in _batches(chosen, source)]))
         return index
 
-    def search(
-        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None, source: VectorSource
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, vector: Matrix, k: int, allowed: Ids | None, source: VectorSource) -> Ranked:
         """(chunk ids, int64; inner products, float64) of the `k` best among `allowed` (ascending), best first.
 
         Of equal scores the lower id comes first. `source` gives the vectors that the scores are computed from; an
@@ -175,7 +174,7 @@ class DenseIndex:
             ids = np.concatenate([ids, self._of_base(query, k, within)])
         return best_first(*exact_scores(query, ids, source), k)
 
-    def _of_base(self, query: NDArray[np.float32], k: int, within: _Within) -> NDArray[np.int64]:
+    def _of_base(self, query: Matrix, k: int, within: _Within) -> Ids:
         """The `k` best of the base at least, with every tie of an exact one.
 
         With inverted lists, a filter that leaves a tenth probes ten times as many lists, so that as many vectors are
@@ -200,9 +199,7 @@ class DenseIndex:
                 return ids
             fetched, probed = 2 * fetched, 4 * probed
 
-    def _faiss_search(
-        self, query: NDArray[np.float32], k: int, bits: NDArray[np.uint8] | None, probed: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _faiss_search(self, query: Matrix, k: int, bits: Codes | None, probed: int) -> Stored:
         faiss, base = _faiss(), self._base
         given: dict[str, Any] = {} if bits is None else {"sel": faiss.IDSelectorBitmap(bits)}
         if probed:
@@ -217,7 +214,7 @@ class DenseIndex:
         found = ids[0] >= 0
         return ids[0][found], scores[0][found]
 
-    def _within(self, allowed: NDArray[np.int64] | None, tail_ids: NDArray[np.int64]) -> _Within:
+    def _within(self, allowed: Ids | None, tail_ids: Ids) -> _Within:
         """The filter of `allowed`, cached for the latest array: most searches use the same one."""
         within = self._last
         if within is None or within.allowed is not allowed:
@@ -231,7 +228,7 @@ class DenseIndex:
             within = self._last = _Within(allowed, usable, bits, inside)
         return within
 
-    def _tail_in_memory(self, source: VectorSource) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _tail_in_memory(self, source: VectorSource) -> Stored:
         """The chunks that the base lacks, with their vectors; read once, at the first search."""
         if self._tail is None:
             if self._new.size * self.state.dimension > self._sizes.most_in_memory:
@@ -244,9 +241,7 @@ class DenseIndex:
         return self._tail
 
 
-def exact_scores(
-    query: NDArray[np.float32], ids: NDArray[np.int64], source: VectorSource
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def exact_scores(query: Matrix, ids: Ids, source: VectorSource) -> Ranked:
     """(those of `ids` that `source` has, ascending; their inner products with `query`, float64)."""
     known, vectors = source(ids)
     return known, np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
@@ -264,7 +259,7 @@ def is_whole(path: Path, state: State) -> bool:
     return sidecar is None or sidecar[2].is_of(path)
 
 
-def _batches(ids: NDArray[np.int64], source: VectorSource) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+def _batches(ids: Ids, source: VectorSource) -> Iterator[Stored]:
     for first in range(0, ids.size, _BATCH):
         yield source(ids[first : first + _BATCH])
 
@@ -286,7 +281,7 @@ def _write(index: Any, path: Path) -> None:
         raise failed[0]
 
 
-def _write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], info: DenseIndexInfo) -> None:
+def _write_base(path: Path, state: State, index: Any, ids: Ids, info: DenseIndexInfo) -> None:
     """Write an index of `ids` (ascending), then its sidecar. Raises OSError."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
@@ -305,7 +300,7 @@ def _write_base(path: Path, state: State, index: Any, ids: NDArray[np.int64], in
     write_checked_json(path.with_suffix(".json"), sidecar)
 
 
-def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, NDArray[np.int64], Signature] | None:
+def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, Signature] | None:
     try:
         sidecar = read_checked_json(path.with_suffix(".json"))
         info, signature = DenseIndexInfo(**sidecar["index"]), Signature(**sidecar["signature"])

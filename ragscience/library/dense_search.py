@@ -16,9 +16,7 @@ from ragscience.library.sealed_rows import State
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from ragscience.core.arrays import Ids, Matrix, Ranked, Scores
     from ragscience.library.dense_index import DenseIndex
 
 
@@ -33,15 +31,13 @@ class DenseSearch(ABC):
         self._read = database
 
     @abstractmethod
-    def search(
-        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, vector: Matrix, k: int, allowed: Ids | None) -> Ranked:
         """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
 
         `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
         """
 
-    def scores(self, vector: NDArray[np.float32], ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+    def scores(self, vector: Matrix, ids: Sequence[int] | Ids) -> Scores:
         """The inner product of `vector` with each passage of `ids`, shape (len(ids),); 0 for an unknown id.
 
         Raises LibraryUnavailable for a vector of another dimension.
@@ -77,9 +73,7 @@ class Dense(DenseSearch):
         self._made: dict[State, DenseIndex] = {}
         self._may_save = True
 
-    def search(
-        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, vector: Matrix, k: int, allowed: Ids | None) -> Ranked:
         """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
 
         `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
@@ -179,7 +173,7 @@ class Dense(DenseSearch):
             self._making.release()
 
 
-def require_dimension(state: State, vector: NDArray[np.float32]) -> None:
+def require_dimension(state: State, vector: Matrix) -> None:
     """Raise LibraryUnavailable unless the vector has the dimension of the library's."""
     if vector.shape != (state.dimension,):
         raise LibraryUnavailable(

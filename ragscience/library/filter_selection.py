@@ -14,9 +14,7 @@ from ragscience.core.records import Filters, Paper, title_of
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from ragscience.core.arrays import Ids
     from ragscience.core.records import Paper
 
 
@@ -129,9 +127,9 @@ class Selecting:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._chosen: dict[tuple[int, Filters], NDArray[np.int64] | None] = {}
+        self._chosen: dict[tuple[int, Filters], Ids | None] = {}
 
-    def select(self, filters: Filters) -> NDArray[np.int64] | None:
+    def select(self, filters: Filters) -> Ids | None:
         """The ids of the passages that `filters` allows, ascending, int64; None if it allows all. Do not change them.
 
         Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
@@ -155,7 +153,7 @@ class Selecting:
             return list(dict.fromkeys(name for _, outline in at.outlines(at.listing.rows) for name in outline.section))
 
 
-def _select(at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
+def _select(at: Snapshot, filters: Filters) -> Ids | None:
     kinds = {fold(kind) for kind in filters.kinds}
     paper_ids = _paper_ids(at, filters)
     if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
@@ -165,7 +163,7 @@ def _select(at: Snapshot, filters: Filters) -> NDArray[np.int64] | None:
     return at.listing.without_references if paper_ids is None else at.listing.without_references_of(paper_ids)
 
 
-def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> NDArray[np.int64]:
+def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> Ids:
     """The filters that need a look at each passage: pages, kinds (folded), sections; within the papers."""
     import numpy as np
 

@@ -17,8 +17,7 @@ from ragscience.core.tokenizing import tokenize
 from ragscience.library.sealed_rows import read_state
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Scores
 
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
@@ -62,7 +61,7 @@ def mean_idf_of(numbers: Mapping[int, int], passages: int) -> float:
     return total / terms if terms else 0.0
 
 
-def bm25(terms: Sequence[str], passages: Sequence[Sequence[str]], known: Frequencies) -> NDArray[np.float64]:
+def bm25(terms: Sequence[str], passages: Sequence[Sequence[str]], known: Frequencies) -> Scores:
     """The score of each passage, given by all its terms, float64, shape (len(passages),).
 
     A term counts as often as `terms`, those of the question, have it.
@@ -70,9 +69,7 @@ def bm25(terms: Sequence[str], passages: Sequence[Sequence[str]], known: Frequen
     return scores_of(terms, counts_in(terms, passages), norms_of([len(each) for each in passages], known), known)
 
 
-def scores_of(
-    terms: Sequence[str], counts: NDArray[np.float64], norms: NDArray[np.float64], known: Frequencies
-) -> NDArray[np.float64]:
+def scores_of(terms: Sequence[str], counts: Scores, norms: Scores, known: Frequencies) -> Scores:
     """The scores, shape (passages,), from the counts, shape (terms, passages), and the norms, shape (passages,)."""
     import numpy as np
 
@@ -80,7 +77,7 @@ def scores_of(
     return np.asarray((idf[:, np.newaxis] * counts * (K1 + 1) / (counts + norms)).sum(axis=0))
 
 
-def counts_in(terms: Sequence[str], passages: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+def counts_in(terms: Sequence[str], passages: Sequence[Sequence[str]]) -> Scores:
     """How often each term occurs in each passage, shape (terms, passages)."""
     import numpy as np
 
@@ -88,7 +85,7 @@ def counts_in(terms: Sequence[str], passages: Sequence[Sequence[str]]) -> NDArra
     return np.array([[one[term] for one in found] for term in terms], np.float64).reshape(len(terms), len(found))
 
 
-def norms_of(lengths: Sequence[int], known: Frequencies) -> NDArray[np.float64]:
+def norms_of(lengths: Sequence[int], known: Frequencies) -> Scores:
     """`k1 * (1 - b + b * length / mean length)` of passages of so many terms, shape (passages,)."""
     import numpy as np
 

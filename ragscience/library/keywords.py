@@ -31,8 +31,7 @@ from ragscience.library.sealed_rows import REBUILD_INDEXES
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Ids, Ranked
 
 
 _ROWS_COUNTED = 8_000
@@ -55,9 +54,7 @@ class Keywords:
         self._database = database
         self._checked: tuple[str, int] | None = None
 
-    def search(
-        self, text: str, k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, text: str, k: int, allowed: Ids | None) -> Ranked:
         """(ids, int64; scores above 0, float64) of the `k` best passages, best first; of equal scores the lower id.
 
         `allowed` are ids, ascending; None: all. Raises LibraryDamaged.
@@ -86,7 +83,7 @@ class Keywords:
             above = scores > 0
             return best_first(ids[above], scores[above], k)
 
-    def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    def having(self, terms: Sequence[str], allowed: Ids | None) -> Ids:
         """The ids of the passages that have all of the terms, ascending; `allowed` as for `search`."""
         import numpy as np
 
@@ -119,9 +116,7 @@ class Keywords:
                 mean = state.mean_idf if state.keywords_at == state.version else mean_idf(at.db, state.chunks)
         return Frequencies(state.chunks, state.terms / max(state.chunks, 1), having, mean)
 
-    def _all_scored(
-        self, at: Snapshot, terms: Sequence[str], known: Frequencies, usable: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _all_scored(self, at: Snapshot, terms: Sequence[str], known: Frequencies, usable: Ids) -> Ranked:
         """(ids, ascending; scores) of all usable passages that have any of the terms."""
         import numpy as np
 
@@ -143,7 +138,7 @@ class Keywords:
         norms = norms_of([lengths.get(one, 0) for one in ids.tolist()], known)
         return ids, scores_of(terms, counts, norms, known)
 
-    def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: NDArray[np.int64]) -> list[int]:
+    def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: Ids) -> list[int]:
         """The `k` best passages of `ids` by these terms, as FTS5 scores them."""
         usable = _Allowed(ids)
         span = _span(usable.ids) if usable.ids.size else (1, 0)
@@ -179,7 +174,7 @@ class Keywords:
 class _Allowed:
     """Ids that a search may find."""
 
-    def __init__(self, ids: NDArray[np.int64]) -> None:
+    def __init__(self, ids: Ids) -> None:
         self.ids = ids
 
     def __contains__(self, chunk_id: int) -> bool:
@@ -187,7 +182,7 @@ class _Allowed:
         return place < self.ids.size and bool(self.ids[place] == chunk_id)
 
 
-def _span(ids: NDArray[np.int64]) -> tuple[int, int]:
+def _span(ids: Ids) -> tuple[int, int]:
     return int(ids[0]), int(ids[-1])
 
 

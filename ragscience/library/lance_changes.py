@@ -18,8 +18,7 @@ from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, 
 from ragscience.library.paper_rows import PaperRow
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Codes, Matrix
 
 
 READABLE = timedelta(hours=1)
@@ -98,7 +97,7 @@ class LanceChange(Change):
         )
         return paper.paper_id
 
-    def add_passages(self, columns: Mapping[str, Any], vectors: Any, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+    def add_passages(self, columns: Mapping[str, Any], vectors: Any, tokens: Mapping[bytes, Codes]) -> None:
         """Add passages; those whose texts are among `tokens` get these token vectors."""
         given = zip(columns["text_hash"], columns["tokens"], strict=True)
         codes = [tokens[key].tobytes() if key in tokens else kept for key, kept in given]
@@ -142,16 +141,14 @@ class LanceChange(Change):
         """As `Change.begin_vectors`: the passages are written anew, into a table of their own."""
         self.new_table("passages", dimension)
 
-    def put_vectors(
-        self, ids: Sequence[int], vectors: NDArray[np.float32], tokens: Mapping[bytes, NDArray[np.uint8]]
-    ) -> None:
+    def put_vectors(self, ids: Sequence[int], vectors: Matrix, tokens: Mapping[bytes, Codes]) -> None:
         """As `Change.put_vectors`, after `begin_vectors`."""
         place = {one: number for number, one in enumerate(ids)}
         for found in self.before.passages(ids, _OF_PASSAGE):
             columns = {name: found[name].to_pylist() for name in found.column_names}
             self.add_passages(columns, vectors[[place[one] for one in columns["chunk_id"]]], tokens)
 
-    def put_tokens(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+    def put_tokens(self, tokens: Mapping[bytes, Codes]) -> None:
         """Keep token vectors of texts that passages have."""
         if not (tokens and self.before.state.chunks):
             return

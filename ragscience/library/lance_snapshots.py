@@ -19,8 +19,7 @@ from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State
 from ragscience.library.snapshots import Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Ids, Matrix, Stored
 
 
 _BATCH = 2000
@@ -129,12 +128,12 @@ class LanceSnapshot(Snapshot):
             if paper_ids is None or paper_id in paper_ids:
                 yield paper_id, content
 
-    def vectors_of(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def vectors_of(self, ids: Ids) -> Stored:
         """As `Snapshot.vectors_of`."""
         found = self.columns("passages", ["chunk_id", "vector"], among("chunk_id", ids.tolist())).sort_by("chunk_id")
         return found["chunk_id"].to_numpy(), vector_rows(found, self.state.dimension)
 
-    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, Matrix]:
         """As `Snapshot.by_hash`."""
         if not self.state.chunks:
             return {}

@@ -22,8 +22,7 @@ from ragscience.library.lance_tables import among, lance_errors
 from ragscience.library.store_protocol import Store
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Ids, Matrix, Ranked
 
 
 _FEW = 2000
@@ -43,9 +42,7 @@ class LanceDense(DenseSearch):
         super().__init__(database)
         self._lance = database
 
-    def search(
-        self, vector: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, vector: Matrix, k: int, allowed: Ids | None) -> Ranked:
         """As `DenseSearch.search`."""
         from ragscience.library.dense_index import exact_scores
         from ragscience.library.top_scores import best_first, nothing
@@ -55,10 +52,10 @@ class LanceDense(DenseSearch):
                 return nothing()
             require_dimension(at.state, vector)
 
-            def nearest(limit: int) -> NDArray[np.int64]:
+            def nearest(limit: int) -> Ids:
                 query = at.table("passages").search(vector, vector_column_name="vector").distance_type("dot")
                 query = query.nprobes(_PROBED).refine_factor(_REFINED).limit(limit).select(["chunk_id", "_distance"])
-                found: NDArray[np.int64] = query.to_arrow()["chunk_id"].to_numpy()
+                found: Ids = query.to_arrow()["chunk_id"].to_numpy()
                 return found
 
             is_small = allowed is not None and allowed.size <= _FEW
@@ -66,16 +63,14 @@ class LanceDense(DenseSearch):
             return best_first(*exact_scores(vector, ids, at.vectors), k)
 
 
-def _among_allowed(
-    at: LanceSnapshot, find: Callable[[int], NDArray[np.int64]], k: int, allowed: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
+def _among_allowed(at: LanceSnapshot, find: Callable[[int], Ids], k: int, allowed: Ids | None) -> Ids:
     """What `find` gives for a limit, of the allowed passages: at least `k`, or all that there are."""
     from ragscience.library.top_scores import places
 
     limit = 2 * k + _MORE
     while True:
         with lance_errors(at.uri):
-            ids: NDArray[np.int64] = find(min(limit, at.state.chunks))
+            ids: Ids = find(min(limit, at.state.chunks))
         found = ids.size
         if allowed is not None:
             ids = ids[places(allowed, ids)[1]]
@@ -91,9 +86,7 @@ class LanceKeywords(Keywords):
         super().__init__(database)
         self._lance = database
 
-    def search(
-        self, text: str, k: int, allowed: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, text: str, k: int, allowed: Ids | None) -> Ranked:
         """As `Keywords.search`: Lance chooses the candidates, which are scored as in SQLite."""
         import numpy as np
 
@@ -105,10 +98,8 @@ class LanceKeywords(Keywords):
                 return nothing()
             where = among("chunk_id", allowed.tolist()) if allowed is not None and allowed.size <= _FEW else ""
 
-            def best(limit: int) -> NDArray[np.int64]:
-                found: NDArray[np.int64] = _matches(at, [*dict.fromkeys(terms)], limit, where=where)[
-                    "chunk_id"
-                ].to_numpy()
+            def best(limit: int) -> Ids:
+                found: Ids = _matches(at, [*dict.fromkeys(terms)], limit, where=where)["chunk_id"].to_numpy()
                 return found
 
             ids = _among_allowed(at, best, _RESCORED * k, None if where else allowed)
@@ -120,7 +111,7 @@ class LanceKeywords(Keywords):
         above = scores > 0
         return best_first(np.array(numbers, np.int64)[above], scores[above], k)
 
-    def having(self, terms: Sequence[str], allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    def having(self, terms: Sequence[str], allowed: Ids | None) -> Ids:
         """As `Keywords.having`."""
         import numpy as np
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Matrix
 
 
 _SCHEMAS: dict[str, dict[str, str]] = {
@@ -155,7 +154,7 @@ def _schema(role: str, dimension: int) -> Any:
     return pa.schema([(name, kinds[kind]) for name, kind in _SCHEMAS[role].items()])
 
 
-def as_table(role: str, columns: Mapping[str, Sequence[Any] | NDArray[np.float32]]) -> Any:
+def as_table(role: str, columns: Mapping[str, Sequence[Any] | Matrix]) -> Any:
     """An Arrow table; a column of vectors has shape (rows, dimension), float32."""
     import numpy as np
     import pyarrow as pa
@@ -172,13 +171,13 @@ def as_table(role: str, columns: Mapping[str, Sequence[Any] | NDArray[np.float32
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def vector_rows(found: Any, dimension: int) -> NDArray[np.float32]:
+def vector_rows(found: Any, dimension: int) -> Matrix:
     """The column of vectors of an Arrow table, shape (rows, dimension), float32."""
     import numpy as np
 
     if not found.num_rows:
         return np.empty((0, dimension), np.float32)
-    rows: NDArray[np.float32] = found["vector"].combine_chunks().flatten().to_numpy().reshape(-1, dimension)
+    rows: Matrix = found["vector"].combine_chunks().flatten().to_numpy().reshape(-1, dimension)
     return rows
 
 

@@ -20,8 +20,7 @@ from ragscience.library.paper_rows import Outline, PaperRow, new_paper_json, pat
 from ragscience.library.similarity import Fingerprint, fingerprint_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Codes, Matrix
 
 
 _STEPS = 10
@@ -173,11 +172,11 @@ class NewPaper:
     modified_ns: int
     document: Document
     chunks: Sequence[Chunk]
-    vectors: NDArray[np.float32]
+    vectors: Matrix
     """Unit rows, shape (len(chunks), dimension), float32."""
     hashes: Sequence[bytes] = ()
     """`text_hash` of the text of each vector; empty: of each chunk's search text."""
-    tokens: Mapping[bytes, NDArray[np.uint8]] | None = None
+    tokens: Mapping[bytes, Codes] | None = None
     """Token vectors to store, by the hash of their text."""
     replaces: Sequence[int] = ()
     """Ids of the papers that it replaces."""

@@ -17,8 +17,7 @@ from ragscience.core.records import Document, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import storable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Ids
 
 
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
@@ -215,21 +214,21 @@ class Listing:
     # Passages
 
     @cached_property
-    def chunk_ids(self) -> NDArray[np.int64]:
+    def chunk_ids(self) -> Ids:
         """The ids of all passages, ascending, int64; do not change them."""
         return _ranges((row.first_chunk, row.chunks) for row in self._order)
 
     @cached_property
-    def without_references(self) -> NDArray[np.int64] | None:
+    def without_references(self) -> Ids | None:
         """The ids of the passages that are not reference lists, ascending; None for all."""
         kept = self.without_references_of(self.rows)
         return None if kept.size == self.chunk_ids.size else kept
 
-    def chunk_ids_of(self, paper_ids: Collection[int]) -> NDArray[np.int64]:
+    def chunk_ids_of(self, paper_ids: Collection[int]) -> Ids:
         """The ids of the passages of these papers, ascending."""
         return _ranges((row.first_chunk, row.chunks) for row in self._order if row.paper_id in paper_ids)
 
-    def without_references_of(self, paper_ids: Collection[int]) -> NDArray[np.int64]:
+    def without_references_of(self, paper_ids: Collection[int]) -> Ids:
         """As `chunk_ids_of`, without reference lists."""
         return _ranges(
             between for row in self._order if row.paper_id in paper_ids for between in _between_references(row)
@@ -271,7 +270,7 @@ def _between_references(row: PaperRow) -> Iterator[tuple[int, int]]:
         yield first, end - first
 
 
-def _ranges(spans: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+def _ranges(spans: Iterable[tuple[int, int]]) -> Ids:
     """The numbers of ranges given by (first, count), one after the other, int64."""
     import numpy as np
 

@@ -26,16 +26,14 @@ from ragscience.reading.chunking import chunk_document, chunker_identity
 from ragscience.reading.worker_pool import ReadingPool
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from ragscience.core.arrays import Codes, Matrix
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
 
 _DECIDING = ("pymupdf", "onnxruntime", "tokenizers")
 """Packages whose version decides the text of a page, or the bits of a vector."""
 
-Vectors = tuple[dict[bytes, "NDArray[np.float32]"], dict[bytes, "NDArray[np.uint8]"]]
+Vectors = tuple[dict[bytes, "Matrix"], dict[bytes, "Codes"]]
 """By the hash of a text: its unit vector, shape (dimension,), float32; codes of its token vectors, (tokens, 28)."""
 
 
@@ -113,8 +111,8 @@ def embed_texts(
     on_batch: Callable[[int], None] = lambda _: None,
 ) -> Vectors:
     """The vectors of the texts, which are by their hash; `on_batch` gets the size of each batch that is done."""
-    vectors: dict[bytes, NDArray[np.float32]] = {}
-    tokens: dict[bytes, NDArray[np.uint8]] = {}
+    vectors: dict[bytes, Matrix] = {}
+    tokens: dict[bytes, Codes] = {}
     keys = list(texts)
     for first in range(0, len(keys), batch):
         some = keys[first : first + batch]

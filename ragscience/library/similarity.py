@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.records import Metadata
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Scores
 
 
 SHINGLE_WORDS = 5
@@ -130,7 +129,7 @@ def overlap_of(one: Fingerprint, other: Fingerprint) -> float:
     return float(overlaps([one, other], [(0, 1)])[0])
 
 
-def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) -> Scores:
     """The overlap of each pair of indices, shape (len(pairs),), 0 to 1.
 
     The resemblance r of two sets is the share of the smallest hashes of their union that both have; they have

@@ -15,8 +15,7 @@ from ragscience.library.paper_rows import FileSource, Listing, Outline, PaperRow
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State, checksum_of, opened
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Ids, Matrix, Stored
 
 T = TypeVar("T")
 _HASHES = 4096
@@ -108,7 +107,7 @@ class Snapshot:
             else:
                 self.damage.note("paper", paper_id)
 
-    def vectors_of(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def vectors_of(self, ids: Ids) -> Stored:
         """(ids, ascending; vectors, one row each) of the passages, as far as they are intact.
 
         Raises RagScienceError where one has another dimension.
@@ -132,11 +131,11 @@ class Snapshot:
             )
         return np.array([*intact], np.int64), np.frombuffer(data, "<f4").reshape(len(intact), dimension)
 
-    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, Matrix]:
         """The intact vectors of texts, by their hashes."""
         import numpy as np
 
-        found: dict[bytes, NDArray[np.float32]] = {}
+        found: dict[bytes, Matrix] = {}
         for first in range(0, len(hashes), _HASHES):
             some = hashes[first : first + _HASHES]
             marks = ",".join("?" * len(some))
@@ -228,9 +227,7 @@ class Snapshot:
         for chunk_id, _, fields in self.read_passages(ids):
             yield chunk_id, searched_text(fields[-1], fields[1])
 
-    def vectors(
-        self, ids: Sequence[int] | NDArray[np.int64] | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def vectors(self, ids: Sequence[int] | Ids | None = None) -> Stored:
         """(ids, ascending, int64; vectors, shape (n, dimension), float32) of the passages, or of all.
 
         Raises RagScienceError where a vector has another dimension.

@@ -18,10 +18,10 @@ from ragscience.library.paper_rows import merged
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
 
 if TYPE_CHECKING:
-    import numpy as np
     from langchain_community.vectorstores import FAISS
     from langchain_core.embeddings import Embeddings
-    from numpy.typing import NDArray
+
+    from ragscience.core.arrays import Ids, Scores
 
 __all__ = [
     "About", "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts", "as_vector_store",
@@ -37,15 +37,15 @@ class TermCounts:
     """Distinct terms, in the order of the question."""
     passages: int
     """Number of passages searched."""
-    frequencies: NDArray[np.int64]
+    frequencies: Ids
     """How many of these contain each term, shape (terms,)."""
-    counts: NDArray[np.int64]
+    counts: Ids
     """How often each term occurs in each requested passage, shape (terms, ids); 0 in a missing one."""
-    norms: NDArray[np.float64]
+    norms: Scores
     """`k1 * (1 - b + b * length / mean length)` of each requested passage, shape (ids,)."""
 
 
-def keyword_scores(library: Store, text: str, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Scores:
     """The BM25 score of each passage of `ids` for `text`, float64, shape (len(ids),); 0 where no word of it matches."""
     import numpy as np
 
@@ -63,8 +63,8 @@ def keyword_scores(library: Store, text: str, ids: Sequence[int] | NDArray[np.in
 def term_counts(
     library: Store,
     terms: Sequence[str],
-    ids: Sequence[int] | NDArray[np.int64],
-    allowed: NDArray[np.int64] | None = None,
+    ids: Sequence[int] | Ids,
+    allowed: Ids | None = None,
 ) -> TermCounts:
     """Where the terms (as `tokenize` gives them) occur: in the passages `ids`, and in how many of `allowed`.
 

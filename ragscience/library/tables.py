@@ -14,14 +14,13 @@ from ragscience.library.paper_rows import FileSource, source_json
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from ragscience.core.arrays import Codes, Ids, Matrix, Stored
 
 
 NORM_TOLERANCE = 1e-3
 
 
-def check_vectors(vectors: NDArray[np.float32], count: int, dimension: int) -> None:
+def check_vectors(vectors: Matrix, count: int, dimension: int) -> None:
     """Raise RagScienceError unless these are `count` finite unit rows of `dimension`, float32."""
     import numpy as np
 
@@ -47,14 +46,14 @@ class Vectors:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, ids: Sequence[int] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def of(self, ids: Sequence[int] | None = None) -> Stored:
         """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
         import numpy as np
 
         with self._database.now() as at:
             return at.vectors(ids) if at is not None else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
 
-    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+    def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, Matrix]:
         """The vectors, shape (dimension,), of those of the texts that are embedded already and intact."""
         with self._database.now() as at:
             return at.by_hash(list(dict.fromkeys(hashes))) if at is not None and hashes else {}
@@ -62,9 +61,7 @@ class Vectors:
     def replace(
         self,
         embedder: EmbedderIdentity,
-        batches: Iterable[
-            tuple[Sequence[int] | NDArray[np.int64], NDArray[np.float32], Mapping[bytes, NDArray[np.uint8]]]
-        ],
+        batches: Iterable[tuple[Sequence[int] | Ids, Matrix, Mapping[bytes, Codes]]],
     ) -> None:
         """Replace the vectors of all passages with those of another embedder, in one transaction.
 
@@ -101,7 +98,7 @@ class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, ids: Sequence[int]) -> dict[int, NDArray[np.uint8]]:
+    def of(self, ids: Sequence[int]) -> dict[int, Codes]:
         """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
         import numpy as np
 
@@ -111,7 +108,7 @@ class Tokens:
             found = at.tokens(ids)[0] if at is not None else {}
         return {one: np.frombuffer(codes, np.uint8).reshape(-1, CODE_BYTES) for one, codes in found.items()}
 
-    def put(self, tokens: Mapping[bytes, NDArray[np.uint8]]) -> None:
+    def put(self, tokens: Mapping[bytes, Codes]) -> None:
         """Keep token vectors, codes of shape (n, 28), by the hash of their text. Raises RagScienceError: disk full."""
         self._database.changed(lambda change: change.put_tokens(tokens))
         self._database.damage.forget("token")

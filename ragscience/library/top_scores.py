@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ragscience.core.arrays import Ids, Ranked, Scores
 
-def best_first(
-    ids: NDArray[np.int64], scores: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+
+def best_first(ids: Ids, scores: Scores, k: int) -> Ranked:
     """The `k` best, higher scores first; ties by lower id, also at the cut.
 
     Both arrays have shape (n,), in any order; the results have shape (min(k, n),).
@@ -26,12 +26,12 @@ def best_first(
     return ids[order], scores[order]
 
 
-def nothing() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def nothing() -> Ranked:
     """No ids and no scores."""
     return np.empty(0, np.int64), np.empty(0, np.float64)
 
 
-def places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def places(ids: Ids, wanted: Ids) -> tuple[Ids, NDArray[np.bool_]]:
     """(positions in `ids`, ascending, of the members of `wanted`; which of `wanted` those are, bool)."""
     if ids.size and int(ids[-1]) - int(ids[0]) == ids.size - 1:  # no gaps: no search needed
         place = wanted - ids[0]
@@ -43,14 +43,14 @@ def places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[n
     return place[inside], inside
 
 
-def marked(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+def marked(ids: Ids, wanted: Ids) -> NDArray[np.bool_]:
     """Which of `ids` (ascending) are in `wanted`, shape of `ids`; fast for few wanted ones among many ids."""
     marks = np.zeros(ids.size, np.bool_)
     marks[places(ids, wanted)[0]] = True
     return marks
 
 
-def shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+def shared(one: Ids, other: Ids) -> Ids:
     """The intersection of two ascending arrays, ascending."""
     few, many = (one, other) if one.size <= other.size else (other, one)
     return many[marked(many, few)]
