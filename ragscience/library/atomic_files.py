@@ -10,7 +10,6 @@ import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -97,99 +96,52 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Identifies the content of a cache file: by size and time if unchanged, else by digest."""
-
-    size: int
-    modified_ns: int
-    digest: str
-    """CRC-32, in hexadecimal."""
-
-    @classmethod
-    def of(cls, path: Path) -> Signature:
-        """The signature of the file as it is now. Raises OSError."""
-        stat = path.stat()
-        return cls(stat.st_size, stat.st_mtime_ns, _digest(path))
-
-    def is_of(self, path: Path) -> bool:
-        """Whether the file holds what the signature is of: all of it is read."""
-        try:
-            return path.stat().st_size == self.size and _digest(path) == self.digest
-        except OSError:
-            return False
-
-    def fits(self, path: Path) -> bool:
-        """Whether the file matches the signature; its content is read only if its time differs (a copied home)."""
-        try:
-            stat = path.stat()
-            if stat.st_size != self.size:
-                return False
-            return stat.st_mtime_ns == self.modified_ns or _digest(path) == self.digest
-        except OSError:
-            return False
-
-
-def _digest(path: Path) -> str:
+def file_signature(path: Path) -> dict[str, object]:
+    """The size of a file and its CRC-32; size -1 where it cannot be read."""
     checksum = 0
-    with path.open("rb") as file:
-        while part := file.read(_PART_BYTES):
-            checksum = zlib.crc32(part, checksum)
-    return f"{checksum:08x}"
-
-
-_CACHES = ".caches"
-"""Behind the lock's name: the file that a reader holds while it saves its caches."""
+    try:
+        with path.open("rb") as file:
+            while part := file.read(_PART_BYTES):
+                checksum = zlib.crc32(part, checksum)
+            return {"size": file.tell(), "digest": f"{checksum:08x}"}
+    except OSError:
+        return {"size": -1, "digest": ""}
 
 
 class WriterLock:
     """The right to write a library, held until `release`."""
 
-    def __init__(self, handles: list[int]) -> None:
-        self._handles = handles
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
         _held.add(self)
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
-        """Take the lock. Raises LibraryBusy while another process writes, RagScienceError where `path` is not writable.
-
-        Waits for a reader that is saving its caches: that takes a moment and is not an error.
-        """
-        handles: list[int] = []
+        """Take the lock. Raises LibraryBusy while another process writes, RagScienceError for a path not writable."""
+        with disk_errors(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with disk_errors(path):
-                handles += [_open(path), _open(_caches(path))]
-            try:
-                fcntl.flock(handles[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LibraryBusy(
-                    f"The library is being written by process {_owner(path) or 'unknown'}.",
-                    "Wait until it is done, or stop that process.",
-                ) from None
-            with disk_errors(path):
-                os.ftruncate(handles[0], 0)
-                os.pwrite(handles[0], str(os.getpid()).encode(), 0)
-            fcntl.flock(handles[1], fcntl.LOCK_EX)
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, str(os.getpid()).encode(), 0)
+        except BlockingIOError:
+            owner = os.pread(handle, 20, 0).decode(errors="replace").strip()
+            os.close(handle)
+            raise LibraryBusy(
+                f"The library is being written by process {owner or 'unknown'}.",
+                "Wait until it is done, or stop that process.",
+            ) from None
         except BaseException:
-            _close(handles)
+            os.close(handle)
             raise
-        return cls(handles)
-
-    @classmethod
-    def acquire_for_caches(cls, path: Path) -> WriterLock | None:
-        """Take what saving caches needs if it is free and the folder is writable; None otherwise, without waiting."""
-        handles: list[int] = []
-        try:
-            handles.append(_open(_caches(path)))
-            fcntl.flock(handles[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            _close(handles)
-            return None
-        return cls(handles)
+        return cls(handle)
 
     def release(self) -> None:
         """Release the lock; may be called twice."""
-        _close(self._handles)
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
     def __enter__(self) -> Self:
         return self
@@ -198,26 +150,6 @@ class WriterLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
-
-
-def _caches(path: Path) -> Path:
-    return path.with_name(path.name + _CACHES)
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-
-def _close(handles: list[int]) -> None:
-    while handles:
-        os.close(handles.pop())
-
-
-def _owner(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
 
 
 _held: WeakSet[WriterLock] = WeakSet()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ragscience.core.arrays import Codes, Ids, Matrix, Ranked, Stored
 from ragscience.core.errors import RagScienceError
-from ragscience.library.atomic_files import Signature, put_in_place, read_checked_json, write_checked_json
+from ragscience.library.atomic_files import file_signature, put_in_place, read_checked_json, write_checked_json
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import best_first, marked, nothing, shared
@@ -59,7 +59,7 @@ class _Base:
             return None
         info, ids, signature = sidecar
         # A search reads all of an exact index; of a larger one it reads little, and `doctor` reads all.
-        if info.form == "flat" and not signature.is_of(path):
+        if info.form == "flat" and signature != file_signature(path):
             return None
         faiss = _faiss()
         try:
@@ -112,11 +112,6 @@ class DenseIndex:
     def should_be_saved(self) -> bool:
         """Whether the index on disk is so far behind that a rebuild is worth its time."""
         return self.drift > self._sizes.may_lag(self._ids.size)
-
-    @property
-    def is_quickly_saved(self) -> bool:
-        """Whether `save` takes only seconds: no training, and at most `DenseSizes.exact_values` to read."""
-        return self._sizes.form(self._ids.size, self.state.dimension) == "flat"
 
     def save(self, path: Path, source: VectorSource) -> None:
         """Write the index: a trained one grows as long as its training fits. Raises OSError."""
@@ -256,7 +251,7 @@ def describe(path: Path, state: State) -> DenseIndexInfo | None:
 def is_whole(path: Path, state: State) -> bool:
     """Whether the index on disk holds what was written, if there is one that belongs to the library; reads all."""
     sidecar = _read_sidecar(path, state)
-    return sidecar is None or sidecar[2].is_of(path)
+    return sidecar is None or sidecar[2] == file_signature(path)
 
 
 def _batches(ids: Ids, source: VectorSource) -> Iterator[Stored]:
@@ -294,18 +289,20 @@ def _write_base(path: Path, state: State, index: Any, ids: Ids, info: DenseIndex
     sidecar = {
         "made_from": _made_from(state) | {"version": state.version},
         "index": asdict(info),
-        "signature": asdict(Signature.of(path)),
+        "signature": file_signature(path),
         "ids": [[int(run[0]), run.size] for run in runs],
     }
     write_checked_json(path.with_suffix(".json"), sidecar)
 
 
-def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, Signature] | None:
+def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[str, Any]] | None:
     try:
         sidecar = read_checked_json(path.with_suffix(".json"))
-        info, signature = DenseIndexInfo(**sidecar["index"]), Signature(**sidecar["signature"])
+        info, signature = DenseIndexInfo(**sidecar["index"]), dict(sidecar["signature"])
+        signature.pop("modified_ns", None)  # of older versions
+        is_there = path.stat().st_size == signature["size"]
         made_from = dict(sidecar["made_from"])
-        if made_from.pop("version") > state.version or made_from != _made_from(state) or not signature.fits(path):
+        if made_from.pop("version") > state.version or made_from != _made_from(state) or not is_there:
             return None
         runs = [np.arange(first, first + count, dtype=np.int64) for first, count in sidecar["ids"]]
         return info, np.concatenate([np.empty(0, np.int64), *runs]), signature

@@ -8,7 +8,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.library.atomic_files import WriterLock, disk_errors
+from ragscience.library.atomic_files import disk_errors
 from ragscience.library.changes import SqlDatabase
 from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
@@ -71,7 +71,6 @@ class Dense(DenseSearch):
         self._making = RLock()
         """Held by the thread that builds or saves an index; searches in others continue."""
         self._made: dict[State, DenseIndex] = {}
-        self._may_save = True
 
     def search(self, vector: Matrix, k: int, allowed: Ids | None) -> Ranked:
         """(ids, int64; inner products, float64) of the `k` nearest passages, best first; ties by lower id.
@@ -84,10 +83,7 @@ class Dense(DenseSearch):
             if at is None or not at.state.dimension:
                 return nothing()
             require_dimension(at.state, vector)
-            found = self._index(at).search(vector, k, allowed, at.vectors)
-            if not self._database.may_write:
-                self._save_if_free(at)
-            return found
+            return self._index(at).search(vector, k, allowed, at.vectors)
 
     def refresh(self) -> None:
         """Update the index on disk if it is far enough behind. Raises RagScienceError where a write fails.
@@ -148,29 +144,6 @@ class Dense(DenseSearch):
         if at.state.dimension and self._index(at).should_be_saved:
             self._index(at).save(self._home.faiss, at.vectors)
             self._made = {}
-
-    def _save_if_free(self, at: Snapshot) -> None:
-        """Save what a reader had to build, if no one writes and the folder is writable; else it stays in memory.
-
-        An index that needs training is not built by a reader: a question does not wait for minutes.
-        """
-        index = self._made.get(at.state)
-        if not self._may_save or index is None or not (index.should_be_saved and index.is_quickly_saved):
-            return
-        is_newest = all(state.version <= at.state.version for state in self._made)
-        if not is_newest or at.damage.loses_passages or not self._making.acquire(blocking=False):
-            return
-        try:
-            lock = WriterLock.acquire_for_caches(self._home.lock)
-            if lock is None:
-                self._may_save = False
-                return
-            with lock:
-                self._save(at)
-        except OSError:
-            self._may_save = False
-        finally:
-            self._making.release()
 
 
 def require_dimension(state: State, vector: Matrix) -> None:

@@ -26,7 +26,7 @@ SEARCHES = (
     SearchRequest("What does BERT outperform on SQuAD?", graph=True),
 )
 BERT = ["BERT and GPT-2\n\nBERT was trained on Wikipedia.\nBERT outperforms GPT-2 on SQuAD by 3 points."]
-APART = ("writer.lock", "writer.lock.caches", ".sqlite-shm")
+APART = ("writer.lock", ".sqlite-shm")
 
 
 class Score(float):

@@ -1,7 +1,5 @@
-import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -59,37 +57,7 @@ def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled)
         process.stdout.close()
 
 
-def test_a_reader_that_saves_caches_is_waited_for(filled):
-    lock = WriterLock.acquire_for_caches(filled.lock)
-    assert WriterLock.acquire_for_caches(filled.lock) is None
-    opened = []
-    thread = threading.Thread(target=lambda: opened.append(Library.open_for_writing(filled)))
-    thread.start()
-    lock.release()
-    lock.release()
-    thread.join()
-    with opened[0] as library:
-        assert library.about.papers == 6
-
-
-def test_a_reader_that_saves_caches_is_no_writer_whatever_the_lock_says(filled):
-    """A reader may be anywhere between taking its lock and giving it back when a writer looks."""
-    with Library.open_for_writing(filled):
-        assert WriterLock.acquire_for_caches(filled.lock) is None
-    assert filled.lock.read_text() == str(os.getpid())
-    for text in ("", "1 writing", str(os.getpid())):
-        saving = WriterLock.acquire_for_caches(filled.lock)
-        filled.lock.write_text(text)
-        opened = []
-        thread = threading.Thread(target=lambda opened=opened: opened.append(Library.open_for_writing(filled)))
-        thread.start()
-        saving.release()
-        thread.join()
-        opened[0].close()
-
-
 def test_a_lock_that_cannot_be_made_is_a_clear_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(RagScienceError, match="folder"):
         WriterLock.acquire(tmp_path / "file" / "writer.lock")
-    assert WriterLock.acquire_for_caches(tmp_path / "file" / "writer.lock") is None
