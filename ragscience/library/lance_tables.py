@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import errno
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError, UsageError
@@ -20,37 +15,20 @@ if TYPE_CHECKING:
     from ragscience.core.arrays import Matrix
 
 
-_SCHEMAS: dict[str, dict[str, str]] = {
+_SCHEMAS = {
     # One row: all that the library says of itself, and which versions of the other tables belong together.
-    "library": {"number": "int64", "state": "string"},
+    "library": "number int64, state string",
     # As in database.py; `outline`, `sketch` and `contents` are packed as in paper_rows.py and paper_contents.py.
-    "papers": {
-        "paper_id": "int64",
-        "path": "binary",
-        "md5": "string",
-        "first_chunk": "int64",
-        "chunks": "int64",
-        "reference_lists": "string",
-        "row": "binary",
-        "outline": "binary",
-        "sketch": "binary",
-        "contents": "large_binary",
-    },
+    "papers": "paper_id int64, path binary, md5 string, first_chunk int64, chunks int64, reference_lists string, "
+    "row binary, outline binary, sketch binary, contents large_binary",
     # `terms` are those of core/tokenizing.py with blanks between; `tokens` the codes of the token vectors, empty where
     # none are kept.
-    "passages": {
-        "chunk_id": "int64",
-        "paper_id": "int64",
-        "row": "string",
-        "terms": "string",
-        "text_hash": "binary",
-        "vector": "vector",
-        "tokens": "binary",
-        "token_bytes": "int64",
-    },
-    "graph": {"chunk_id": "int64", "extractor": "string", "version": "string", "text": "string"},
-    "notes": {"kind": "string", "key": "string", "text": "string"},
+    "passages": "chunk_id int64, paper_id int64, row string, terms string, text_hash binary, vector vector, "
+    "tokens binary, token_bytes int64",
+    "graph": "chunk_id int64, extractor string, version string, text string",
+    "notes": "kind string, key string, text string",
 }
+"""The columns of each table with their types."""
 _CONFLICTS = ("incompatible transaction", "conflict", "concurrent")
 """What is in LanceDB's messages where two writers meet; it has no exceptions of its own for that."""
 _OUT_OF_REACH = ("error performing", "generic s3 error", "retryerror", "reqwest")
@@ -63,51 +41,13 @@ _INDEX_CACHE, _METADATA_CACHE = 512 << 20, 128 << 20
 """Bytes of indexes and of metadata that LanceDB may keep in memory; its own limits are 6 and 1 GB."""
 
 
-_CLIENT = "lance_namespace_urllib3_client"
-_CALLS = f"{_CLIENT}.api"
-
-
-class _NoCalls(MetaPathFinder, Loader):
-    """Gives empty modules in place of those of the REST client that lancedb brings along.
-
-    Describing its calls takes 1.2 of the 2.5 s of the import, in each command; each name in them is an empty class.
-    """
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,  # noqa: ARG002  # the protocol's
-        target: ModuleType | None = None,  # noqa: ARG002
-    ) -> ModuleSpec | None:
-        if fullname != _CALLS and not fullname.startswith(f"{_CALLS}."):
-            return None
-        return ModuleSpec(fullname, self, is_package=fullname == _CALLS)
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__getattr__ = lambda name: type(name, (), {})  # type: ignore[method-assign]
-
-
-def import_lancedb() -> Any:
-    """The package, or ImportError. A process that has imported the REST client keeps it."""
-    if "lancedb" in sys.modules or _CLIENT in sys.modules:
-        return import_module("lancedb")
-    finder = _NoCalls()
-    sys.meta_path.insert(0, finder)
-    try:
-        return import_module("lancedb")
-    finally:
-        sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if name == _CALLS or name.startswith(f"{_CALLS}.")]:
-            del sys.modules[name]  # who wants the client itself imports it
-
-
 def connect(uri: str) -> Any:
     """The database at `lance:///folder` or `s3://bucket/prefix`. Raises UsageError without the package.
 
     Keys and the address of object storage are those of the usual AWS_ variables, which LanceDB reads by itself.
     """
     try:
-        lancedb = import_lancedb()
+        import lancedb
     except ImportError as error:
         raise UsageError(
             "A library in LanceDB needs the package lancedb.", "`pip install -r requirements-lance.txt` installs it."
@@ -144,14 +84,9 @@ def make_table(database: Any, role: str, name: str, dimension: int = 0) -> Any:
 def _schema(role: str, dimension: int) -> Any:
     import pyarrow as pa
 
-    kinds = {
-        "int64": pa.int64(),
-        "string": pa.string(),
-        "binary": pa.binary(),
-        "large_binary": pa.large_binary(),
-        "vector": pa.list_(pa.float32(), dimension or 1),
-    }
-    return pa.schema([(name, kinds[kind]) for name, kind in _SCHEMAS[role].items()])
+    vector = pa.list_(pa.float32(), dimension or 1)
+    columns = (column.split() for column in _SCHEMAS[role].split(", "))
+    return pa.schema([(name, vector if kind == "vector" else getattr(pa, kind)()) for name, kind in columns])
 
 
 def as_table(role: str, columns: Mapping[str, Sequence[Any] | Matrix]) -> Any:
