@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from ragscience.core.errors import LibraryDamaged
 from ragscience.library.atomic_files import WriterLock
 from ragscience.library.database import OldLibrary, connect_for_reading, database_errors, listed_files
 from ragscience.library.home import Home
-from ragscience.library.paper_rows import FileSource, path_from
+from ragscience.library.paper_rows import FileSource
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, read_state
 from ragscience.library.snapshots import read_listing, read_notes, read_sources
 
@@ -62,40 +62,29 @@ def damage_of(home: Home) -> DamagedDatabase | None:
     What is not found a second time was the disk's failure to read: the database is sound. Raises LibraryUnavailable for
     a newer schema, RagScienceError for a database that cannot be read.
     """
-    if not database_problem(home):
-        return None
-    why = database_problem(home)
+    why = _problem(home) and _problem(home)
     if not why:
         return None
-    ledger, rows = listed_files(home), _readable(home, _listed) or []
-    root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
-    files = dict.fromkeys((*ledger.values(), *(path_from(root, path) for _, path in rows)))
-    # A run that was killed leaves a note of a paper that it did not take out any more.
-    there = {*ledger, *(md5 for md5, _ in rows)}
+    files = listed_files(home)
+    # A run that was killed leaves a note of a paper that it did not take out any more: that is in the ledger.
     notes = {
-        kind: {
-            md5: text
-            for md5, text in (_readable(home, partial(read_notes, kind=kind, damage=Damage())) or {}).items()
-            if md5 not in there
-        }
+        kind: {md5: text for md5, text in (read or {}).items() if md5 not in files}
         for kind in ("removed", "aside")
+        for read in [_readable(home, partial(read_notes, kind=kind, damage=Damage()))]
     }
-    sources = _readable(home, lambda db: read_sources(db, None, Damage()))
-    return DamagedDatabase(why, tuple(Path(path) for path in files), notes, tuple(sources or ()))
+    sources = _readable(home, lambda db: read_sources(db, None, Damage())) or ()
+    return DamagedDatabase(why, tuple(map(Path, files.values())), notes, tuple(sources))
 
 
-def database_problem(home: Home, *, fast: bool = False) -> str:
-    """What is wrong with the database as a whole, a sentence; empty for nothing. Raises as `damage_of`.
-
-    Reads all of it, about two seconds for each GB, half with `fast`.
-    """
+def _problem(home: Home) -> str:
+    """What is wrong with the database as a whole, a sentence; empty for nothing. Reads all of it, 2 s for each GB."""
     try:
         with database_errors(home.database):
             db = connect_for_reading(home)
             if db is None:
                 return ""
             with closing(db):
-                (verdict,) = db.execute(f"PRAGMA {'quick' if fast else 'integrity'}_check(1)").fetchone()
+                (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
                 if verdict != "ok":
                     return f"The database is damaged: {' '.join(verdict.split())}."
                 db.execute("BEGIN")
@@ -117,22 +106,19 @@ def _readable(home: Home, read: Callable[[sqlite3.Connection], _T]) -> _T | None
     return None
 
 
-def _listed(db: sqlite3.Connection) -> list[tuple[str, bytes]]:
-    rows = db.execute("SELECT md5, path FROM papers").fetchall()
-    return [(str(md5), path) for md5, path in rows if isinstance(path, bytes)]
-
-
 def put_aside(home: Home) -> Path | None:
     """Rename the database, and return its new name; None if there is none. Raises LibraryBusy, OSError."""
     with WriterLock.acquire(home.lock):
         if not home.database.exists():
             return None
-        number = 1
-        while (target := home.database.with_name(f"{home.database.name}.damaged-{number}")).exists():
-            number += 1
+        target = free_name(home.database)
         for ending in ("-wal", "-shm"):
-            log = home.database.with_name(f"{home.database.name}{ending}")
-            if log.exists():
-                log.rename(target.with_name(f"{target.name}{ending}"))
-        home.database.rename(target)
-        return target
+            with suppress(FileNotFoundError):
+                home.database.with_name(f"{home.database.name}{ending}").rename(f"{target}{ending}")
+        return home.database.rename(target)
+
+
+def free_name(path: Path) -> Path:
+    """The first name beside `path` for what is damaged: `library.sqlite.damaged-1`."""
+    names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.database import listed_files
-from ragscience.library.database_repair import DamagedDatabase
+from ragscience.library.database_repair import DamagedDatabase, free_name
 from ragscience.library.dense_search import DenseSearch, require_dimension
 from ragscience.library.home import Home
 from ragscience.library.keyword_index import Frequencies, bm25
@@ -199,12 +199,11 @@ def put_lance_aside(home: Home, uri: str) -> tuple[DamagedDatabase, str] | None:
 
     Raises LibraryBusy, LibraryUnavailable and DiskProblem as they are, and the damage itself for object storage.
     """
-    paths: list[str] = []
 
     def problem() -> RagScienceError | None:
         try:
             with LanceLibrary(home, uri, writing=False) as library:
-                paths.extend(paper.path for paper in library.papers())
+                library.papers()
                 library.verify()
         except (LibraryBusy, LibraryUnavailable, DiskProblem):
             raise
@@ -215,13 +214,10 @@ def put_lance_aside(home: Home, uri: str) -> tuple[DamagedDatabase, str] | None:
     error = problem() and problem()  # what is not found a second time was the disk's failure to read
     if error is None:
         return None
-    folder = Path(uri.removeprefix("lance://"))
     if not uri.startswith("lance://"):
         raise error
-    number = 1
-    while (target := folder.with_name(f"{folder.name}.damaged-{number}")).exists():
-        number += 1
+    folder = Path(uri.removeprefix("lance://"))
+    target = free_name(folder)
     with suppress(FileNotFoundError):
         folder.rename(target)
-    files = dict.fromkeys((*listed_files(home).values(), *paths))
-    return DamagedDatabase(error.message, tuple(map(Path, files))), target.name
+    return DamagedDatabase(error.message, tuple(map(Path, listed_files(home).values()))), target.name
