@@ -18,9 +18,16 @@ from weakref import WeakSet
 from ragscience.core.errors import DiskProblem, LibraryBusy
 
 _PART_BYTES = 1 << 20
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NOT_A_FOLDER = {errno.ENOTDIR, errno.EEXIST}
+_ELSEWHERE = "use another folder with --home."
+_DISK = (
+    ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "could not be written, the disk is full", "Make room."),
+    ({errno.EACCES, errno.EPERM, errno.EROFS}, "cannot be written", f"Give this user write access, or {_ELSEWHERE}"),
+    (
+        {errno.ENOTDIR, errno.EEXIST}, "cannot be made",
+        f"A file has the name of a needed folder: move it away, or {_ELSEWHERE}",
+    ),
+)  # fmt: skip
+"""What an error of the system means, and what helps."""
 
 
 @contextmanager
@@ -29,19 +36,13 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        if error.errno in _FULL:
-            raise DiskProblem(f"The disk is full: {path} could not be written ({reason}).", "Make room.") from error
-        if error.errno in _FORBIDDEN:
-            fix = "Give this user write permission, or use another folder with --home."
-            raise DiskProblem(f"{path} cannot be written: {reason}.", fix) from error
-        if error.errno in _NOT_A_FOLDER:
-            fix = "A file has the name of a needed folder: move it away, or use another folder with --home."
-            raise DiskProblem(f"{path} cannot be made: {reason}.", fix) from error
-        raise DiskProblem(f"{path} could not be written: {reason}.", "Check the disk.") from error
+        what, fix = next(
+            (words for codes, *words in _DISK if error.errno in codes), ("could not be written", "Check the disk.")
+        )
+        raise DiskProblem(f"{path} {what}: {error.strerror or error}.", fix) from error
 
 
-def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
+def write_atomically(path: Path, content: bytes | memoryview, *, private: bool = False) -> None:
     """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError.
 
     Only its owner may read a `private` one.

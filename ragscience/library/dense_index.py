@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ragscience.core.arrays import Codes, Ids, Matrix, Ranked, Stored
 from ragscience.core.errors import RagScienceError
-from ragscience.library.atomic_files import file_signature, put_in_place, read_checked_json, write_checked_json
+from ragscience.library.atomic_files import file_signature, read_checked_json, write_atomically, write_checked_json
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.sealed_rows import State
 from ragscience.library.top_scores import best_first, marked, nothing, shared
@@ -259,31 +259,10 @@ def _batches(ids: Ids, source: VectorSource) -> Iterator[Stored]:
         yield source(ids[first : first + _BATCH])
 
 
-def _write(index: Any, path: Path) -> None:
-    """Write an index through a file of Python's; FAISS's own only prints that a disk is full. Raises OSError."""
-    faiss, failed = _faiss(), list[OSError]()
-    with path.open("wb") as file:
-
-        def write(content: bytes) -> None:
-            try:
-                if not failed:
-                    file.write(content)
-            except OSError as error:  # not through FAISS, which would tell of it in its own words
-                failed.append(error)
-
-        faiss.write_index(index, faiss.PyCallbackIOWriter(write))
-    if failed:
-        raise failed[0]
-
-
 def _write_base(path: Path, state: State, index: Any, ids: Ids, info: DenseIndexInfo) -> None:
     """Write an index of `ids` (ascending), then its sidecar. Raises OSError."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        _write(index, temporary)
-        put_in_place(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    # Not by FAISS's own writer, which only prints that a disk is full.
+    write_atomically(path, _faiss().serialize_index(index).data)
     # Ascending ids as [first, count] of each run without a gap: few runs, because papers are rarely removed.
     runs = np.split(ids, np.flatnonzero(np.diff(ids) != 1) + 1) if ids.size else []
     sidecar = {

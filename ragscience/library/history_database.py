@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable
-from ragscience.core.serialization import renamed, to_json
 from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 
 SCHEMA_VERSION = 2
@@ -116,13 +112,12 @@ def checksum_of(created_at: object, record: object) -> int:
 
 
 def _make(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables, or those that version 1 did not have, and take its audit log in."""
-    # Another process may be doing the same: then it is done, and the log may exist already or come later.
+    """Make the tables, or those that version 1 did not have."""
+    # Another process may be doing the same: then it is done.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     version = _version(connection, path)
-    logs = _old_logs(path)
     if version != SCHEMA_VERSION:
         if not version:
             for statement in _CONVERSATIONS.split(";\n"):
@@ -130,13 +125,9 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
         else:
             _upgrade(connection)
         connection.execute(_AUDIT)
-        rows = [row for log in logs for line in log.read_bytes().splitlines() if (row := _old_record(line))]
-        connection.executemany("INSERT OR IGNORE INTO audit VALUES (NULL, ?, ?, ?, ?)", rows)
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
-    for log in logs:
-        log.unlink(missing_ok=True)
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
@@ -146,27 +137,6 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     connection.create_function("checksum_of", 2, checksum_of, deterministic=True)
     connection.execute("UPDATE turns SET checksum = checksum_of(created_at, record) WHERE checksum IS NULL")
     connection.execute("DROP TABLE IF EXISTS turns_text")
-
-
-def _old_logs(path: Path) -> list[Path]:
-    """The files of version 1's audit log, the oldest first."""
-    log = path.with_name("audit.jsonl" if path.stem == "history" else f"{path.stem}.audit.jsonl")
-    rotated = [item for item in log.parent.glob(f"{log.name}.*") if item.suffix[1:].isdecimal()]
-    found = sorted(rotated, key=lambda item: -int(item.suffix[1:]))
-    return [*found, log] if log.is_file() else found
-
-
-def _old_record(line: bytes) -> tuple[Any, ...] | None:
-    """A line of version 1's audit log as a row; None for one that is not what was written."""
-    body, mark, checksum = line.rpartition(b', "checksum": ')
-    if mark and checksum != str(zlib.crc32(body)).encode() + b"}":
-        return None
-    try:
-        found = json.loads(body + b"}" if mark else line)
-        kept = to_json(renamed(found, VERSION_1_NAMES) | {"schema": 2})
-        return found["answer_id"], found["at"], kept, checksum_of(found["at"], kept)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
 
 
 @contextmanager

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -26,17 +24,7 @@ _RUNS_AGAIN = 5
 _CONNECT_SECONDS = 5.0
 _WITHOUT_WORKERS_SECONDS = 60.0
 """A run waits so long for a cluster that has lost all its workers."""
-_TRIAL_SECONDS = 30.0
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
-_TRIAL = f"""
-import sys, ray
-try:
-    ray.init(sys.argv[1], **{_QUIET})
-except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-    print(error)
-    sys.exit(1)
-"""
-"""The connection is tried in a process of its own: what is no cluster, Ray would ask for minutes, and then end it."""
 _START = "`ray start --head --port=6379` starts one; see docs/scale.md."
 _SAME = "Install the same version of RAG Science and of its requirements on every node; see docs/scale.md."
 
@@ -122,19 +110,15 @@ def _connected(address: str) -> Any:
         import ray
     except ImportError as error:
         raise RagScienceError("Ray is not installed.", "pip install -r requirements-ray.txt") from error
-    command = [sys.executable, "-P", "-c", _TRIAL, address]
     try:
-        trial = subprocess.run(command, capture_output=True, text=True, timeout=_TRIAL_SECONDS, check=False)  # noqa: S603
-    except subprocess.TimeoutExpired:
-        raise RagScienceError(f"What answers at {address} is no Ray cluster.", _START) from None
-    if trial.returncode:
-        text = (" ".join(trial.stdout.split()) or _last_line(trial.stderr))[:400].rstrip(".")
+        ray.init(address, **_QUIET)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        text = " ".join(str(error).split())[:400].rstrip(".")
         if text.startswith("Version mismatch"):
             fix = f"Install the same versions here and on every node: `pip install ray=={ray.__version__}` is ours."
         else:
             fix = f"This machine must be a node of it: `ray start --address={address} --num-cpus=0`; see docs/scale.md."
-        raise RagScienceError(f"The Ray cluster at {address} cannot be used: {text}.", fix)
-    ray.init(address, **_QUIET)
+        raise RagScienceError(f"The Ray cluster at {address} cannot be used: {text}.", fix) from error
     return ray
 
 

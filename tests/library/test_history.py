@@ -1,9 +1,6 @@
-import json
 import sqlite3
 import stat
-import zlib
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -192,8 +189,6 @@ def test_an_altered_record_is_left_out_and_said_to_be(path, history):
 
 # What version 1 kept
 
-OLD = Path(__file__).parents[1] / "golden" / "version1"
-
 
 def old_history(path, *, checksums):
     """A database as version 1 made it."""
@@ -217,22 +212,6 @@ def test_turns_of_version_1_are_read_and_have_checksums_from_then_on(path, check
     altered(path, "47", "46")
     with History.open(path) as history:
         assert history.turns(number) == []
-
-
-def test_the_audit_log_of_version_1_is_taken_in_with_todays_names(path):
-    old_history(path, checksums=True)
-    lines = (OLD / "audit.jsonl").read_bytes().splitlines(keepends=True)
-    body = json.dumps(audited(answer_id="sealed").audit, ensure_ascii=False).encode().removesuffix(b"}")
-    sealed = body + b', "checksum": ' + str(zlib.crc32(body)).encode() + b"}\n"
-    (path.parent / "audit.jsonl.1").write_bytes(b"".join(lines))
-    (path.parent / "audit.jsonl").write_bytes(sealed + sealed.replace(b"3.7", b"3.8") + b"torn\n")
-    with History.open(path) as history:
-        found = history.audit(99)
-    assert [one["answer_id"] for one in found] == ["sealed", *(json.loads(line)["answer_id"] for line in lines[::-1])]
-    old = json.loads(lines[-1])
-    assert (found[1]["warnings"], found[1]["passages"]) == (old["notices"], old["passages"])
-    assert [step["summary"] for step in found[1]["trace"]] == [step["said"] for step in old["trace"]]
-    assert not list(path.parent.glob("audit*"))
 
 
 def test_a_damaged_answer_is_a_warning_of_the_engine(path, tmp_path):
