@@ -167,8 +167,7 @@ class LanceLibrary(Store):
         self._database: LanceDatabase = database
         self.dense, self.keywords = LanceDense(database), LanceKeywords(database)
         try:
-            if self._ledger is not None:
-                self._ledger.write()
+            self._write_ledger()
         except BaseException:
             database.close()
             raise

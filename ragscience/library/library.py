@@ -55,8 +55,7 @@ class Library(Store):
                 is_of_other_terms = at is not None and bool(at.listing.rows) and at.state.tokenizer != TOKENIZER_VERSION
             if is_of_other_terms:
                 library.rebuild_indexes()
-            if library._ledger is not None:
-                library._ledger.write()
+            library._write_ledger()
         except BaseException:
             library.close()
             raise

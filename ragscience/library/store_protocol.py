@@ -21,7 +21,7 @@ from ragscience.library.dense_search import DenseSearch
 from ragscience.library.filter_selection import Selecting
 from ragscience.library.home import Home
 from ragscience.library.keywords import Keywords
-from ragscience.library.ledger import Ledger, LedgerState
+from ragscience.library.ledger import write_ledger
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.sealed_rows import described, rebuilds
@@ -63,8 +63,7 @@ class Store(ABC):
         self.home = home
         """What belongs to the person: the papers' folder, the ledger, conversations, logs and caches."""
         self._database = database
-        with_ledger = database.may_write and keeps_ledger
-        self._ledger = Ledger(home.ledger, self.papers, self._ledger_state) if with_ledger else None
+        self._keeps_ledger = keeps_ledger
         selecting = Selecting(database)
         self.select, self.section_names = selecting.select, selecting.section_names
         self.vectors, self.graph, self.sources = Vectors(database), GraphTable(database), SourcesTable(database)
@@ -77,8 +76,7 @@ class Store(ABC):
         Raises RagScienceError where the ledger cannot be written; the library is closed all the same.
         """
         try:
-            if self._database.may_write and self._ledger is not None:
-                self._ledger.finish()
+            self._write_ledger()
         finally:
             self._database.close()
 
@@ -105,13 +103,11 @@ class Store(ABC):
             state = at.state
         return About(state.library_id, state.version, state.embedder, state.chunker, state.papers, state.chunks)
 
-    def _ledger_state(self) -> LedgerState:
-        about = self.about
-        return LedgerState(about.library_id, about.version, str(self.home.root.absolute()), about.papers)
-
-    def _note_changes(self, papers: int) -> None:
-        if self._ledger is not None:
-            self._ledger.note_changes(papers)
+    def _write_ledger(self) -> None:
+        if self._database.may_write and self._keeps_ledger:
+            about = self.about
+            state = {"id": about.library_id, "generation": about.version, "home": str(self.home.root.absolute())}
+            write_ledger(self.home.ledger, state, self.papers)
 
     def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
         """Record the embedder and chunker for vectors and passages from now on.
@@ -167,20 +163,16 @@ class Store(ABC):
             change.note(version=change.state.version + 1)
             return change.insert(new)
 
-        paper_id = self._database.changed(act)
-        self._note_changes(1)
-        return self.papers([paper_id])[0]
+        return self.papers([self._database.changed(act)])[0]
 
     def remove_papers(self, ids: Sequence[int]) -> None:
         """Remove papers with their passages and vectors; unknown ids are ignored."""
 
-        def act(change: Change) -> int:
-            removed = change.remove(ids)
-            if removed:
+        def act(change: Change) -> None:
+            if change.remove(ids):
                 change.note(version=change.state.version + 1)
-            return removed
 
-        self._note_changes(self._database.changed(act))
+        self._database.changed(act)
 
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
         """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.
@@ -205,7 +197,6 @@ class Store(ABC):
             change.note(version=change.state.version + 1)
 
         self._database.changed(act)
-        self._note_changes(len(moves))
 
     def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
         """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""

@@ -142,16 +142,10 @@ def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
         assert filled.ledger.read_bytes() == good
 
 
-def test_the_ledger_is_written_now_and_then_and_is_whole_at_the_end_and_after_a_kill(home):
-    written = set()
+def test_the_ledger_is_whole_at_the_end_and_after_a_kill(home):
     with Library.open_for_writing(home) as library:
-        for number in range(60):
+        for number in range(6):
             add(library, numbered_paper(number))
-            stat = home.ledger.stat()
-            written.add((stat.st_ino, stat.st_mtime_ns))
-            listed = json.loads(home.ledger.read_text())["files"]
-            assert number + 1 - len(listed) <= number // 10
-    assert len(written) < 40
     behind = home.ledger.read_bytes()
     with Library.open(home) as library:
         papers = library.papers()
