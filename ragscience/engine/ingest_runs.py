@@ -165,7 +165,7 @@ class IngestRun:
                 else:
                     self.library.set_identity(embedder.identity, self._chunker)
                 pipeline = self._run(plan, embedder)
-            elif plan.moved:
+            elif plan.renames:
                 self.library.refresh_indexes()
             return self._result(plan, pipeline)
         finally:
@@ -243,7 +243,7 @@ class IngestRun:
 
     def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""
-        for paper, state in plan.moved:
+        for paper, state in plan.renames:
             now = self.library.paper(path=str(state.path))
             file, text = now.file if now else str(state.path), f"it was {paper.path}, not read again"
             self._on_event(Noted("renamed", f"{paper.file} is now {state.path}", file, text))

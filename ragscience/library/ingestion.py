@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,14 @@ class Plan:
     copies: tuple[tuple[FileState, str], ...] = ()
     """Files whose bytes are in the library, or in this plan, under another path that still exists."""
     failures: tuple[Failure, ...] = ()
+    put_off: frozenset[str] = frozenset()
+    """MD5s of moved papers that keep their old path for now: each would take the path of a paper whose own file is
+    nowhere to be seen, while some files could not be read."""
+
+    @property
+    def renames(self) -> list[tuple[Paper, FileState]]:
+        """The papers that get another path."""
+        return [(paper, state) for paper, state in self.moved if paper.md5 not in self.put_off]
 
     @property
     def paths(self) -> list[Path]:
@@ -201,7 +209,8 @@ def make_plan(
     unchanged: list[FileState] = []
     copies: list[tuple[FileState, str]] = []
     failed = list(failures)
-    paths = {md5: path for path, (_, _, md5, _) in known_files(library).items()}
+    owners = {path: md5 for path, (_, _, md5, _) in known_files(library).items()}
+    paths = {md5: path for path, md5 in owners.items()}
     for number, path in enumerate(files):
         on_compared(number)
         try:
@@ -223,7 +232,21 @@ def make_plan(
             paths[state.md5] = str(state.path)
     papers = {paper.md5: paper for paper in library.papers()} if moved else {}
     renamed = tuple((papers[state.md5], state) for state in moved)
-    return Plan(tuple(to_read.values()), renamed, tuple(unchanged), tuple(copies), tuple(failed))
+    put_off = _put_off(moved, owners) if failed else frozenset()
+    return Plan(tuple(to_read.values()), renamed, tuple(unchanged), tuple(copies), tuple(failed), put_off)
+
+
+def _put_off(moved: Sequence[FileState], owners: Mapping[str, str]) -> frozenset[str]:
+    """The MD5s of those that would take the path of a paper which stays: its file may be one that cannot be read.
+
+    `owners` are the MD5s of the library's papers by path.
+    """
+    moving = {state.md5 for state in moved}
+    while True:
+        kept = {state.md5 for state in moved if owners.get(str(state.path), state.md5) in moving} & moving
+        if kept == moving:
+            return frozenset(state.md5 for state in moved) - moving
+        moving = kept
 
 
 def _still_holds(path: str, md5: str, where: LocalFiles) -> bool:
@@ -236,8 +259,8 @@ def _still_holds(path: str, md5: str, where: LocalFiles) -> bool:
 
 def apply_renames(library: Store, plan: Plan) -> None:
     """Update the paths of papers whose files were renamed."""
-    if plan.moved:
-        library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.moved])
+    if plan.renames:
+        library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.renames])
 
 
 def vanished(library: Store, where: LocalFiles = LOCAL) -> list[Paper]:
