@@ -20,7 +20,7 @@ from ragscience.ask.numbered_elements import (
     section_names,
 )
 from ragscience.ask.paper_text import PaperText, Part
-from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, title_of
 from ragscience.core.tokenizing import joined_lines, terms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import help_topics
-from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.core.records import Block
 
 if TYPE_CHECKING:

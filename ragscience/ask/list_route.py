@@ -7,7 +7,7 @@ import re
 from ragscience.ask.list_items import Listed, listed
 from ragscience.ask.list_kinds import KINDS
 from ragscience.ask.paper_text import PaperText, Sentence
-from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import zone_of
 from ragscience.core.records import Block, Citation, title_of

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
 from ragscience.ask.paper_wording import listed, short_label
 from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases, stated_in
-from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Conditions, Slots
 from ragscience.core.records import Block, Hit, Paper, title_of
 from ragscience.core.tokenizing import counted, terms

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ragscience.ask.router import RouteContext
+from ragscience.ask.route_records import RouteContext
 from ragscience.core.records import StoredChunk
 from ragscience.core.tokenizing import tokenize
 

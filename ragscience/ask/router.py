@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ragscience.core.records import Block, Filters, Found, Hit, Paper
-from ragscience.library.filter_selection import papers_allowed
-from ragscience.search.names import PaperNames
+from ragscience.ask.route_records import RouteContext, Routed
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ragscience.ask.slots import Slots
-    from ragscience.library.store import Store
 
-__all__ = ["RouteContext", "Routed", "kind_of", "route"]
+__all__ = ["kind_of", "route"]
 
 _LEAST = 0.5
 """Probability from which on a question is taken for its kind: of 1,000 questions for passages at most 10 are."""
@@ -36,56 +29,11 @@ _ANSWERED_BY = {
 """The module that answers each kind."""
 
 
-@dataclass(frozen=True)
-class RouteContext:
-    """What a route may use."""
-
-    library: Store
-    search: Callable[[str, Filters], Found]
-    """The passages for a question, within filters."""
-    filters: Filters
-    """What the user keeps the question to."""
-    probabilities: Callable[[str], NDArray[np.float32]]
-    """[kinds] of a question, as `intents.probabilities`; empty where there is no model to read it."""
-    embed: Callable[[str], NDArray[np.float32]]
-    """[dimension], the unit vector of a query; empty where there is no model."""
-
-    @cached_property
-    def names(self) -> PaperNames:
-        """Which papers a text names."""
-        return PaperNames.of(self.library)
-
-    @cached_property
-    def papers(self) -> tuple[Paper, ...]:
-        """The papers that the filters allow, by file. Raises NothingFound for a filter that fits no paper."""
-        papers = self.library.papers()
-        allowed = papers_allowed(papers, self.filters)
-        return tuple(paper for paper in papers if allowed is None or paper.paper_id in allowed)
-
-
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """The answer of a route."""
-
-    route: str
-    """The route's name, as in `Answer.route`."""
-    note: str
-    """What was done, in one line."""
-    blocks: tuple[Block, ...]
-    hits: tuple[Hit, ...] = ()
-    """The passages that it rests on, best first; none for what the papers' metadata says."""
-    confidence: str | None = "high"
-    """As `Answer.confidence`."""
-    for_llm: bool = False
-    """Whether a language model, where there is one, answers from `hits` instead."""
-    nothing_found: bool = False
-    """Whether the blocks say that the library has nothing of it: the answer is then a refusal."""
-
-
-def route(question: str, context: RouteContext, files: Sequence[str] = ()) -> Routed | None:
+def route(question: str, context: RouteContext, files: Sequence[str] = (), *, leans: bool = False) -> Routed | None:
     """The answer from the library itself; None where a search for passages is the way.
 
-    `files` are the papers in focus. Raises what the library and the search raise.
+    `files` are the papers in focus; `leans` says that the question goes on with one before it, and means no new thing.
+    Raises what the library and the search raise.
     """
     from ragscience.ask import element_route
     from ragscience.ask.slots import slots_of
@@ -95,7 +43,7 @@ def route(question: str, context: RouteContext, files: Sequence[str] = ()) -> Ro
     if routed is not None:
         return routed
     kind = kind_of(slots, context)
-    if not kind:
+    if not kind or (leans and _ANSWERED_BY.get(kind) == "mentions_route"):
         return None
     if _needs_paper(kind) and not slots.papers:
         slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)

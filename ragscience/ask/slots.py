@@ -17,7 +17,7 @@ from ragscience.library.filter_selection import plain_name
 from ragscience.search.name_strength import NOUN
 
 if TYPE_CHECKING:
-    from ragscience.ask.router import RouteContext
+    from ragscience.ask.route_records import RouteContext
 
 __all__ = ["Conditions", "Slots", "has_author", "slots_of", "venue_words", "year_of"]
 

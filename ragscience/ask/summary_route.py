@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragscience.ask.paper_text import PaperText, Sentence
-from ragscience.ask.router import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import ASPECTS
 from ragscience.ask.summary_quotes import SummaryQuotes
@@ -28,11 +28,13 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     if kind != "comparison":
         return _routed(context, texts, kind)
     routed = _routed(context, texts, "summary")
+    if routed is None:
+        return None
     note = "Says what each paper is about: the question names nothing to compare them by."
     return replace(routed, route="comparison", note=note, confidence="medium")
 
 
-def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Routed:
+def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Routed | None:
     blocks: list[Block] = []
     hits: list[Hit] = []
     confidences = []
@@ -42,12 +44,14 @@ def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Rou
         if len(texts) > 1:
             blocks.append(Block("heading", title_of(paper.paper), (), ""))
         confidences.append(_confidence(parts, what))
-        blocks += _blocks(paper, what, parts, has_headings=len(texts) == 1)
+        blocks += _blocks(parts, has_headings=len(texts) == 1)
         hits += paper.hits([cited for sentence in chosen for cited in sentence.citations], "summary")
+    if not hits:
+        return None  # no sentence says so in words that are known here
     titles = " and ".join(f"“{title_of(paper.paper)}”" for paper in texts)
     note = f"Chose sentences of {titles} by where they stand and what they announce."
     worst = next(level for level in ("low", "medium", "high") if level in confidences)
-    return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=bool(hits))
+    return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=True)
 
 
 def _parts(quotes: SummaryQuotes, what: str, *, is_short: bool) -> list[tuple[str, list[Sentence]]]:
@@ -78,26 +82,13 @@ def _of_aspects(quotes: SummaryQuotes, wanted: Sequence[tuple[str, int]]) -> lis
     return [(aspect.name, chosen[aspect.name]) for aspect in ASPECTS if chosen.get(aspect.name)]
 
 
-def _blocks(
-    paper: PaperText, what: str, parts: Sequence[tuple[str, list[Sentence]]], *, has_headings: bool
-) -> list[Block]:
-    if not parts:
-        return [Block("text", f"I found no sentence of “{title_of(paper.paper)}” that names {_IN_WORDS[what]}.")]
+def _blocks(parts: Sequence[tuple[str, list[Sentence]]], *, has_headings: bool) -> list[Block]:
     blocks: list[Block] = []
     for name, sentences in parts:
         if has_headings and len(parts) > 1:
             blocks.append(Block("heading", name))
         blocks += [Block("quote", sentence.text, sentence.citations) for sentence in sentences]
     return blocks
-
-
-_IN_WORDS = {
-    "summary": "what it is about in words that are known here",
-    "contributions": "a contribution",
-    "limitations": "a limitation",
-    "findings": "a finding",
-    "aims": "a goal",
-}
 
 
 def _confidence(parts: Sequence[tuple[str, list[Sentence]]], what: str) -> str:

@@ -11,7 +11,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_blocks import as_text
-from ragscience.ask.router import RouteContext, Routed, route
+from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Block, Filters, Found, Stage
@@ -36,9 +37,11 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     context = RouteContext(run.library, search, request.filters, run.kind_probabilities, run.query_vector)
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
-        for reading in run.understood.readings:
+        understood = run.understood
+        for reading in understood.readings:
             question = reading.text
-            routed = route(question, context, reading.files)
+            leans = understood.kind in ("follow-up", "correction") and not reading.files
+            routed = route(question, context, reading.files, leans=leans)
             if routed is not None:
                 break
     if routed is None:

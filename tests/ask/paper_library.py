@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.ask.intents import WEIGHTS, probabilities
-from ragscience.ask.router import RouteContext
+from ragscience.ask.route_records import RouteContext
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
 from ragscience.core.settings import default_settings
 from ragscience.library.home import Home
