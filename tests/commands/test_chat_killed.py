@@ -10,8 +10,7 @@ import pytest
 
 from ragscience.library.history import History
 from ragscience.library.store import Home
-from tests.commands.papers import fill
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
 
 pytestmark = pytest.mark.kill
@@ -20,11 +19,8 @@ QUESTIONS = ["How fast do bees fly in fog?", "Which oxide gives the blue colour?
 
 
 @pytest.fixture
-def filled(commands):
-    fill(commands.home / "papers")
-    ran = commands.ingest()
-    assert ran.code == 0, ran.err
-    return commands
+def filled(three_papers, commands):
+    return Commands(copied(three_papers, commands.home))
 
 
 def kept(home):

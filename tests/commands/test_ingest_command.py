@@ -8,7 +8,7 @@ import pytest
 
 from ragscience.library.store import Home, Library
 from tests.commands.papers import fill, spoil
-from tests.conftest import ROOT, Commands
+from tests.conftest import ROOT, Commands, copied
 from tests.pdf_factory import make_pdf
 
 
@@ -18,21 +18,21 @@ def commands(commands):
 
 
 @pytest.fixture
-def filled(commands):
-    fill(commands.home / "papers")
-    ran = commands.ingest()
-    assert ran.code == 0, ran.err
-    return commands
+def filled(three_papers, commands):
+    return Commands(copied(three_papers, commands.home))
 
 
 def papers_of(commands):
     return {paper["file"]: paper for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
 
 
-def test_a_folder_of_papers_becomes_a_library(filled):
-    papers = papers_of(filled)
+def test_a_folder_of_papers_becomes_a_library(commands):
+    fill(commands.home / "papers")
+    ran = commands.ingest()
+    assert ran.code == 0, ran.err
+    papers = papers_of(commands)
     assert {name: paper["pages"] for name, paper in papers.items()} == {"bees.pdf": 2, "kilns.pdf": 1, "tides.pdf": 3}
-    ledger = json.loads((filled.home / "ingested.json").read_text())
+    ledger = json.loads((commands.home / "ingested.json").read_text())
     assert set(ledger["files"]) == {paper["md5"] for paper in papers.values()}
 
 

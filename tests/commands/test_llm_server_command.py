@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.commands.papers import fill
+from tests.conftest import Commands, copied
 from tests.openai_server import OpenAIServer, Raw, chunk
 
 KEY = "sk-very-secret-0123456789"
@@ -13,20 +14,23 @@ QUESTION = "How fast do bees fly in fog?"
 
 
 @pytest.fixture
-def server():
+def server(monkeypatch):
     with OpenAIServer(models=("qwen",), dimension=96, key=KEY) as running:
+        for name, value in (("LLM_URL", running.url), ("EMBED_URL", running.url), ("LLM_KEY", KEY)):
+            monkeypatch.setenv(f"RAG_{name}", value)
         yield running
 
 
-@pytest.fixture
-def filled(commands, server, monkeypatch):
-    monkeypatch.setenv("RAG_LLM_URL", server.url)
-    monkeypatch.setenv("RAG_EMBED_URL", server.url)
-    monkeypatch.setenv("RAG_LLM_KEY", KEY)
-    fill(commands.home / "papers")
-    ran = commands.ingest()
+def read_into(home):
+    """The three papers, read with the embedder of the server that the environment names."""
+    fill(home / "papers")
+    ran = Commands(home).ingest()
     assert ran.code == 0, ran.err
-    return commands
+
+
+@pytest.fixture
+def filled(made_once, server, commands):
+    return Commands(copied(made_once("openai-papers", read_into), commands.home))
 
 
 def kept(folder):
@@ -34,10 +38,11 @@ def kept(folder):
     return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_the_server_embeds_and_answers(filled, server):
+def test_the_server_embeds_and_answers(commands, server):
+    read_into(commands.home)
     assert {body["model"] for body in server.of("/v1/embeddings")} == {"qwen"}
     server.script(ANSWER, counts=(900, 17))
-    answer = json.loads(filled.query("ask", QUESTION, "--json").out)
+    answer = json.loads(commands.query("ask", QUESTION, "--json").out)
     assert (answer["mode"], answer["models"]["llm"], answer["models"]["embedder"]) == ("llm", "qwen", "qwen")
     assert [(item["file"], item["page"], item["supported"]) for item in answer["citations"]] == [("bees.pdf", 2, True)]
     assert answer["tokens"] == {"prompt": 900, "answer": 17, "window": 8192}

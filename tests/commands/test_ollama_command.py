@@ -11,34 +11,41 @@ import threading
 import pytest
 
 from tests.commands.papers import fill
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 from tests.screens.emulator import readable
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 
 
+MODELS = {"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(96)}
+
+
 @pytest.fixture
-def server():
-    models = {"llama3.1:8b": chat_model(), "nomic-embed-text:latest": embedding_model(96)}
-    with OllamaServer(models=models) as server:
+def server(monkeypatch):
+    with OllamaServer(models=MODELS) as server:
+        monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
         yield server
 
 
-@pytest.fixture
-def filled(commands, server, monkeypatch):
-    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
-    fill(commands.home / "papers")
-    ran = commands.ingest()
+def read_into(home):
+    """The three papers, read with the embedder of the server that the environment names."""
+    fill(home / "papers")
+    ran = Commands(home).ingest()
     assert ran.code == 0, ran.err
-    return commands
 
 
-def test_auto_takes_ollamas_models_and_says_so(filled, server):
+@pytest.fixture
+def filled(made_once, server, commands):
+    return Commands(copied(made_once("ollama-papers", read_into), commands.home))
+
+
+def test_auto_takes_ollamas_models_and_says_so(commands, server):
+    read_into(commands.home)
     assert {item["model"] for item in server.of("/api/embed")} == {"nomic-embed-text:latest"}
     assert all(text.startswith("search_document: ") for item in server.of("/api/embed") for text in item["input"])
     server.script(ANSWER)
-    answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)
+    answer = json.loads(commands.query("ask", "How fast do bees fly in fog?", "--json").out)
     assert answer["mode"] == "llm"
     assert answer["models"]["llm"] == "llama3.1:8b"
     assert "(bees.pdf, p.2)" in answer["answer"]
