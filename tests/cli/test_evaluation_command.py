@@ -49,12 +49,6 @@ def test_each_measure_has_its_value_and_its_meaning():
     assert "1200.000" in tokens
 
 
-def test_types_stand_side_by_side_and_control_characters_do_not_show():
-    told = seen(show_evaluation, ASKED)
-    assert "\x1b" not in told
-    assert "\nnumber\t1\t–\t0.00\t1.00\t–\t–\t–\n" in told
-
-
 def test_two_ways_stand_side_by_side_with_their_difference():
     lines = seen(show_paired, Paired(ASKED, AGENT)).splitlines()
     (row,) = (line.split("\t") for line in lines if line.startswith("all evidence"))
@@ -91,10 +85,3 @@ def test_the_questions_that_failed_are_listed_with_why_and_their_pages():
         "Answered, though the papers do not: 1",
         "  q6  Who won?",
     ]
-
-
-def test_many_failed_questions_are_cut_and_said_to_be():
-    many = replace(ASKED, outcomes=tuple(outcome(n, "fact", all_evidence=0.0) for n in range(25)))
-    lines = seen(show_evaluation, many).splitlines()
-    assert sum(line.startswith("  q") for line in lines) == 20
-    assert lines[-1] == "  and 5 more: --json has every question with its values"

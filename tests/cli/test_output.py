@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from ragscience.cli.output import WordStream, can_encode, facts, link_style, local_time, print_table, put
+from ragscience.cli.output import WordStream, facts, link_style, print_table, put
 
 PROSE = "Adam is a method for efficient stochastic optimization that only requires first-order gradients."
 WIDTHS = st.integers(20, 120)
@@ -80,11 +80,6 @@ def test_a_stream_shows_a_word_when_it_is_whole():
     assert stream.finish() == "B"
 
 
-def test_a_time_is_that_of_this_machines_clock(monkeypatch):
-    assert re.fullmatch(r"2026-01-31 \d\d:05|2026-02-01 \d\d:05", local_time("2026-01-31T09:05:11+00:00"))
-    assert local_time("\x1b[2Jnever") == "␛[2Jnever"
-
-
 # Links
 
 
@@ -115,10 +110,3 @@ def test_there_are_no_links_in_a_pipe_or_where_nobody_wants_colours(terminal, tm
     assert link_style(str(path), 3, Console(file=io.StringIO())).link is None
     monkeypatch.setenv("NO_COLOR", "1")
     assert link_style(str(path), 3, Console(file=io.StringIO(), force_terminal=True)).link is None
-
-
-def test_what_an_encoding_has():
-    assert can_encode("✓", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    assert not can_encode("✓", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
-    assert can_encode("x", io.StringIO())
-    assert not can_encode("✓", io.StringIO())

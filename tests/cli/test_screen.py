@@ -1,18 +1,11 @@
-import json
-
-from ragscience.cli.screen import _STEPS, Screen, cost_line, step_lines
+from ragscience.cli.screen import _STEPS, Screen, step_lines
 from ragscience.core.records import Step
-from ragscience.core.serialization import to_json
 from ragscience.engine.events import StepDone, Token
-from ragscience.engine.outputs import answer_output
-from tests.cli.answers import answer
-from tests.output_schemas import check_output
 from tools.json_schemas import schemas
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
 FOUND = Step("retrieve", 1, "7 new passages, 7 in all", "rules", notes=("calculate(2+2): 4",), searches=2, tool_calls=1)
 GRADE = Step("reflect", 2, "0.40 (support)", "rules", score=0.4, missing=("wind", "speed"), seconds=0.25)
-TRACE = (SPLIT, FOUND, GRADE)
 
 
 def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys):
@@ -24,14 +17,6 @@ def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys)
     assert "\x1b" not in told.err
     assert len(told.err.splitlines()) == 2
     assert len(told.err) < 300
-
-
-def test_trace_in_the_json_is_what_its_schema_says():
-    made = json.loads(to_json(answer_output(answer(trace=TRACE))))
-    check_output(made, "ask")
-    assert made["trace"][0]["queries"] == ["bees in fog", "radar"]
-    assert made["trace"][2]["score"] == 0.4
-    assert answer_output(answer())["trace"] == ()
 
 
 def test_what_comes_in_one_piece_is_left_to_the_answer_and_a_stream_is_shown_from_its_second_piece(capsys):
@@ -74,16 +59,3 @@ def test_a_step_tells_what_was_asked_told_and_missing():
         "[0.2 s]",
         "    missing: wind; speed",
     ]
-
-
-def test_a_grade_is_a_word_and_its_number():
-    likely = Step("reflect", 1, "0.93 (answerability)", "rules", score=0.93)
-    assert list(step_lines(likely)) == ["Does the draft answer the question? likely (0.93) [0.0 s]"]
-    worse = Step("reflect", 1, "0.55 (the model's grade), not better than before", "llm", score=0.55)
-    assert list(step_lines(worse)) == [
-        "Does the draft answer the question? perhaps (0.55): the model's grade, not better than before [0.0 s]"
-    ]
-
-
-def test_cost_is_that_of_all_steps():
-    assert cost_line(TRACE) == "Together: 2 passes, 2 searches, 1 tool call, 1 model call, 120 tokens, 0.8 s"

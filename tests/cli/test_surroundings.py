@@ -39,17 +39,6 @@ def cited(quote, **more):
     return answer(citations=[Citation("a.pdf", 2, quote, True, "/p/a.pdf", **more)])
 
 
-def test_a_quote_is_shown_among_the_lines_around_it(library):
-    text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library))
-    assert text.startswith("[1] a.pdf, p.2\n…\n")
-    assert text.endswith("\n…\n")
-    assert f"\n»{LINES[20]}«\n" in text
-    assert LINES[15] in text
-    assert LINES[25] in text
-    assert LINES[5] not in text
-    assert LINES[35] not in text
-
-
 def test_offsets_decide_where_a_quote_stands(library):
     start = len("First page.\n") + PAGE.index("Line 39")
     text = shown(surroundings_view, surroundings(cited("anything", start=start, end=start + 7), 1, library))
@@ -65,20 +54,6 @@ def test_quotes_far_apart_have_windows_of_their_own(library):
     assert LINES[20] not in text
     near = replace(far, citations=(*cited(LINES[2]).citations, *cited(LINES[4]).citations))
     assert shown(surroundings_view, surroundings(near, 1, library)).count("»") == 2
-
-
-def test_a_terminal_shows_the_quote_in_colour(library, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library), color=True)
-    assert "»" not in text
-    assert f"\x1b[1;30;43m{LINES[20]}" in text
-
-
-def test_ascii_marks_where_there_is_nothing_else(library):
-    text = shown(surroundings_view, surroundings(cited(LINES[20]), 1, library), encoding="ascii")
-    assert f">>{LINES[20]}<<" in text
-    assert "\n...\n" in text
 
 
 def test_a_quote_that_is_not_on_the_page_is_said_to_be_missing(library):

@@ -1,14 +1,12 @@
 """The view of a PDF in a real browser: its marks lie on the quote's words, and nothing leaves this machine."""
 
 import contextlib
-import hashlib
 import shutil
 
 import httpx
 import pymupdf
 import pytest
 
-from ragscience.serving.status_routes import FOLDER
 from tests.conftest import Commands, copied
 from tests.pdf_factory import make_pdf, make_raw_pdf
 from tests.serving.conftest import serving
@@ -16,7 +14,6 @@ from tests.serving.drawn_pdf import Browser, judge
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-VENDOR = FOLDER / "vendor"
 pytestmark = pytest.mark.browser
 
 WORDS = """Migration of {name} in the northern valleys
@@ -247,13 +244,6 @@ def test_a_file_that_does_not_open_is_told_of_in_a_line(make, told, address, ope
     browser.show(paper_of(address, "plain.pdf")["md5"])
     assert browser.page.text_content(".pdf-status") == told
     assert browser.page.locator(".pdf-page").count() == 0
-
-
-def test_vendored_files_are_unchanged():
-    lines = (VENDOR / "SHA256SUMS").read_text().splitlines()
-    sums = dict(reversed(line.split("  ")) for line in lines)
-    files = [path for path in VENDOR.rglob("*") if path.is_file() and path.parent != VENDOR]
-    assert sums == {str(path.relative_to(VENDOR)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 QUOTES = [

@@ -12,7 +12,7 @@ from ragscience.serving.json_replies import without_folders, words_without_folde
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
-from tests.serving.test_paper_routes import finished, paper_of
+from tests.serving.test_paper_routes import paper_of
 
 QUESTION = {"question": "How fast do bees fly in fog?"}
 CHAT = {"model": "ragscience", "messages": [{"role": "user", "content": QUESTION["question"]}]}
@@ -95,14 +95,6 @@ def test_every_tool_of_assistants(client, check, name, arguments):
     check(client.post("/mcp", json=body, headers={"Accept": "application/json"}))
 
 
-def test_uploads_and_their_failures(client, check, tmp_path):
-    make_pdf(tmp_path / "locked.pdf", ["Secret"], user_password="open sesame")
-    files = {"files": ("locked.pdf", (tmp_path / "locked.pdf").read_bytes())}
-    job = check(client.post("/api/v1/uploads", files=files)).json()
-    assert finished(client, job)["failures"]
-    check(client.get("/api/v1/jobs"))
-
-
 def test_a_history_that_is_damaged(client, place, check):
     history = place / "home" / "vectorstore" / "history.sqlite"
     kept = history.read_bytes()
@@ -114,14 +106,6 @@ def test_a_history_that_is_damaged(client, place, check):
     check(client.post("/api/v1/ask/events", json=QUESTION))
     check(client.post("/v1/chat/completions", json=CHAT))
     history.write_bytes(kept)
-
-
-def test_a_file_that_is_gone(client, place, check):
-    fern = place / "elsewhere" / "fern.pdf"
-    md5 = paper_of(client, "fern.pdf")["md5"]
-    fern.rename(fern.with_suffix(".kept"))
-    assert check(client.get(f"/api/v1/papers/{md5}/file")).status_code == 404
-    fern.with_suffix(".kept").rename(fern)
 
 
 @pytest.mark.parametrize(

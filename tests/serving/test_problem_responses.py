@@ -35,15 +35,6 @@ def answering(home):
         yield client
 
 
-def test_a_damaged_history_is_a_problem_of_its_own(own_home):
-    (own_home / "vectorstore" / "history.sqlite").write_bytes(b"no database" * 1000)
-    with answering(own_home) as client:
-        for reply in (client.get("/api/v1/conversations"), client.get("/api/v1/answers/00000000")):
-            problem = check_problem(reply)
-            assert (problem["status"], problem["title"]) == (409, "Conflict")
-            assert "Move the file away" in problem["fix"]
-
-
 def test_a_damaged_page_of_a_paper_is_a_problem_of_its_own(own_home):
     with contextlib.closing(sqlite3.connect(own_home / "vectorstore" / "library.sqlite")) as database, database:
         database.execute("UPDATE parts SET row = zeroblob(length(row)) WHERE part = 'contents'")
