@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragscience.core.records import Chunk, Document, Metadata, Page
-from ragscience.library.left_out import duplicates, duplicates_of, keep_newest
+from ragscience.library.left_out import duplicates, keep_newest
 from ragscience.library.store import Home, Library, NewPaper
 from tests.library.making import CHUNKER, EMBEDDER, unit_rows
 
@@ -40,31 +40,6 @@ def library(tmp_path):
 
 def pairs(found):
     return [(pair.newer, pair.older, pair.reasons, pair.newer_by) for pair in found]
-
-
-def test_versions_are_found_from_what_the_library_keeps(library):
-    text = words(1)
-    put(library, "second", text, Metadata(arxiv_id="1706.03762v2"))
-    put(library, "other", words(2), Metadata("A Study of Other Things", ("Ada Lovelace",)))
-    put(library, "first", text + " " + words(3, 20), Metadata(arxiv_id="1706.03762v1"), modified_ns=9)
-    expected = [("second.pdf", "first.pdf", ("identifier", "text"), "version")]
-    assert pairs(duplicates(library)) == expected
-    assert pairs(duplicates_of(library, {"first.pdf"})) == expected
-    assert pairs(duplicates_of(library, {"second.pdf", "first.pdf"})) == expected
-    assert duplicates_of(library, {"other.pdf"}) == duplicates_of(library, set()) == []
-
-
-def test_older_papers_leave_and_the_newest_stays(library):
-    text = words(1)
-    for version in (3, 1, 2):
-        put(library, f"v{version}", text, Metadata(arxiv_id=f"1706.03762v{version}"))
-    other = put(library, "other", words(2))
-    assert [paper.file for paper in keep_newest(library)] == ["v1.pdf", "v2.pdf"]
-    assert [paper.file for paper in library.papers()] == ["other.pdf", "v3.pdf"]
-    generation = library.about.version
-    assert keep_newest(library) == []
-    assert library.about.version == generation
-    assert other in library.papers()
 
 
 def test_a_paper_leaves_only_where_one_that_is_the_same_stays(library):

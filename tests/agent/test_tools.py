@@ -31,22 +31,6 @@ def test_the_tools_are_those_that_read_and_calculate():
     assert set(TOOLS) == agents | {"fetch", "ask", "check_quote"}  # `fetch` gives a passage of the library
 
 
-def test_search_keeps_to_section_and_kind(toolbox):
-    within = toolbox.call("search", {"query": "model", "section": "heads"})
-    assert [hit.chunk.section.rpartition(" › ")[2] for hit in within.hits] == ["3.2.1 Heads"]
-    tables = toolbox.call("search", {"query": "model", "kind": "Table"})
-    assert {hit.chunk.kind for hit in tables.hits} == {"table"}
-
-
-def test_page_is_given_whole(toolbox):
-    result = toolbox.call("read_page", {"paper": "attention", "page": "2"})
-    assert "3.2 Attention" in result.text
-    assert "h = 8 parallel heads" in result.text
-    assert "no part of it" not in result.text
-    assert {hit.chunk.page_start for hit in result.hits} == {2}
-    assert [hit.rank for hit in result.hits] == [1, 2]
-
-
 @pytest.mark.parametrize(
     ("section", "held", "not_held"),
     [

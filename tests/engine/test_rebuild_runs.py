@@ -4,16 +4,14 @@ import hashlib
 import sqlite3
 from contextlib import closing
 
-import numpy as np
 import pytest
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
-from ragscience.engine import AskRequest, Engine, Progressed, SearchRequest, Warned
+from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
 from ragscience.library.store import Home, Library, text_hash
 from ragscience.models.minilm import MiniLM
-from ragscience.models.token_codes import CODE_BYTES
 from tests.conftest import copied
 from tests.ollama_server import OllamaServer, embedding_model
 from tests.pdf_factory import make_pdf
@@ -183,34 +181,6 @@ def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monke
     assert passes == [chunk.searched]
     with Library.open(home) as library:
         assert library.tokens.missing() == ([], [])
-
-
-def test_new_vectors_keep_to_the_size_of_the_token_cache(home, monkeypatch):
-    monkeypatch.setattr("ragscience.engine.rebuild_runs.MOST_TOKEN_BYTES", 2**20)
-    sql(home, "DELETE FROM tokens")
-    with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
-        settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url)
-        with Library.open_for_writing(home) as library:
-            (chunk,) = library.chunks([int(library.vectors.of()[0][0])])
-            rows = (2**20 - 280 - library.tokens.size_bytes()) // CODE_BYTES
-            library.tokens.put({text_hash(chunk.searched): np.ones((rows, CODE_BYTES), np.uint8)})
-        with Engine.open(home.root, settings) as engine:
-            engine.ingest.rebuild("embeddings")
-    with Library.open(home) as library:
-        assert 2**20 - 280 - CODE_BYTES <= library.tokens.size_bytes() <= 2**20
-        assert len(library.tokens.missing()[0]) == library.about.chunks - 1
-
-
-def test_checks_of_the_whole_library_say_how_far_they_are(home):
-    told = []
-    with Engine.open(home.root, load_settings(home=home.root, offline=True), on_event=told.append) as engine:
-        engine.doctor()
-        checks = [one for one in told if isinstance(one, Progressed)]
-        told.clear()
-        engine.papers.duplicates()
-        pairs = [one for one in told if isinstance(one, Progressed)]
-    assert [one.done for one in checks] == list(range(1, checks[0].total + 1))
-    assert [(one.done, one.total) for one in pairs] == [(1, 2), (2, 2)]
 
 
 def test_files_that_changed_places_are_read_again_where_they_are(home):

@@ -145,14 +145,6 @@ def test_a_lost_or_damaged_record_costs_that_files_are_named_once_more(home):
         assert run(home)[:2] == (set(), 1)
 
 
-def test_a_moved_home_knows_its_files(home, tmp_path):
-    make_scan(home / "papers" / "scan.pdf")
-    run(home)
-    shutil.move(home, tmp_path / "moved")
-    assert run(tmp_path / "moved")[:2] == (set(), 1)
-    assert listed(tmp_path / "moved") == {"scan.pdf": "no-text"}
-
-
 def test_doctor_names_them_as_a_group(home):
     spoil(home / "papers")
     run(home)

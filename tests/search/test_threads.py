@@ -90,24 +90,6 @@ def test_searches_are_as_alone_while_another_process_adds_papers(tmp_path, sizes
     is_as_alone(results, tmp_path / "alone")
 
 
-def test_searches_are_as_alone_while_another_thread_adds_papers(tmp_path):
-    home = Home(tmp_path / "home")
-    with Library.open_for_writing(home) as library:
-        for number in range(FIRST):
-            add(library, numbered_paper(number))
-
-        def write():
-            for number in range(FIRST, LAST):
-                add(library, numbered_paper(number))
-                if number % 5 == 0:
-                    library.refresh_indexes()
-
-        results = searched(library, write)
-        assert library.about.papers == LAST
-    assert len({papers for papers, _ in results}) > 3
-    is_as_alone(results, tmp_path / "alone")
-
-
 def test_a_snapshot_is_its_threads_own(tmp_path):
     home = Home(tmp_path / "home")
     ingest(home.root, 0, 2, refresh_each=1)

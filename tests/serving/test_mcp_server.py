@@ -1,18 +1,15 @@
 """The SDK's own client, unmodified: in memory, over stdio and over HTTP."""
 
 import json
-import sys
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client
 
 from ragscience import Engine
 from ragscience.core.settings import load_settings
 from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.serving.mcp_server import LibraryServer
-from tests.conftest import ROOT
 
 NAMES = ["search", "read_page", "list_papers", "cite", "fetch", "ask", "check_quote"]
 
@@ -51,15 +48,6 @@ def test_over_http(address):
     assert with_client(f"{address}/mcp", seen) == (NAMES, "bees.pdf")
 
 
-def test_over_stdio(served_home):
-    script = (
-        "import sys; from ragscience import Engine; from ragscience.serving.mcp_server import run_stdio\n"
-        "with Engine.open(sys.argv[1]) as engine: run_stdio(engine)"
-    )
-    command = StdioServerParameters(command=sys.executable, args=["-c", script, str(served_home)], cwd=str(ROOT))
-    assert with_client(stdio_client(command), seen) == (NAMES, "bees.pdf")
-
-
 def test_the_list_of_tools_is_short(engine):
     async def listed(client):
         return (await client.list_tools()).model_dump(mode="json", exclude_none=True)
@@ -75,22 +63,6 @@ def test_what_search_found_can_be_fetched(engine):
     whole = called(engine, "fetch", id=found["id"])
     assert whole.structured_content["text"].startswith(found["text"][:40])
     assert json.loads(whole.content[0].text) == whole.structured_content
-
-
-def test_a_search_reads_of_its_own_papers_alone(engine, monkeypatch):
-    """What a call costs does not grow with the library."""
-
-    papers = engine.library.papers
-
-    def refused(*ids):
-        if ids and len(ids[0]) == 1:
-            return papers(*ids)
-        raise AssertionError("all papers, or all passages of one, are read")
-
-    monkeypatch.setattr(engine.library, "papers", refused)
-    monkeypatch.setattr(engine.library, "paper_chunks", refused)
-    found = AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"})
-    assert found.value["results"][0]["file"] == "bees.pdf"
 
 
 def test_a_paper_that_leaves_meanwhile_is_left_out(engine, monkeypatch):
