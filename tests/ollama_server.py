@@ -5,9 +5,9 @@
         ...                                     # point a client at server.url
         assert server.requests[-1].body["options"]["num_ctx"] == 8192
 
-Served: GET /  /api/version  /api/tags  /api/ps; POST /api/show  /api/chat  /api/generate (streamed NDJSON, or one
-object with `stream: false`)  /api/embed  /api/embeddings  /api/pull. Shapes as in https://docs.ollama.com/api. Replies
-come from the queue that `script` fills, then from `default_reply(body)`. `fault` injects what goes wrong. Embeddings
+Served: GET /  /api/version  /api/tags  /api/ps; POST /api/show  /api/chat (streamed NDJSON, or one object with
+`stream: false`)  /api/embed  /api/pull. Shapes as in https://docs.ollama.com/api. Replies come from the queue that
+`script` fills, then from `default_reply(body)`. `fault` injects what goes wrong. Embeddings
 are hashed words, summed: the same text gives the same vector, texts that share words are near, and words past the
 context are cut in silence, as Ollama does.
 """
@@ -22,7 +22,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle, islice
@@ -43,20 +42,17 @@ class ServedModel:
     dimension: int = 0
     digest: str = ""
     architecture: str = "llama"
-    thinks: bool = False
     size: str = "8.0B"
     """Its parameters, as Ollama writes them."""
 
     @property
     def capabilities(self) -> list[str]:
-        return ["embedding"] if self.dimension else ["completion", "tools", *["thinking"] * self.thinks]
+        return ["embedding"] if self.dimension else ["completion", "tools"]
 
 
-def chat_model(
-    context_length: int = 131072, digest: str = "", *, thinks: bool = False, size: str = "8.0B"
-) -> ServedModel:
+def chat_model(context_length: int = 131072, digest: str = "", *, size: str = "8.0B") -> ServedModel:
     """A model that chats."""
-    return ServedModel(context_length, 0, digest, "llama", thinks, size)
+    return ServedModel(context_length, 0, digest, "llama", size)
 
 
 def embedding_model(dimension: int = 768, context_length: int = 2048, digest: str = "") -> ServedModel:
@@ -87,11 +83,6 @@ class Fault:
     """The connection is cut after so many lines of the stream; 0: without any answer."""
     resumes: bool = False
     """With `cut_after` and `until`: nothing is cut, the rest of the stream comes when `until` is set."""
-    raw: bytes = b""
-    """Sent instead of an answer, as it is (and then nothing, as long as `until` says),"""
-    header: tuple[str, str] = ("content-type", "application/x-ndjson")
-    endless: bytes = b""
-    """and this again and again behind it, until the client leaves."""
     malformed: bool = False
     """Answered with broken JSON."""
     dimension: int | None = None
@@ -246,7 +237,7 @@ class OllamaServer:
         """The tokens of the prompt that a model gets to read; None where they are not counted."""
         if self.count_tokens is None:
             return None
-        asked = body.get("messages") or [{"content": body.get("prompt", "")}]
+        asked = body["messages"]
         tokens = sum(self.count_tokens(message["content"]) + 8 for message in asked)
         window = min(body["options"]["num_ctx"], self.served_context or tokens)
         if tokens <= window:
@@ -306,9 +297,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self, method: str, body: Any) -> None:
         fault = self.script.arrived(Request(method, self.path, body))
         if fault is not None:
-            if fault.raw or fault.endless:
-                self._raw(fault)
-                return
             if fault.until is not None and not fault.cut_after:
                 fault.until.wait()
                 if self._has_left():
@@ -326,19 +314,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._get()
         else:
             self._post(body, fault)
-
-    def _raw(self, fault: Fault) -> None:
-        self.close_connection = True
-        self.send_response(200)
-        self.send_header(*fault.header)
-        self.end_headers()
-        self.wfile.write(fault.raw)
-        self.wfile.flush()
-        with suppress(ConnectionError):
-            while fault.endless:
-                self.wfile.write(fault.endless)
-        if fault.until is not None:
-            fault.until.wait()
 
     def _has_left(self) -> bool:
         """Whether the client has closed its connection."""
@@ -384,9 +359,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": f"model '{name}' not found"}, 404)
         elif self.path == "/api/show":
             self._show(*found)
-        elif self.path in ("/api/embed", "/api/embeddings"):
+        elif self.path == "/api/embed":
             self._embed(body, found[1], fault)
-        elif self.path in ("/api/chat", "/api/generate"):
+        elif self.path == "/api/chat":
             if found[1].dimension:
                 self._json({"error": f'"{name}" does not support chat'}, 400)
             else:
@@ -407,8 +382,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not model.dimension:
             self._json({"error": "this model does not support embeddings"}, 501)
             return
-        single = self.path == "/api/embeddings"
-        given = body.get("prompt", "") if single else body.get("input", "")
+        given = body.get("input", "")
         texts = [given] if isinstance(given, str) else list(given)
         dimension = fault.dimension if fault is not None and fault.dimension is not None else model.dimension
         vectors, tokens = [], 0
@@ -420,18 +394,12 @@ class _Handler(BaseHTTPRequestHandler):
             seen = words[: model.context_length]
             tokens += len(seen)
             vectors.append([x * self.script.scale for x in hashed_embedding(" ".join(seen), dimension)])
-        if single:
-            self._json({"embedding": vectors[0]})
-        else:
-            self._json(
-                {"model": body.get("model"), "embeddings": vectors, "total_duration": 1, "load_duration": 1}
-                | {"prompt_eval_count": tokens}
-            )
+        self._json({"model": body.get("model"), "embeddings": vectors, "prompt_eval_count": tokens})
 
     def _complete(self, body: dict[str, Any], name: str, fault: Fault | None) -> None:
         reply = self.script.next_reply(body)
         streamed = body.get("stream", True)
-        asked = body.get("messages") or body.get("prompt") or ""
+        asked = body["messages"]
         told = reply.prompt_eval_count if reply.prompt_eval_count is not None else self.script.read_prompt(body)
         prompt_tokens = max(1, len(json.dumps(asked)) // 4) if told is None else told
         tokens = len(reply.pieces) if reply.eval_count is None else reply.eval_count
@@ -450,10 +418,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(self._turn(name, "".join(reply.pieces)) | last)
 
     def _turn(self, name: str, text: str) -> dict[str, Any]:
-        head = {"model": name, "created_at": CREATED_AT}
-        if self.path == "/api/chat":
-            return head | {"message": {"role": "assistant", "content": text}}
-        return head | {"response": text}
+        return {"model": name, "created_at": CREATED_AT, "message": {"role": "assistant", "content": text}}
 
     def _calling(self, name: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         turn = self._turn(name, "")

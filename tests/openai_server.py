@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,10 +62,6 @@ class Raw:
     """The silence comes before everything, the status line too."""
     length: int | None = None
     """Announced as content-length, whatever comes."""
-    pieces: Sequence[bytes] = ()
-    """Sent one by one behind the body,"""
-    beat: float = 0.0
-    """with so many seconds between them."""
 
 
 @dataclass
@@ -75,13 +71,9 @@ class OpenAIServer:
     models: Sequence[str] = ("qwen",)
     context: int | None = 8192
     """What /props tells; None: there is no /props."""
-    max_model_len: int | None = None
-    """What /v1/models tells, as vLLM does."""
     dimension: int = 16
     key: str = ""
     """The key that it wants."""
-    embedding: Callable[[str, int], list[float]] = hashed_embedding
-    port: int = 0
     default: str = "I could not find this in your papers."
     requests: list[tuple[str, Any, Mapping[str, str]]] = field(default_factory=list)
     """Path, body and headers of each."""
@@ -121,7 +113,7 @@ class OpenAIServer:
 
     def __enter__(self) -> OpenAIServer:
         handler = type("Handler", (_Handler,), {"script": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
@@ -169,8 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
             given = self.headers.get("authorization", "")
             self._json({"error": {"message": f"Invalid API Key: {given}", "code": 401}}, 401)
         elif self.path == "/v1/models":
-            more = {"max_model_len": script.max_model_len} if script.max_model_len else {}
-            self._json({"object": "list", "data": [{"id": name, "object": "model"} | more for name in script.models]})
+            self._json({"object": "list", "data": [{"id": name, "object": "model"} for name in script.models]})
         elif self.path == "/props" and script.context:
             caps = {"supports_tools": True}
             self._json({"default_generation_settings": {"n_ctx": script.context}, "chat_template_caps": caps})
@@ -179,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path == "/v1/chat/completions":
             self._send_raw(Raw(b"".join(map(event, script.next_events())) + DONE))
         elif self.path == "/v1/embeddings":
-            rows = [script.embedding(text, script.dimension) for text in body["input"]]
+            rows = [hashed_embedding(text, script.dimension) for text in body["input"]]
             data = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(rows)]
             self._json({"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1}})
         else:
@@ -205,11 +196,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("connection", "close")
             self.close_connection = True
         self.end_headers()
-        for piece in (raw.body, *raw.pieces):
-            self.wfile.write(piece)
-            self.wfile.flush()
-            if raw.beat and self.script.closing.wait(raw.beat):
-                break
+        self.wfile.write(raw.body)
+        self.wfile.flush()
         with suppress(ConnectionError):
             while raw.endless and not self.script.closing.is_set():
                 self.wfile.write(raw.endless)
