@@ -19,8 +19,7 @@ from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.outputs import answer_output, error_output, search_output
 from ragscience.engine.printable import counted, plain
-from ragscience.engine.question_lines import BadQuestion, Question, read_questions
-from ragscience.engine.requests import AskRequest, SearchRequest, joined
+from ragscience.engine.requests import AskRequest, BadQuestion, Question, SearchRequest, joined, read_questions
 
 __all__ = ["Asked", "ask_all", "ask_once", "search_all"]
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ragscience.core.records import Filters, Turn
-from ragscience.engine.question_lines import BadQuestion, Question, read_questions
+from ragscience.engine.requests import BadQuestion, Question, read_questions
 
 
 def read(tmp_path, content):
