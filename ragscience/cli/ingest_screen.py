@@ -185,30 +185,21 @@ class FetchScreen(IngestScreen):
         self._shows_failures = len(request.arguments) > 1 or as_json
         self._is_downloading = False
         self._unread: list[str] = []
-        self._download = ""
 
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
-            case events.Noted("busy" | "not-found" as kind, line):
-                if self._shows_failures or kind == "busy":
+            case events.Noted("busy" | "not-found" | "not-fetched" as kind, line):
+                if self._shows_failures or kind != "not-found":
                     say(line)
-            case events.DownloadStarted(paper, number, total):
+            case events.Noted("fetched", line, file):
+                self._unread.append(file)
+                self.tell(line)
+            case events.Downloading(item, done, total_bytes):
                 self._is_downloading = True
-                self._download = f"[{number}/{total}] fetching {plain(paper.title)}"
-                STATUS.show(self._download)
-            case events.Downloading(_, done, total_bytes):
                 size = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
-                STATUS.show(f"{self._download}, {done / 2**20:.1f}{size} MiB", keeps_time=True)
-            case events.DownloadDone(paper, number, total, size):
-                at, name = f"[{number}/{total}] ", paper.file.rpartition("/")[2]
-                if paper.status == "failed":
-                    say(f"not fetched: {paper.title}: {paper.error}")
-                elif paper.status == "fetched":
-                    self._unread.append(name)
-                    self.tell(f"{at}fetched {name} ({size / 2**20:.1f} MiB)")
-                else:
-                    self.tell(f"{at}{paper.title} is identical to {name}: not saved twice")
+                so_far = f", {done / 2**20:.1f}{size} MiB" if done else ""
+                STATUS.show(f"{plain(item)}{so_far}", keeps_time=bool(done))
             case _:
                 super().__call__(event)
 

@@ -300,22 +300,3 @@ class FetchResult:
     """Arguments whose papers were there, so that nothing was looked up."""
     ingest: IngestResult | None = None
     """None where nothing was to be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class DownloadStarted(Event):
-    """A download starts; its bytes are `Downloading` events."""
-
-    paper: FetchedPaper
-    number: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class DownloadDone(Event):
-    """A download has ended, well or not."""
-
-    paper: FetchedPaper
-    number: int
-    total: int
-    size_bytes: int = 0

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Metadata
 from ragscience.engine.events import (
-    DownloadDone,
     Downloading,
-    DownloadStarted,
     FetchedPaper,
     FetchFailure,
     FetchRequest,
@@ -166,24 +164,26 @@ class FetchRun:
 
     def _download(self, paper: FetchedPaper, client: HttpClient, shelf: Shelf, place: tuple[int, int]) -> FetchedPaper:
         """The paper after its download; an error is in it."""
+        at = f"[{place[0]}/{place[1]}]"
 
         def progress(done: int, total: int | None) -> None:
-            self._on_event(Downloading(paper.title, done, total))
+            self._on_event(Downloading(f"{at} fetching {paper.title}", done, total))
 
-        self._on_event(DownloadStarted(paper, *place))
-        size = 0
+        progress(0, None)
         try:
             got = fetch(paper.candidate, client, shelf, progress)
         except RagScienceError as error:
-            after = replace(paper, status="failed", error=str(error))
+            self._on_event(Noted("not-fetched", f"not fetched: {paper.title}: {error}"))
+            return replace(paper, status="failed", error=str(error))
+        name = Path(got.path).name
+        if got.is_new:
+            self._unread.append(Path(got.path))
+            line = f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"
+            self._on_event(Noted("fetched", line, name))
         else:
-            size = got.size_bytes
-            after = replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
-            if got.is_new:
-                self._unread.append(Path(got.path))
-            self._read_later(got.path)
-        self._on_event(DownloadDone(after, *place, size))
-        return after
+            self._on_event(Noted("known", f"{at} {paper.title} is identical to {name}: not saved twice"))
+        self._read_later(got.path)
+        return replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
 
     def _read_later(self, file: str) -> None:
         """Read a file of papers/ that is not in the library yet: a run that was cut off leaves such files."""

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
-from ragscience.engine.events import DownloadDone, Downloading, DownloadStarted, FetchedPaper, FetchRequest
+from ragscience.engine.events import FetchRequest
 from ragscience.library.store import Home, Library
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import Candidate
@@ -228,16 +227,6 @@ def test_without_a_terminal_a_search_only_lists(run):
     assert "--yes fetches all of it" in run.err
     assert run.files == {}
     assert run.server.paths == []
-
-
-def downloads(screen):
-    """Two downloads, as a fetch publishes them."""
-    for number, name in enumerate(("first.pdf", "second\x1b[2J.pdf"), 1):
-        paper = FetchedPaper(Candidate(Metadata(), name), is_named=True, status="listed")
-        screen(DownloadStarted(paper, number, 2))
-        screen(Downloading(name, 2**20, None))
-        screen(Downloading(name, 2**20, 2**21))
-        screen(DownloadDone(replace(paper, status="fetched", file=f"/papers/{name}"), number, 2, 2**21))
 
 
 def fetched(candidate, folder, remember=lambda md5, metadata: None):
