@@ -15,7 +15,7 @@ from typing import Any
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import clean_span
-from ragscience.reading.text_spans import ASCENT, DESCENT, PageSpans, Piece, Span
+from ragscience.reading.text_spans import ASCENT, DESCENT, PageSpans, Span, TextPiece
 
 __all__ = ["evened", "find_tessdata", "has_picture", "is_writing", "recognise"]
 
@@ -109,7 +109,7 @@ def _text(line: dict[str, Any]) -> str:
     return clean_span("".join([span["text"] for span in line["spans"]]))
 
 
-def _pieces(lines: Sequence[dict[str, Any]], *, by_word: bool) -> Iterator[Piece]:
+def _pieces(lines: Sequence[dict[str, Any]], *, by_word: bool) -> Iterator[TextPiece]:
     """A piece for each line, or for each word on a page with a table, whose cells are found by white space."""
     lines = [line for line in lines if _text(line).strip()]
     measured = [_measured(_text(line), line["bbox"]) for line in lines]
@@ -120,7 +120,7 @@ def _pieces(lines: Sequence[dict[str, Any]], *, by_word: bool) -> Iterator[Piece
             text = clean_span(" ".join(span["text"].strip() for span in words))
             x0, x1 = words[0]["bbox"][0], words[-1]["bbox"][2]
             span = Span(text, x0, x1, base, size, "", bold=False, italic=False)
-            yield Piece((span,), x0, base - ASCENT * size, x1, base + DESCENT * size, base, size, 0, number)
+            yield TextPiece((span,), x0, base - ASCENT * size, x1, base + DESCENT * size, base, size, 0, number)
             number += 1
 
 

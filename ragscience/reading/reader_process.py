@@ -25,7 +25,7 @@ from ragscience.reading.worker_protocol import (
     Drawing,
     Joining,
     Marking,
-    Reading,
+    PaperReading,
     Request,
     decode_page,
     decode_reply,
@@ -107,7 +107,7 @@ class ReaderProcess:
 
         `on_page` gets the number of each page that is done, and how many there are.
         """
-        return self._asked(Reading(path.absolute(), password, ocr, layout), path, Document, on_page)
+        return self._asked(PaperReading(path.absolute(), password, ocr, layout), path, Document, on_page)
 
     def count(self, path: Path) -> int | FileProblem:
         """The number of pages of a file, or its problem."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ragscience.core.records import Box
 from ragscience.reading.table_columns import SAME, WORD_GAP, Cell, Level, cell_of, cells_of, levels_of
 from ragscience.reading.text_rows import Placed
-from ragscience.reading.text_spans import Piece
+from ragscience.reading.text_spans import TextPiece
 
 __all__ = ["Grid", "Spanning"]
 
@@ -89,8 +89,8 @@ class Grid:
         is_cut = len(cells) > 1 and all(self._is_usual(one, self.inside[n], least) for n, one in cells.items())
         return list(cells.values()) if is_cut else [cell]
 
-    def _by_column(self, pieces: Sequence[Piece]) -> dict[int, list[Piece]]:
-        groups: dict[int, list[Piece]] = {}
+    def _by_column(self, pieces: Sequence[TextPiece]) -> dict[int, list[TextPiece]]:
+        groups: dict[int, list[TextPiece]] = {}
         for piece in pieces:
             groups.setdefault(self.column_at((piece.x0 + piece.x1) / 2), []).append(piece)
         return groups

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 
 from ragscience.core.records import Box
 from ragscience.reading.text_rows import Placed
-from ragscience.reading.text_spans import Piece
+from ragscience.reading.text_spans import TextPiece
 
 __all__ = ["SAME", "WORD_GAP", "Cell", "Level", "cell_of", "cells_of", "column_bounds", "levels_of"]
 
@@ -71,7 +71,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 class Cell:
     """A run of words on one line."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     x0: float
     x1: float
     base: float
@@ -255,7 +255,7 @@ def _gaps(rows: Sequence[Sequence[Cell]]) -> list[tuple[float, float]]:
 
 def cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[Cell]:
     """The runs of pieces with less than `gap` font sizes and none of the bounds between them."""
-    groups: list[list[Piece]] = []
+    groups: list[list[TextPiece]] = []
     right = 0.0
     for piece in sorted(one.row.pieces, key=lambda piece: piece.x0):
         is_near = bool(groups) and piece.x0 - right <= gap * one.row.size
@@ -268,7 +268,7 @@ def cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[Cell]:
     return [cell_of(group, one.row.base, one.row.size) for group in groups]
 
 
-def cell_of(pieces: Sequence[Piece], base: float, size: float) -> Cell:
+def cell_of(pieces: Sequence[TextPiece], base: float, size: float) -> Cell:
     """The cell of some pieces of a line with this base line and size of type."""
     return Cell(tuple(pieces), min([piece.x0 for piece in pieces]), max([piece.x1 for piece in pieces]), base, size)
 

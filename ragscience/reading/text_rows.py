@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import mend_accents
-from ragscience.reading.text_spans import ASCENT, DESCENT, Piece
+from ragscience.reading.text_spans import ASCENT, DESCENT, TextPiece
 
 __all__ = [
     "LaidPage",
@@ -52,7 +52,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 class Row:
     """Text on a line of a column, or on a part of it."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     """In reading order."""
     x0: float
     y0: float
@@ -135,7 +135,7 @@ class Measures:
     """Points between two base lines."""
 
 
-def make_segments(pieces: Sequence[Piece]) -> list[Row]:
+def make_segments(pieces: Sequence[TextPiece]) -> list[Row]:
     """The segments of pieces that have one turn, from top to bottom."""
     # Pieces of very different size overlap: they are not on one line.
     lines = runs(
@@ -160,7 +160,7 @@ def make_rows(segments: Sequence[Row]) -> list[Row]:
 
 def split_row(row: Row, x: float) -> list[Row]:
     """The parts of a row left and right of x, by the middles of its pieces; the row itself where one is empty."""
-    sides: tuple[list[Piece], list[Piece]] = [], []
+    sides: tuple[list[TextPiece], list[TextPiece]] = [], []
     for piece in row.pieces:
         sides[(piece.x0 + piece.x1) / 2 >= x].append(piece)
     return [_row(side) for side in sides] if all(sides) else [row]
@@ -177,12 +177,12 @@ def runs(items: Iterable[T], belongs: Callable[[list[T], T], bool]) -> list[list
     return found
 
 
-def _split_at_gaps(line: list[Piece]) -> list[list[Piece]]:
+def _split_at_gaps(line: list[TextPiece]) -> list[list[TextPiece]]:
     line.sort(key=lambda piece: piece.x0)
     return runs(line, lambda group, piece: piece.x0 - max([one.x1 for one in group]) <= _WIDE_GAP * piece.size)
 
 
-def _with_indices(groups: list[list[Piece]]) -> list[list[Piece]]:
+def _with_indices(groups: list[list[TextPiece]]) -> list[list[TextPiece]]:
     """The groups, each small one joined to the larger one next to it; the parts of a group it connects become one."""
     groups.sort(key=lambda group: group[0].base)
     bases = [group[0].base for group in groups]
@@ -215,7 +215,7 @@ def _with_indices(groups: list[list[Piece]]) -> list[list[Piece]]:
     return _rejoined([group for index, group in enumerate(groups) if index not in into])
 
 
-def _rejoined(groups: list[list[Piece]]) -> list[list[Piece]]:
+def _rejoined(groups: list[list[TextPiece]]) -> list[list[TextPiece]]:
     """The groups of one base line without wide gaps between them as one; each begins with its head, the largest."""
     headed = []
     for group in groups:
@@ -225,7 +225,7 @@ def _rejoined(groups: list[list[Piece]]) -> list[list[Piece]]:
         sorted(headed, key=lambda group: (group[0].base, group[0].x0)),
         lambda line, group: abs(group[0].base - line[0][0].base) <= 0.2 * min(group[0].size, line[0][0].size),
     )
-    result: list[list[Piece]] = []
+    result: list[list[TextPiece]] = []
     for line in lines:
         line.sort(key=lambda group: min(piece.x0 for piece in group))
         current = line[0]
@@ -239,7 +239,7 @@ def _rejoined(groups: list[list[Piece]]) -> list[list[Piece]]:
     return result
 
 
-def _row(pieces: Iterable[Piece]) -> Row:
+def _row(pieces: Iterable[TextPiece]) -> Row:
     ordered = sorted(pieces, key=lambda piece: piece.x0)
     if sum(piece.is_rtl for piece in ordered) * 2 > len(ordered):
         ordered.reverse()
@@ -270,7 +270,7 @@ def _row(pieces: Iterable[Piece]) -> Row:
     )
 
 
-def join_spans(pieces: Sequence[Piece], base: float, size: float) -> str:
+def join_spans(pieces: Sequence[TextPiece], base: float, size: float) -> str:
     """The text of pieces on one line: blanks where there are gaps, "^" before an exponent's first letter."""
     parts: list[str] = []
     right, tail = float("-inf"), ""

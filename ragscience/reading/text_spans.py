@@ -1,7 +1,7 @@
 """The pieces of text on a page with their fonts and places, and the boxes of rules and drawings.
 
 A piece is a line of PyMuPDF: text without a wide gap. Its coordinates are those of a frame in which it reads from left
-to right; `Piece.turn` says how that frame is rotated on the page.
+to right; `TextPiece.turn` says how that frame is rotated on the page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ from typing import Any
 from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import clean_span
 
-__all__ = ["ASCENT", "DESCENT", "PageSpans", "Piece", "Span", "box_around", "box_on_page", "read_spans", "rule_boxes"]
+__all__ = [
+    "ASCENT",
+    "DESCENT",
+    "PageSpans",
+    "Span",
+    "TextPiece",
+    "box_around",
+    "box_on_page",
+    "read_spans",
+    "rule_boxes",
+]
 
 ASCENT, DESCENT = 0.78, 0.22
 """How far letters reach above and below their base line, in font sizes, whatever the font declares."""
@@ -52,7 +62,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """Text on one base line without a wide gap."""
 
     spans: tuple[Span, ...]
@@ -82,7 +92,7 @@ class PageSpans:
 
     width: float
     height: float
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     plain: str
     """The clean text in the file's order, a line for each piece."""
 
@@ -135,7 +145,7 @@ def read_spans(page: Any, lines: Sequence[dict[str, Any]], plain: str, *, has_ta
     if len(lines) > _MOST_PIECES:
         return PageSpans(width, height, (), plain)
     sizes = _lost_sizes(lines)
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     for line in lines:
         piece = _piece(line, frame, sizes, len(pieces))
         if piece is not None:
@@ -181,9 +191,9 @@ def _span_of(span: dict[str, Any], chars: list[Any]) -> dict[str, Any]:
     return {**span, "text": "".join([char["c"] for char in chars]), "bbox": box, "origin": chars[0]["origin"]}
 
 
-def _without_shadows(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+def _without_shadows(pieces: Iterable[TextPiece]) -> tuple[TextPiece, ...]:
     """The pieces, each once if it is drawn again at the same place, as some programs do for bold type."""
-    first: dict[tuple[str, int, int], Piece] = {}
+    first: dict[tuple[str, int, int], TextPiece] = {}
     for piece in pieces:
         first.setdefault((piece.text, round(piece.x0), round(piece.base)), piece)
     return tuple(first.values())
@@ -202,7 +212,7 @@ def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {font: round(4 * total / count) / 2 for font, (total, count) in widths.items() if count}
 
 
-def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number: int) -> Piece | None:
+def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number: int) -> TextPiece | None:
     turn = frame.turn_of(line["dir"])
     is_plain = turn == 0 and frame.matrix is None
     spans: list[Span] = []
@@ -236,7 +246,9 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
     x0, x1 = min([span.x0 for span in inked]), max([span.x1 for span in inked])
     whole = "".join([span.text for span in inked])
     is_rtl = not whole.isascii() and sum(map(_is_rtl, whole)) > 0.5 * len(whole)
-    return Piece(tuple(spans), x0, base - ASCENT * size, x1, base + DESCENT * size, base, size, turn, number, is_rtl)
+    return TextPiece(
+        tuple(spans), x0, base - ASCENT * size, x1, base + DESCENT * size, base, size, turn, number, is_rtl
+    )
 
 
 def _size_of(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> float:

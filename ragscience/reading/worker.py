@@ -24,7 +24,7 @@ from ragscience.reading.worker_protocol import (
     Drawing,
     Joining,
     Marking,
-    Reading,
+    PaperReading,
     Reply,
     Request,
     decode_request,
@@ -50,7 +50,7 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Re
 def perform(request: Request, on_page: OnPage = lambda *_: None) -> Reply:
     """What was requested. Raises FileProblem. `on_page` is told of each page that is read."""
     match request:
-        case Reading(path, password, ocr, layout):
+        case PaperReading(path, password, ocr, layout):
             return read_pdf(path, password, ocr, on_page, layout=layout)
         case Counting(path):
             return count_pages(path)

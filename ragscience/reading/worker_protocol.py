@@ -1,7 +1,7 @@
 """The lines between the worker pool and its workers: one JSON object each, in ASCII, never pickle.
 
 worker  {"ready": true}
-pool    {"Reading": …}, {"Counting": …}, {"Marking": …}, {"Joining": …} or {"Drawing": …}: the fields of these classes
+pool    {"PaperReading": …}, {"Counting": …}, {"Marking": …}, {"Joining": …} or {"Drawing": …}: a class, its fields
 worker  {"document": …} with the fields of Document, {"number": NUMBER} of pages or of quotes without a place,
      {"shape": …} with the fields of PageShape, or {"problem": {"message", "fix", "reason"}}
      before any of these, after each page: {"page": [NUMBER, PAGES]}, {"slow page": [NUMBER, PAGES]} of a slow step
@@ -24,7 +24,7 @@ __all__ = [
     "Drawing",
     "Joining",
     "Marking",
-    "Reading",
+    "PaperReading",
     "Reply",
     "Request",
     "decode_page",
@@ -40,7 +40,7 @@ _PAGE, _SLOW_PAGE = b'{"page": ', b'{"slow page": '
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PaperReading:
     """Asks for the document of a file."""
 
     path: Path
@@ -85,7 +85,7 @@ class Drawing:
     target: Path
 
 
-Request = Reading | Counting | Marking | Joining | Drawing
+Request = PaperReading | Counting | Marking | Joining | Drawing
 Reply = Document | int | PageShape
 
 
@@ -97,8 +97,8 @@ def encode_request(request: Request) -> bytes:
 def decode_request(line: bytes) -> Request:
     """The request that a line has."""
     ((kind, fields),) = json.loads(line).items()
-    if kind == "Reading":  # by hand: pydantic's import would be felt at every worker's start
-        return Reading(**{**fields, "path": Path(fields["path"])})
+    if kind == "PaperReading":  # by hand: pydantic's import would be felt at every worker's start
+        return PaperReading(**{**fields, "path": Path(fields["path"])})
     if kind == "Counting":
         return Counting(Path(fields["path"]))
     if kind == "Drawing":

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.reading.text_spans import PageSpans, Piece, Span
+from ragscience.reading.text_spans import PageSpans, Span, TextPiece
 from tests.reading.drawing import Sheet, draw
 
 
@@ -210,7 +210,7 @@ def one_span(text, x0, base, size=10.0, font="f", bold=False):
 
 def piece(text, x0, base, size=10.0, turn=0, number=0):
     span = one_span(text, x0, base, size)
-    return Piece((span,), x0, base - 0.8 * size, span.x1, base + 0.2 * size, base, size, turn, number)
+    return TextPiece((span,), x0, base - 0.8 * size, span.x1, base + 0.2 * size, base, size, turn, number)
 
 
 TEXTS = st.sampled_from(

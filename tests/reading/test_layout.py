@@ -16,7 +16,7 @@ from ragscience.reading.pdf_reader import opened, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
-from ragscience.reading.worker_protocol import Reading, decode_reply, encode_request
+from ragscience.reading.worker_protocol import PaperReading, decode_reply, encode_request
 from tests.pdf_factory import make_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.reading.test_document_structure import check_whole, of_kind
@@ -166,7 +166,7 @@ def test_without_memory_for_the_model_a_gap_is_a_warning(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        input=encode_request(Reading(path, "", "", "auto")),
+        input=encode_request(PaperReading(path, "", "", "auto")),
         capture_output=True,
         cwd=Path(ragscience.__path__[0]).parent,
     )

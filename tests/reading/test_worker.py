@@ -9,7 +9,7 @@ from ragscience.reading.worker import serve
 from ragscience.reading.worker_protocol import (
     READY,
     Joining,
-    Reading,
+    PaperReading,
     decode_reply,
     encode_request,
 )
@@ -28,7 +28,7 @@ def test_a_file_beyond_the_memory_is_too_large():
     def too_much(request):
         raise MemoryError
 
-    asked = [Reading(Path("/big.pdf"), ""), Joining((Path("/a.pdf"),), Path("/big.pdf"))]
+    asked = [PaperReading(Path("/big.pdf"), ""), Joining((Path("/a.pdf"),), Path("/big.pdf"))]
     for problem in answers(map(encode_request, asked), too_much):
         assert problem.reason == "too-large"
         assert "big.pdf" in problem.message
@@ -51,7 +51,7 @@ def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        input=encode_request(Reading(path, "")),
+        input=encode_request(PaperReading(path, "")),
         capture_output=True,
         timeout=120,
         check=False,
