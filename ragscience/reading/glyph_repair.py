@@ -17,19 +17,7 @@ from typing import Any
 from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_cleaning import LETTER_GROUPS, PAIR_BITS, mean_bits
 
-__all__ = [
-    "UNKNOWN",
-    "FontRepairs",
-    "Fonts",
-    "code_of",
-    "constant_shift",
-    "dingbat",
-    "is_known_name",
-    "is_unknown",
-    "lines_of",
-    "symbol",
-    "text_of",
-]
+__all__ = ["FontRepairs", "text_of"]
 
 _SIZE = re.compile(r"(?:big|Big|bigg|Bigg|text|display|wide[rs]?t?)$")
 """The ends of names in TeX's fonts of large symbols: "parenleftbigg", "summationdisplay", "hatwide"."""
@@ -94,11 +82,6 @@ def text_of(name: str) -> str:
         if code := _adobe_code(known):
             return chr(code)
     return ""
-
-
-def is_known_name(name: str) -> bool:
-    """Whether the name of a glyph tells its text."""
-    return bool(text_of(name))
 
 
 def code_of(name: str, glyph: int) -> int:
@@ -275,15 +258,14 @@ class FontRepairs:
             for font in texts.keys() | codes.keys():
                 self._count(font, "".join(texts.get(font, []) + codes.get(font, [])), page.number)
         joined = {font: " ".join(parts) for font, parts in texts.items()}
-        swapped = {font for font, text in joined.items() if not text.isascii() and _is_swapped(text)}
         pictorial = {font for font, text in joined.items() if _is_pictorial(font, text)}
-        suspects = {font for font, text in joined.items() if font not in swapped and _is_suspect(text)}
+        suspects = {font for font, text in joined.items() if _is_suspect(text)}
         has_digits = not self._digits.isdisjoint(texts.keys() | codes.keys())
-        if not (codes or swapped or pictorial or suspects or has_digits):
+        if not (codes or pictorial or suspects or has_digits):
             return False
         changes = 0
-        if swapped or pictorial or has_digits:
-            changes += self._exchange(textpage, swapped, pictorial)
+        if pictorial or has_digits:
+            changes += self._exchange(textpage, pictorial)
         if codes or suspects:
             concerned = {
                 number
@@ -348,21 +330,17 @@ class FontRepairs:
             self._note(run_font, run, page.number)
         return changes
 
-    def _exchange(self, textpage: Any, swapped: set[str], pictorial: set[str]) -> int:
-        """Put right the characters of fonts with swapped bytes, symbols and dingbats, and lost digits; how many."""
-        has_digits_alone = not swapped and not pictorial
+    def _exchange(self, textpage: Any, pictorial: set[str]) -> int:
+        """Put right the characters of symbols and dingbats, and lost digits; how many."""
         changes = 0
         for line in lines_of(textpage):
             for char in line:
                 code = char.c
-                if has_digits_alone and not 1 <= code <= 9:
+                if not pictorial and not 1 <= code <= 9:
                     continue
                 _, base, _ = self._fonts.of(char.font)
                 text = ""
-                if base in swapped and code < 0x10000:
-                    other = (code & 0xFF) << 8 | code >> 8
-                    text = "" if 0xD800 <= other <= 0xDFFF else chr(other)
-                elif base in pictorial:
+                if base in pictorial:
                     text = symbol(base, code) if code >= 0x100 else "" if code == 0x20 else dingbat(code)
                 elif base in self._digits and 1 <= code <= 9:
                     text = str(code)
@@ -385,13 +363,6 @@ class FontRepairs:
         self._unsettled.add(page)
         if sum(map(len, self._codes[font])) < _MOST_CODES:
             self._codes[font].append(run)
-
-
-def _is_swapped(text: str) -> bool:
-    """Whether the two bytes of each character were exchanged: "A" is U+4100, a blank U+2000."""
-    seen = [ord(one) for one in text if ord(one) > 0x7F and not one.isspace()]
-    latin = sum(code & 0xFF == 0 and 0x20 < code >> 8 < 0x7F for code in seen)
-    return latin >= 8 and latin >= 0.9 * len(seen) and len(set(seen)) >= 5
 
 
 def _is_pictorial(font: str, text: str) -> bool:

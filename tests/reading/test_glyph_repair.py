@@ -1,4 +1,4 @@
-"""Glyphs without a Unicode value: what their font calls them, constants, exchanged bytes."""
+"""Glyphs without a Unicode value: what their font calls them, constants."""
 
 import struct
 
@@ -68,12 +68,6 @@ def make_coded_pdf(path, lines, shift, note=""):
 def test_codes_that_are_shifted_by_a_constant_are_read(tmp_path, shift):
     document = read_pdf(make_coded_pdf(tmp_path / "a.pdf", PROSE, shift, "Figure 1 shows it."))
     assert document.text == " ".join(PROSE) + "\n\nFigure 1 shows it."
-
-
-def test_exchanged_bytes_are_put_back(tmp_path):
-    text = "Attention is all that you need"
-    document = read_pdf(make_mapped_pdf(tmp_path / "a.pdf", text, {one: ord(one) << 8 for one in set(text)}))
-    assert document.text == text
 
 
 def test_digits_of_bitmap_fonts_are_put_back(tmp_path):
