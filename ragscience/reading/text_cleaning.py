@@ -49,7 +49,7 @@ _LOST_LIGATURE = re.compile("(?<=[a-z])[\x0b\x0c\r\x0e\x0f]|[\x0b\x0c\r\x0e\x0f]
 """Old TeX fonts without Unicode values have their ligatures at these codes (the encoding OT1)."""
 _LONGEST_TITLE = 300
 _PLACEHOLDER = re.compile(
-    r"""untitled | no\ title | title$ | unknown$ | none$ | document\d*$ | presentation\d*$
+    r"""untitled | no\ title | .*\bmanuscript\ no\b | title$ | unknown$ | none$ | document\d*$ | presentation\d*$
     | microsoft\ (word|powerpoint|excel)\b | powerpoint\ presentation | (layout|slide)\ ?\d*$
     | doi\b | arxiv: | https?:""",
     re.IGNORECASE | re.VERBOSE,

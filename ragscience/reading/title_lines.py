@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ragscience.reading.author_names import names_in
 from ragscience.reading.first_page import Segment
 from ragscience.reading.name_words import plain_text
+from ragscience.reading.text_cleaning import sensible_title
 
 __all__ = ["Title", "find_title", "says_nothing", "squashed"]
 
@@ -22,11 +23,6 @@ _BANNER = re.compile(
 )
 _SECTION = re.compile(
     r"(?:\d+\.?\s+)?(?:abstract|a b s t r a c t|summary|introduction|contents|references|keywords)\b.?", re.I
-)
-_NO_TITLE = re.compile(
-    r"(?:microsoft (?:word|powerpoint) ?- .*|untitled.*|.*\.(?:dvi|docx?|tex|pdf|ps|indd|qxd|eps|pptx?|rtf)|doi:?.*|"
-    r"[\w.-]+|.*\bmanuscript no\b.*|title)",
-    re.IGNORECASE,
 )
 _NO_SUBTITLE = re.compile(
     r"@|\b(?:19|20)\d\d\b|^\(|\b(?:universit|institut|department|laborator|college|school|version|draft|thesis|"
@@ -59,7 +55,7 @@ def squashed(text: str) -> str:
 def says_nothing(file_title: str) -> bool:
     """Whether the title in a file's properties is a placeholder of a program, or too short."""
     own = plain_text(file_title)
-    return bool(_NO_TITLE.fullmatch(own)) or len(squashed(own)) < _SHORTEST
+    return " " not in own or not sensible_title(own) or len(squashed(own)) < _SHORTEST
 
 
 def find_title(segments: Sequence[Segment], height: float, body: float, file_title: str, text: str) -> Title:
