@@ -89,6 +89,8 @@ class TurnReading:
     """The papers to look in; none: all."""
     prior: float = 0.0
     """What is added to its answerability, 0 to 1, when the best reading is chosen."""
+    is_joined: bool = False
+    """Whether it is the last question with the new one after it: words to search for, and no question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,8 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
         if is_new:
             return Understood("new", (plain,))
         about = tuple(Subject(one.file, one.name) for one in named) or pointed or state.focus
-        readings = [TurnReading(put_into(state.question, rest, named, names), _files(about), LEANING)]
+        text = put_into(state.question, rest, named, names)
+        readings = [TurnReading(text, _files(about), LEANING, text.endswith(f": {rest.strip(' ?.!,')}?"))]
         if not named and about:
             readings.append(TurnReading(asked_of(rest, about), _files(about), LEANING - 0.05))
         return Understood(kind, (*readings, plain))
@@ -192,7 +195,7 @@ def _in_context(rest: str, state: DialogueState) -> list[TurnReading]:
     """A short question with the last one before it, which says what it is about: "layers of X: how many units"."""
     if len(set(terms(rest))) > FRAGMENT_TERMS or not state.focus:
         return []
-    return [TurnReading(f"{state.question.rstrip(' ?.!')}: {rest}", _files(state.focus), LEANING - 0.02)]
+    return [TurnReading(f"{state.question.rstrip(' ?.!')}: {rest}", _files(state.focus), LEANING - 0.02, True)]
 
 
 def _files(papers: Sequence[Subject]) -> tuple[str, ...]:

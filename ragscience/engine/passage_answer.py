@@ -38,7 +38,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
         understood = run.understood
-        for reading in understood.readings:
+        for reading in (each for each in understood.readings if not each.is_joined):
             question = reading.text
             leans = understood.kind in ("follow-up", "correction") and not reading.files
             routed = route(question, context, reading.files, leans=leans)
