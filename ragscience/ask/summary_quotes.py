@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from ragscience.ask.paper_text import PaperText, Sentence
 from ragscience.ask.summary_cues import ASPECTS, Aspect, zone_of
 from ragscience.core.tokenizing import terms
 from ragscience.search.names import PaperNames
 
-__all__ = ["SummaryQuotes", "is_sentence", "tells_what"]
+__all__ = ["SummaryQuotes"]
 
 _FIGURES = re.compile(r"\d\s?%|\d\.\d|\d\s?[×x]\b|\d\s(?:times|points|fold)|\d{2,}(?:,\d{3})?")
 _YEAR_OR_SOURCE = re.compile(r"\(?\b(?:19|20)\d\d[a-z]?\b\)?|\[[\d, –-]{1,20}\]")
@@ -28,30 +29,13 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
+_OUR = re.compile(r"\bour\b", re.IGNORECASE)
 _IS_A = re.compile(r"\s(?:is|are) (?:a|an|the)\b")
-_IS_WHAT = re.compile(r"[)”\"’']{0,2},? (?:(?:is|are) )?(?:an?|the|our|any) (?=[a-z\d])|, which [a-z]{2,20}s\b")
-_ARE_WHAT = re.compile(
-    r"[)”\"’']{0,2} (?:\([^()]{1,30}\) )?are (?:\w{2,20} ){0,2}"
-    r"(?:algorithms|embeddings|functions|methods|models|networks|representations|systems|techniques|vectors)\b"
-)
-_PLAINLY = 2.0
-_UNDER = re.compile(r"\b(?:in|with|without|of|for|than|like|by|using|to|from|on|and|or|between|unlike) $", re.I)
-"""Before a name: what is said behind it is of something else ("In Raft, the leader")."""
-_INTRODUCES = re.compile(
-    r"\b(?:we|paper|work|article|report|study)(?: \w{2,12})? "
-    r"(?:introduc|propos|present|develop|describ|design|buil[dt])(?:e?s|ed|e|t|)\b|"
-    r"\bby (?:introducing|proposing|developing)\b|"
-    r"\b(?:called|named|termed|dubbed|namely|we (?:call|name|term))\b|\brefer(?:red)? to\b",
-    re.IGNORECASE,
-)
-_INTRODUCED_WITHIN = 80
-"""Characters between such a word and the name behind it."""
-_DEFINES_IN = {"abstract": 1.0, "introduction": 0.6, "conclusion": 0.3, "method": 0.1}
-"""Where a paper says what its thing is, and how much each place speaks for the sentence."""
 _LIMITS = re.compile(
     r"\b(?:not|only|cannot|limit\w{0,7}|however|fail\w{0,2}|lack\w{0,2}|neither|may|mostly|primarily|restrict\w{0,5})\b",
     re.I,
 )
+_NAMES_LIMIT = re.compile(r"\b(?:limitations?|drawbacks?|shortcomings?|weakness(?:es)?)\b", re.IGNORECASE)
 _HOPES = re.compile(r"\b(?:hope\w{0,5}|inspir\w{1,4}|encourag\w{1,4})\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"\b(?:to (?:determine|investigate|assess|examine|explore|evaluate|find out)|whether)\b", re.IGNORECASE
@@ -100,23 +84,6 @@ class SummaryQuotes:
                 taken.append(words)
         return [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
 
-    def definition(self, most: int) -> tuple[list[Sentence], bool]:
-        """At most `most` sentences that say what the thing is that the paper names itself after, the best first.
-
-        Also whether one of them says it plainly ("X is a …"), and does not only introduce its name.
-        """
-        scored = []
-        for n, one in enumerate(self._placed):
-            text = one.sentence.text
-            if one.zone not in _DEFINES_IN or not is_sentence(text) or _ANNOUNCES.match(text) or _POINTS.search(text):
-                continue
-            told = max((tells_what(text, *span) for span in self._named_at(text)), default=0.0)
-            if told:
-                score = told + _DEFINES_IN[one.zone] - 0.4 * (len(text) > _LONGEST)
-                scored.append((score, -n, one.sentence, told >= _PLAINLY))
-        best = sorted(scored, key=lambda each: each[:2], reverse=True)[:most]
-        return [sentence for _, _, sentence, _ in best], any(is_plain for _, _, _, is_plain in best)
-
     def contributions(self, most: int) -> list[Sentence]:
         """The first sentences of the items of the list that the introduction calls its contributions; else none."""
         paragraphs = self._paper.paragraphs
@@ -133,7 +100,10 @@ class SummaryQuotes:
         return []
 
     def limitations(self, most: int) -> list[Sentence]:
-        """Of a section of that name the first sentence of each paragraph and those that limit; none without one."""
+        """Of a section of that name the first sentence of each paragraph and those that limit.
+
+        Without one, the sentences that name a limitation of the paper's own work, each with the next of its paragraph.
+        """
         begun: set[int] = set()
         found: list[tuple[bool, int, Sentence]] = []
         for n, sentence in enumerate(self._paper.sentences):
@@ -144,7 +114,16 @@ class SummaryQuotes:
             if not _ANNOUNCES.match(sentence.text) and (is_first or _LIMITS.search(sentence.text)):
                 found.append((not is_first, n, sentence))
         best = sorted(found, key=lambda each: each[:2])[:most]
-        return [sentence for _, _, sentence in sorted(best, key=lambda each: each[1])]
+        return [sentence for _, _, sentence in sorted(best, key=lambda each: each[1])] or self._named_limits(most)
+
+    def _named_limits(self, most: int) -> list[Sentence]:
+        named = list[Sentence]()
+        for one, after in pairwise((*self._paper.sentences, None)):
+            if one is None or one in named or zone_of(one.section, one.kind) == "related":
+                continue
+            if _NAMES_LIMIT.search(one.text) and (_OUR.search(one.text) or self._named_at(one.text)):
+                named += [one, after] if after is not None and after.paragraph == one.paragraph else [one]
+        return named[:most]
 
     @cached_property
     def _placed(self) -> list[_Placed]:
@@ -184,13 +163,6 @@ class SummaryQuotes:
         """Start and end of each name of the paper's work in a text."""
         mine = self._paper.paper.paper_id
         return [(one.start, one.end) for one in self._names.in_text(text) if one.paper_id == mine]
-
-
-def tells_what(text: str, start: int, end: int) -> float:
-    """`_PLAINLY` where the text says of the name at that place what it is, 1.5 where it introduces it; else 0."""
-    if (_IS_WHAT.match(text, end) or _ARE_WHAT.match(text, end)) and not _UNDER.search(text[:start]):
-        return _PLAINLY
-    return 1.5 * bool(_INTRODUCES.search(text[max(0, start - _INTRODUCED_WITHIN) : start]))
 
 
 def _score(one: _Placed, aspect: Aspect) -> float:
