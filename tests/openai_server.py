@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -74,6 +74,7 @@ class OpenAIServer:
     dimension: int = 16
     key: str = ""
     """The key that it wants."""
+    embedding: Callable[[str, int], list[float]] = hashed_embedding
     default: str = "I could not find this in your papers."
     requests: list[tuple[str, Any, Mapping[str, str]]] = field(default_factory=list)
     """Path, body and headers of each."""
@@ -170,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path == "/v1/chat/completions":
             self._send_raw(Raw(b"".join(map(event, script.next_events())) + DONE))
         elif self.path == "/v1/embeddings":
-            rows = [hashed_embedding(text, script.dimension) for text in body["input"]]
+            rows = [script.embedding(text, script.dimension) for text in body["input"]]
             data = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(rows)]
             self._json({"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1}})
         else:
