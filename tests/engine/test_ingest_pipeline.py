@@ -1,7 +1,6 @@
 """The pipeline with a toy embedder: what is embedded, and what is said of papers that are the same."""
 
 import hashlib
-import random
 from pathlib import Path
 
 import numpy as np
@@ -65,11 +64,6 @@ def write(folder, name, text):
     return path
 
 
-def words(seed, count=300):
-    chooser = random.Random(seed)
-    return " ".join(f"w{chooser.randrange(10**6)}" for _ in range(count))
-
-
 def test_what_is_embedded_is_header_and_text_and_it_is_found_again_by_both(library, tmp_path):
     write(tmp_path / "in", "1706.03762v1", "Bees steer by light.")
     embedder = Recorder()
@@ -81,26 +75,3 @@ def test_what_is_embedded_is_header_and_text_and_it_is_found_again_by_both(libra
     write(tmp_path / "in", "1706.03762v1", "Bees steer by light. So do moths.")
     again = ingest(library, tmp_path / "in")
     assert (again.reused, again.embedded) == (0, 1)
-
-
-def test_a_paper_that_is_the_same_as_another_one_is_reported_once(library, tmp_path):
-    folder, text = tmp_path / "in", words(1)
-    write(folder, "1706.03762v1", text)
-    write(folder, "1801.00001v1", words(2))
-    assert ingest(library, folder).duplicates() == []
-    write(folder, "1706.03762v2", text + " " + words(3, 10))
-    write(folder, "bad", "broken")
-    report = ingest(library, folder)
-    (pair,) = report.duplicates()
-    assert (pair.newer, pair.older) == ("1706.03762v2.pdf", "1706.03762v1.pdf")
-    assert pair.reasons == ("identifier", "text")
-    assert pair.newer_by == "version"
-    assert len(report.failures) == 1
-    assert ingest(library, folder).duplicates() == []
-
-
-def test_two_of_one_run_are_reported_once(library, tmp_path):
-    text = words(1)
-    for number in (1, 2):
-        write(tmp_path / "in", f"1706.03762v{number}", text + f" end{number}")
-    assert len(ingest(library, tmp_path / "in").duplicates()) == 1

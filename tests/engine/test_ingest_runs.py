@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
 from ragscience.core.settings import load_settings
-from ragscience.engine import Engine, PaperFailed, PaperRead, PaperRemoved, PaperStored, PlanMade, SearchRequest, Warned
+from ragscience.engine import Engine, PaperFailed, PaperRead, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted, SyncPlan
 from ragscience.library import ingestion
 from tests.commands.papers import KILNS
@@ -61,19 +61,6 @@ def test_a_cancelled_run_ends_after_the_paper_in_hand(engine, tmp_path):
     cancel.set()
     assert len(engine.ingest.add([tmp_path / "new"], cancel=cancel).added) == 1
     assert len(engine.papers.list()) == 4
-
-
-def test_a_sync_is_planned_and_done(engine):
-    papers = engine.home.papers
-    (papers / "more" / "tides.pdf").unlink()
-    make_pdf(papers / "kilns.pdf", [KILNS[0] + "\nMore of it."])
-    plan = engine.ingest.sync_plan()
-    assert [path.name for path in plan.to_read] == ["kilns.pdf"]
-    assert [paper.file for paper in plan.gone] == ["tides.pdf"]
-    events = []
-    assert [paper.file for paper in engine.ingest.sync(on_event=events.append).updated] == ["kilns.pdf"]
-    assert [event.paper.file for event in events if isinstance(event, PaperRemoved)] == ["tides.pdf"]
-    assert engine.ingest.sync_plan() == type(plan)((), ())
 
 
 def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(engine):
@@ -135,17 +122,6 @@ def test_a_whole_paper_stays_where_a_newer_copy_lacks_pages(engine, damage):
     assert (pair.newer, pair.older, pair.newer_by) == ("whole.pdf", "copy.pdf", "completeness")
     assert engine.ingest.keep_newest() == (pair,)
     assert {"whole.pdf"} == {paper.file for paper in engine.papers.list()} & {"whole.pdf", "copy.pdf"}
-
-
-def test_of_two_versions_the_newer_one_stays(engine):
-    lines = "\n".join(f"Sentence {number} tells of glaze {number * 7} and kiln {number * 13}." for number in range(40))
-    for name in ("draft", "final"):
-        make_pdf(engine.home.papers / f"{name}.pdf", [f"The Colours of Glazes in Kilns\n\n{lines}\n{name}."])
-    engine.ingest.add()
-    (pair,) = engine.papers.duplicates()
-    assert engine.ingest.keep_newest() == (pair,)
-    assert pair.older not in {paper.file for paper in engine.papers.list()}
-    assert engine.ingest.keep_newest() == ()
 
 
 @pytest.mark.parametrize("run", ["add", "sync"])

@@ -187,16 +187,6 @@ def test_a_file_where_the_folder_belongs_is_a_clear_error(home):
     assert home.vectorstore.read_text() == "a file"
 
 
-def test_a_ledger_that_cannot_be_written_is_a_clear_error_and_frees_the_lock(filled):
-    filled.ledger.unlink()
-    filled.ledger.mkdir()
-    with pytest.raises(RagScienceError, match=r"ingested\.json"):
-        Library.open_for_writing(filled)
-    filled.ledger.rmdir()
-    with Library.open_for_writing(filled) as library:
-        assert library.about.papers == 6
-
-
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     target = tmp_path / "target"
     target.mkdir()

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
-from ragscience.core.tokenizing import tokenize
 from ragscience.library import left_out
-from ragscience.library.store import Library, NewPaper, term_counts, text_hash
+from ragscience.library.store import Library, NewPaper
 
 from .making import CHUNKER, EMBEDDER, add, new_paper, numbered_paper, paper_of, unit_rows
 
@@ -87,18 +85,6 @@ def test_half_characters_are_replaced_wherever_they_are(home):
         assert library.contents(paper.paper_id).elements[0].section == whole
         assert library.contents(paper.paper_id).page(1).furniture == whole
         assert library.paper_chunks(paper.paper_id)[0].header == whole
-
-
-def test_a_passage_is_searched_by_its_header_and_text_together(home):
-    with Library.open_for_writing(home) as library:
-        paper = add_bees(library)
-        first, _ = library.paper_chunks(paper.paper_id)
-        joined = "On Bees › Zeppelins\nBees steer by light."
-        assert first.searched == CHUNKS[0].searched == joined
-        assert next(library.texts(1)) == ([first.chunk_id], [joined])
-        assert list(library.vectors.by_hash([text_hash(joined), text_hash(first.text)])) == [text_hash(joined)]
-        assert term_counts(library, tokenize("zeppelins bees"), [1, 2], None).counts.tolist() == [[1, 0], [2, 2]]
-        assert replace(first, header="").searched == first.text
 
 
 # Files that are not wanted
@@ -193,16 +179,3 @@ def test_references_years_and_authors(mixed, filters, expected):
     with Library.open(mixed) as library:
         found = library.select(filters)
         assert (found if found is None else found.tolist()) == expected
-
-
-@pytest.mark.parametrize(
-    ("filters", "said"),
-    [
-        (Filters(years=(1990, 1999)), "of 1990 to 1999"),
-        (Filters(years=(1990, 1990)), "of 1990[.]"),
-        (Filters(authors=("ada", "Turing")), "'Turing'"),
-    ],
-)
-def test_a_year_or_an_author_that_no_paper_has_is_said(mixed, filters, said):
-    with Library.open(mixed) as library, pytest.raises(NothingFound, match=said):
-        library.select(filters)

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import NothingFound, UsageError
-from ragscience.core.settings import load_settings
-from ragscience.engine import Engine
 from ragscience.library import history as history_module
 from ragscience.library.history import History, check_name
 
@@ -212,16 +210,3 @@ def test_turns_of_version_1_are_read_and_have_checksums_from_then_on(path, check
     altered(path, "47", "46")
     with History.open(path) as history:
         assert history.turns(number) == []
-
-
-def test_a_damaged_answer_is_a_warning_of_the_engine(path, tmp_path):
-    (tmp_path / "vectorstore").mkdir()
-    with History.open_for_writing(tmp_path / "vectorstore" / "history.sqlite") as history:
-        history.add([turn("How fast?", "At 47 m/s.")], name="bees")
-    altered(tmp_path / "vectorstore" / "history.sqlite", "47", "46")
-    told = []
-    with Engine.open(tmp_path, load_settings(home=tmp_path, offline=True), on_event=told.append) as engine:
-        _, turns = engine.history.conversation("bees")
-        assert turns == []
-        assert engine.dialogue(name="bees").warnings == [told[-1].text]
-    assert "1 saved answer is damaged" in told[-1].text

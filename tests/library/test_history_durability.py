@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryBusy, LibraryUnavailable, RagScienceError
+from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryBusy, RagScienceError
 from ragscience.library.history import History
 from ragscience.library.history_database import history_errors
 
@@ -157,19 +157,6 @@ def test_a_folder_that_cannot_be_written_is_read_and_refused_in_one_line(path):
     assert seen == "['kept']"
     assert "cannot be written" in refused
     assert "permission" in refused
-
-
-def test_another_version_is_left_as_it_is(path):
-    with History.open_for_writing(path) as history:
-        history.add([turn()])
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA user_version = 7")
-    before = path.read_bytes()
-    for opened in (History.open, History.open_for_writing):
-        with pytest.raises(LibraryUnavailable, match="schema 7; this one knows 2") as caught:
-            opened(path)
-        assert "move the file away" in str(caught.value)
-    assert path.read_bytes() == before
 
 
 def test_somebody_elses_database_is_not_touched(path):

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
-from ragscience.core.settings import Settings
-from ragscience.engine import Engine
 from ragscience.library.lance_store import put_lance_aside
 from ragscience.library.store import Home, Library, NewPaper
 from tests.library.making import CHUNKER, EMBEDDER, WORDS, add, new_paper, numbered_paper, paper_of, unit_rows
@@ -105,18 +103,6 @@ def test_a_damaged_table_is_one_line_that_names_rebuild_and_is_put_aside(there):
     assert [path.as_posix() for path in damage.files] == [numbered_paper(number).path for number in range(2)]
     with there.open(writing=True) as library:
         assert library.papers() == []
-
-
-def test_doctor_finds_nothing_wrong(there):
-    with there.open(writing=True) as library:
-        for number in range(2):
-            add(library, numbered_paper(number))
-    there.home.papers.mkdir()
-    with Engine.open(there.home.root, Settings(home=there.home.root, library=there.uri)) as engine:
-        found = engine.doctor().findings
-    wrong = [one for one in found if one.severity == "error" and one.area in ("database", "leftovers", "contents")]
-    assert found
-    assert not wrong
 
 
 def test_one_damaged_record_of_pages_is_named_and_the_others_stay(there):

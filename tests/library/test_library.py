@@ -14,7 +14,7 @@ from ragscience.library.paper_contents import page_breaks
 from ragscience.library.paper_rows import short_names
 from ragscience.library.store import Library, keyword_scores
 
-from .making import CHUNKER, DIMENSION, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
+from .making import CHUNKER, EMBEDDER, add, contents, numbered_paper, paper_of, unit_rows
 
 
 def test_a_database_without_tables_as_a_killed_first_run_leaves_it_is_empty(home):
@@ -61,36 +61,6 @@ def test_a_changed_paper_takes_the_place_of_the_old_one_and_ids_are_never_reused
         assert (library.about.papers, library.about.chunks, library.vectors.of()[0].size) == (0, 0, 0)
         third = add(library, numbered_paper(3))
         assert min(chunk.chunk_id for chunk in library.paper_chunks(third.paper_id)) > max(new_ids)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda rows: rows[:-1], "shape"),
-        (lambda rows: rows[:, :-1], "shape"),
-        (lambda rows: rows.astype(np.float64), "float64"),
-        (lambda rows: rows * np.float32(1.1), "length 1"),
-        (lambda rows: np.where(np.arange(DIMENSION) == 3, np.float32("nan"), rows).astype(np.float32), "not numbers"),
-        (lambda rows: np.zeros_like(rows), "length 1"),
-    ],
-)
-def test_vectors_that_are_not_unit_rows_are_refused(filled, spoil, said):
-    made = numbered_paper(77)
-    with Library.open_for_writing(filled) as library:
-        before = contents(library)
-        with pytest.raises(RagScienceError, match=said):
-            add(library, replace(made, vectors=spoil(made.vectors)))
-        assert contents(library) == before
-
-
-def test_text_that_utf8_cannot_hold_is_kept_in_length(home):
-    odd = "half \ud800 a character, nul \x00, 注意 \U0001f600"
-    with Library.open_for_writing(home) as library:
-        paper = add(library, paper_of("/p/odd.pdf", [odd], unit_rows(np.random.default_rng(0), 1), odd))
-        (chunk,) = library.paper_chunks(paper.paper_id)
-        assert chunk.text == paper.title == odd.replace("\ud800", "\ufffd")
-        assert library.contents(paper.paper_id).text(1) == chunk.text
-        library.refresh_indexes()
 
 
 def test_a_file_name_that_is_no_text_is_a_name(home):
@@ -263,18 +233,6 @@ def test_a_papers_own_name_means_it_and_no_other(home, pattern, expected):
             add(library, paper_of(path, [path], unit_rows(rng, 1), ""))
         ids = match_papers(library.papers(), [pattern])
         assert sorted(paper.path for paper in library.papers() if paper.paper_id in ids) == expected
-
-
-def test_filters_hold_inside_both_searches(filled):
-    with Library.open(filled) as library:
-        allowed = library.select(Filters(papers=("003.pdf",)))
-        _, vectors = library.vectors.of()
-        assert sorted(library.dense.search(vectors[0], 100, allowed)[0].tolist()) == allowed.tolist()
-        found, _ = library.keywords.search(
-            "attention network gradient protein energy model query light graph", 100, allowed
-        )
-        assert set(found.tolist()) <= set(allowed.tolist())
-        assert found.size
 
 
 def test_scores_of_given_passages_are_those_of_the_searches(filled):

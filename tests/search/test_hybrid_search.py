@@ -165,13 +165,6 @@ def test_passages_of_before_are_candidates_like_the_others(library, profile):
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_passages_of_before_must_pass_the_filters(library):
-    first, second = library.papers()[:2]
-    outside = [chunk.chunk_id for chunk in library.paper_chunks(second.paper_id)]
-    only = Filters(papers=(first.file,))
-    assert {hit.chunk.file for hit in found(library, filters=only, also=outside, profile=NARROW).hits} == {first.file}
-
-
 class Unreachable(ToyEmbedder):
     def embed_query(self, text):
         raise ModelProblem("The server is down.")

@@ -108,22 +108,6 @@ def test_an_evidence_leads_to_its_place(opened, graph_address, by_key):
 
 
 @pytest.mark.browser
-def test_the_map_keeps_the_pages_theme(opened, graph_address):
-    page = opened(graph_address)
-    back = "getComputedStyle(document.body).backgroundColor"
-    seen = []
-    for theme in ("dark", "light"):
-        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-        frame_of(page).locator(f":root[data-theme={theme}]").wait_for()
-        seen.append(frame_of(page).locator("body").evaluate(back))
-    page.evaluate("delete document.documentElement.dataset.theme")
-    page.emulate_media(color_scheme="dark")
-    frame_of(page).locator(":root[data-theme=dark]").wait_for()
-    assert seen == ["rgb(20, 22, 26)", "rgb(251, 251, 249)"]
-    assert frame_of(page).locator("#theme").is_hidden()
-
-
-@pytest.mark.browser
 def test_a_library_without_a_graph_offers_to_build_one(opened, three_papers, tmp_path):
     home = copied(three_papers, tmp_path / "home")
     make_pdf(tmp_path / "bert.pdf", ["On BERT\n\nBERT uses the Transformer. We evaluate BERT on SQuAD."])

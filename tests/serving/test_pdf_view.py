@@ -281,20 +281,6 @@ def test_a_quote_of_no_sure_place_marks_nothing_and_says_so(address, opened):
     assert set(browser.boxes(1)) == {"a", "b"}
 
 
-def test_a_quote_over_two_pages_is_marked_on_both(replaced, opened):
-    url, md5 = replaced(many_pages)
-    browser = opened(url)
-    both = [{"id": "q", "page": number, "boxes": [[50, 130, 300, 146]], "colour": 3, "label": ""} for number in (7, 8)]
-    browser.show(md5, both, focus="q")
-    for number in (7, 8):
-        browser.wait_until_drawn(number)
-        assert list(browser.boxes(number)) == ["q"]
-        button = browser.page.locator(f'.pdf-page[data-page="{number}"] button.pdf-mark')
-        assert button.get_attribute("aria-label") == "quote 1"
-        browser.page.locator(".pdf-scroller").focus()
-        browser.page.keyboard.press("ArrowRight")
-
-
 @pytest.mark.parametrize("width", [360, 900])
 def test_selected_text_can_be_asked_about_by_keyboard_and_pointer(width, address, opened):
     browser = opened(address)
