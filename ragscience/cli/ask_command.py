@@ -110,10 +110,7 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
 
 def _request(template: Request, question: Question) -> Request:
     return replace(
-        template,
-        question=question.text,
-        history=question.history,
-        filters=joined(template.filters, question.filters),
+        template, question=question.text, history=question.history, filters=joined(template.filters, question.filters)
     )
 
 

@@ -180,11 +180,7 @@ def make_app(help_text: str, *, default: str, bare: str, completion: bool = Fals
     """An app whose `default` command needs no name, and which runs `bare` when called with nothing."""
     kind = type("Group", (CommandGroup,), {"default_command": default, "bare_command": bare})
     return App(
-        cls=kind,
-        help=help_text,
-        add_completion=completion,
-        pretty_exceptions_enable=False,
-        context_settings=HELP,
+        cls=kind, help=help_text, add_completion=completion, pretty_exceptions_enable=False, context_settings=HELP
     )
 
 

@@ -49,12 +49,7 @@ def console(stream: IO[str] | None = None) -> Console:
     """A stream (stdout) for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
     is_watched = (stream or sys.stdout).isatty()
     made = Console(
-        file=stream,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=not is_watched,
-        force_terminal=is_watched,
+        file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_watched, force_terminal=is_watched
     )
     made.width = max(made.width, _LEAST_WIDTH)
     return made

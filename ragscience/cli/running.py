@@ -106,12 +106,7 @@ def opened(
     settings = settings_of(**flags)
     environment = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
     return Engine.open(
-        settings.home,
-        settings,
-        environment=environment,
-        on_event=screen or _say_warnings,
-        create=create,
-        stays=stays,
+        settings.home, settings, environment=environment, on_event=screen or _say_warnings, create=create, stays=stays
     )
 
 

@@ -30,12 +30,7 @@ PORT = 8765
 LOOPBACK = "127.0.0.1"
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104
 
-serve_app = App(
-    cls=TyperGroup,
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    context_settings=HELP,
-)
+serve_app = App(cls=TyperGroup, invoke_without_command=True, pretty_exceptions_enable=False, context_settings=HELP)
 
 
 @serve_app.callback()
@@ -179,9 +174,7 @@ def add_token(
     run: opt.Run,
     name: str = PERSON,
     role: str = opt.option(
-        "--role ROLE",
-        "reader (may read and ask) or writer (also add and remove papers, build the graph).",
-        "reader",
+        "--role ROLE", "reader (may read and ask) or writer (also add and remove papers, build the graph).", "reader"
     ),
 ) -> int:
     """Make a token for a person and print it, this once.

@@ -14,20 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragscience.core.errors import (
-    Cancelled,
-    DiskProblem,
-    FileProblem,
-    HistoryDamaged,
-    LibraryBusy,
-    LibraryDamaged,
-    LibraryUnavailable,
-    ModelProblem,
-    NothingFound,
-    RagScienceError,
-    SourceError,
-    UsageError,
-)
+from ragscience.core import errors
 from ragscience.serving.json_replies import JsonReply
 
 if TYPE_CHECKING:
@@ -65,18 +52,18 @@ SEE_SCHEMA = "GET /api/v1/openapi.json describes what can be asked."
 _LOG = logging.getLogger("uvicorn.error")
 _DETAILS = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 """In place of the framework's words."""
-_STATUS: tuple[tuple[type[RagScienceError], int], ...] = (
-    (UsageError, 400),
-    (NothingFound, 404),
-    (FileProblem, 422),
-    (LibraryBusy, 503),
-    (LibraryUnavailable, 409),
-    (LibraryDamaged, 409),
-    (HistoryDamaged, 409),
-    (DiskProblem, 507),
-    (ModelProblem, 502),
-    (SourceError, 502),
-    (Cancelled, 503),
+_STATUS: tuple[tuple[type[errors.RagScienceError], int], ...] = (
+    (errors.UsageError, 400),
+    (errors.NothingFound, 404),
+    (errors.FileProblem, 422),
+    (errors.LibraryBusy, 503),
+    (errors.LibraryUnavailable, 409),
+    (errors.LibraryDamaged, 409),
+    (errors.HistoryDamaged, 409),
+    (errors.DiskProblem, 507),
+    (errors.ModelProblem, 502),
+    (errors.SourceError, 502),
+    (errors.Cancelled, 503),
 )
 """Of each expected failure; the first class that fits."""
 
@@ -92,9 +79,9 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
 """What the OpenAPI document says of failures (RFC 9457): `detail` has what happened, `fix` what to do about it."""
 
 
-def status_of(error: RagScienceError) -> int:
+def status_of(error: errors.RagScienceError) -> int:
     """The HTTP status of an expected failure; 500 for one without a class of its own."""
-    if isinstance(error, FileProblem) and error.reason in ("network", "refused"):  # of a bucket
+    if isinstance(error, errors.FileProblem) and error.reason in ("network", "refused"):  # of a bucket
         return 502
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
@@ -138,7 +125,7 @@ def _reply(problem: dict[str, object], headers: Mapping[str, str] | None = None)
 
 def problem_of_error(error: BaseException) -> dict[str, object]:
     """The object of a failure within an answer that has begun; what was not expected is logged."""
-    if isinstance(error, RagScienceError):
+    if isinstance(error, errors.RagScienceError):
         return problem_of(status_of(error), error.message, error.fix)
     log_unexpected(error)
     return problem_of(500, *_unexpected(error))
@@ -163,7 +150,7 @@ def _without_messages(record: logging.LogRecord) -> bool:
 
 def add_handlers(app: FastAPI) -> None:
     """Let every failure of the app leave as a problem; what was not expected is logged and says nothing of itself."""
-    app.add_exception_handler(RagScienceError, _expected)
+    app.add_exception_handler(errors.RagScienceError, _expected)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _failed)  # and it is raised again for uvicorn, which logs it
@@ -171,7 +158,7 @@ def add_handlers(app: FastAPI) -> None:
 
 
 async def _expected(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RagScienceError)  # noqa: S101
+    assert isinstance(error, errors.RagScienceError)  # noqa: S101
     return _reply(problem_of_error(error))
 
 
