@@ -14,7 +14,7 @@ from ragscience.cli import source_views
 from ragscience.cli.answer_view import answer_footer, answer_view
 from ragscience.cli.ask_command import ask_once
 from ragscience.cli.chat_state import ChatState, last_turns_view
-from ragscience.cli.history_commands import SHOWN, found_view, list_conversations
+from ragscience.cli.history_commands import list_conversations
 from ragscience.cli.output import console, facts, hand_over, put
 from ragscience.cli.running import say
 from ragscience.cli.why_view import why_view
@@ -22,13 +22,12 @@ from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.paper_lookup import find_papers
-from ragscience.engine.printable import counted, one_line
-from ragscience.engine.requests import NO_LLM, SearchRequest, described, refiltered
+from ragscience.engine.printable import one_line
+from ragscience.engine.requests import NO_LLM, described, refiltered
 
 __all__ = ["COMMANDS", "ChatCommand", "command_named"]
 
 MARKDOWN = (".md", ".markdown", ".txt")
-MOST_PASSAGES = 1000
 QUOTES = (NO_LLM, "quotes")
 Act = Callable[[ChatState, str], None]
 
@@ -121,15 +120,6 @@ def _summary(state: ChatState, paper: str) -> None:
     ask_once(state.engine, request, dialogue=state.dialogue, screen=state.screen)
 
 
-@_command("/search QUESTION", "list ranked passages, without an answer", group=_HOW)
-def _search(state: ChatState, question: str) -> None:
-    if not question:
-        raise UsageError("Nothing to search for.", "For example: /search learning rate")
-    now = state.request
-    request = SearchRequest(question, now.filters, top_k=now.top_k, profile=now.profile, llm=now.llm)
-    source_views.hits_view(state.engine.search(request, on_event=state.screen), console())
-
-
 @_command(
     "/paper [NAME …]",
     "ask only these papers; without a name: all papers",
@@ -214,19 +204,6 @@ def _profile(state: ChatState, name: str) -> None:
     facts(((f"{'*' if each == now else ' '} {each}", about) for each, about in profiles.items()), console())
 
 
-@_command("/k [N]", "set how many passages an answer is made from", group=_HOW)
-def _k(state: ChatState, number: str) -> None:
-    if number:
-        wanted = int(number) if number.isdecimal() else 0
-        if not 1 <= wanted <= MOST_PASSAGES:
-            fix = f"Give a number from 1 to {MOST_PASSAGES:,}, for example /k 8."
-            raise UsageError(f"{number!r} is not a valid number of passages.", fix)
-        state.request = replace(state.request, top_k=wanted)
-    k = state.request.top_k
-    made = f"Answers are now made from {counted(k, 'passage')}." if k else ""
-    say(made or "The profile sets the number of passages; /k 8 sets it to 8.")
-
-
 @_command(
     "/agent [on|off]",
     "answer in several steps",
@@ -257,18 +234,10 @@ def _chat(state: ChatState, name: str) -> None:
     last_turns_view(state.dialogue.turns, console())
 
 
-@_command("/history [TEXT]", "list the questions so far; TEXT: search all conversations", group=_TALK)
-def _history(state: ChatState, text: str) -> None:
-    if text:
-        found = state.engine.history.search(text, SHOWN)
-        if not found:
-            say(f"No question or answer has {text!r}.")
-        found_view(found, console())
-        return
+@_command("/history", "list the questions so far", "`query.py history search` searches all.", group=_TALK)
+def _history(state: ChatState, _: str) -> None:
     for number, answer in enumerate(state.dialogue.answers, start=1):
         put(console(), one_line(answer.question), f"{number:3}  ")
-    if not state.dialogue.turns:
-        say("No questions yet in this conversation; /history TEXT searches earlier ones.")
 
 
 @_command(
@@ -297,20 +266,6 @@ def _save(state: ChatState, name: str) -> None:
         raise UsageError(f"/save writes Markdown, not {path.suffix}.", f"Type /save {path.stem}.md")
     if _may_write(state, path):
         hand_over(as_markdown(state.dialogue.name or state.dialogue.answers[0].question, state.dialogue.turns), path)
-
-
-@_command(
-    "/bib [FILE]",
-    "write the papers cited so far as BibTeX",
-    "If FILE ends with .json, it is CSL-JSON, for Zotero and pandoc.",
-    group=_TALK,
-)
-def _bib(state: ChatState, name: str) -> None:
-    state.last_answer()
-    path = Path(name).expanduser() if name else None
-    text = source_views.cited_text(state.engine, state.dialogue.answers, csl=name.endswith(".json"))
-    if text and (path is None or _may_write(state, path)):
-        hand_over(text, path)
 
 
 def _may_write(state: ChatState, path: Path) -> bool:

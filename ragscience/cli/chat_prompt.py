@@ -118,7 +118,7 @@ class _ChatCompleter(Completer):
         name, blank, typed = document.text_before_cursor.partition(" ")
         if not name.startswith("/"):
             return
-        if blank and name in ("/save", "/bib"):
+        if blank and name == "/save":
             yield from PathCompleter(expanduser=True).get_completions(Document(typed), complete_event)
             return
         typed = typed.rpartition(" ")[2] if name == "/paper" else typed if blank else name
