@@ -10,18 +10,14 @@ from ragscience.cli import options as opt
 from ragscience.cli.fetch_command import fetch
 from ragscience.cli.graph_commands import build_graph
 from ragscience.cli.groups import App, make_app, with_version
-from ragscience.cli.output import console, flat, paged, print_json, print_table, put
-from ragscience.cli.running import as_called, confirm, default_home, opened, say
+from ragscience.cli.output import console, paged, print_json, print_table
+from ragscience.cli.running import confirm, default_home, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.outputs import paper_output
 from ragscience.engine.papers import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
     from ragscience.core.settings import Settings
     from ragscience.engine.doctor_run import DoctorFinding
     from ragscience.engine.events import Event
@@ -278,7 +274,8 @@ def doctor(
     if json:
         print_json(select("schema worst findings", report))
     else:
-        _findings_view(report.findings, console())
+        rows = [(one.severity, one.area, one.message, one.remedy) for one in report.findings]
+        print_table(("severity", "area", "finding", "remedy"), rows, console(), wraps=(), joined=2)
     return 1 if report.worst == "error" else 0
 
 
@@ -298,24 +295,6 @@ def _settings(home: Path | None) -> tuple[Settings, list[DoctorFinding]]:
     except UsageError as problem:
         found.append(DoctorFinding("settings", "error", problem.message, problem.fix))
     return default_settings(find_home(home, default_home())), found
-
-
-def _findings_view(found: Sequence[DoctorFinding], out: Console) -> None:
-    """On a terminal each finding with its remedy below; in a pipe severity, area, finding and remedy between tabs."""
-    from rich.text import Text
-
-    if not out.is_terminal:
-        rows = [(one.severity, one.area, one.message, one.remedy) for one in found]
-        print_table(("severity", "area", "finding", "remedy"), rows, out, wraps=())
-        return
-    colours = {"ok": "green", "info": "cyan", "warning": "yellow", "error": "bold red"}
-    areas = max(len(one.area) for one in found)
-    for one in found:
-        sign = Text(f"{one.severity:7}  ", colours[one.severity]).append(f"{one.area:{areas}}  ", "not bold dim")
-        put(out, flat(one.message), sign)
-        if one.remedy:
-            style = "dim" if one.severity in ("ok", "info") else "bold"
-            put(out, flat(as_called(one.remedy)), " " * len(sign), style=style)
 
 
 def add_ingest_commands(app: App) -> None:

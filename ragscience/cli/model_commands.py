@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragscience.cli import options as opt
 from ragscience.cli.groups import make_app
-from ragscience.cli.output import console, facts, print_json, print_table, put
+from ragscience.cli.output import console, print_json, print_table
 from ragscience.cli.running import opened, say
 from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
@@ -33,17 +33,13 @@ def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
         found = [select(PROFILE, one, **each) for one, each in zip(profiles, more, strict=True)]
         print_json(select("schema profiles", profiles=found))
         return 0
-    out, heads = console(), ("about", "candidates", "first pass", "reranked", "passages")
-    cells = [(one.about, _candidates(one), _first_pass(one), _reranked(one), str(one.top_k)) for one in profiles]
-    if not out.is_terminal:
-        in_use = ["in use" if one.name == chosen else "" for one in profiles]
-        rows = [(one.name, use, *row) for one, use, row in zip(profiles, in_use, cells, strict=True)]
-        print_table(("profile", "in use", *heads), rows, out, wraps=())
-        return 0
-    for one, row in zip(profiles, cells, strict=True):
-        put(out, f"{one.name} *" if one.name == chosen else one.name, style="bold")
-        facts([(f"  {head}", value) for head, value in zip(heads, row, strict=True)], out)
-    put(out, "* marks the profile in use; --profile NAME uses another for one run.", style="dim")
+    heads = ("profile", "in use", "about", "candidates", "first pass", "reranked", "passages")
+    rows = [
+        (one.name, "in use" if one.name == chosen else "", one.about, _candidates(one), _first_pass(one),
+         _reranked(one), f"{one.top_k} passages")
+        for one in profiles
+    ]  # fmt: skip
+    print_table(heads, rows, console(), wraps=(), joined=2)
     return 0
 
 
@@ -52,19 +48,11 @@ def list_models(run: opt.Run, json: bool = opt.JSON) -> int:
     """Show which model each part uses, where it is and why."""
     with opened(**run.flags()) as engine:
         rows = engine.model_rows()
-    out, names = console(), ("part", "model", "where", "why", "warning")
     if json:
         print_json({"schema": SCHEMA_VERSION, "models": rows})
-    elif not out.is_terminal:
-        print_table(
-            names, [(one.part, one.model or "none", one.where, one.why, one.warning) for one in rows], out, wraps=()
-        )
-    else:
-        for one in rows:
-            why = "" if one.model is None and one.warning else one.why  # The warning says why no model is used.
-            put(out, one.model or "none", f"{one.part:10}", style="bold")
-            for line in filter(None, (one.where, why, one.warning)):
-                put(out, plain(line), " " * 10)
+        return 0
+    cells = [(one.part, one.model or "none", one.where, one.why, one.warning) for one in rows]
+    print_table(("part", "model", "where", "why", "warning"), cells, console(), wraps=(), joined=2)
     return 0
 
 
@@ -121,7 +109,7 @@ def _first_pass(profile: Profile) -> str:
 
 def _reranked(profile: Profile) -> str:
     if not profile.rerank_depth:
-        return "no"
+        return "no reranking"
     batches = f", in batches of {profile.rerank_batch}" if profile.rerank_batch else ""
     reader = ", by an LLM if there is one" if profile.llm_reranks else ""
-    return f"{profile.rerank_depth}{batches}{reader}" + ("; searches again if doubtful" if profile.corrective else "")
+    return f"reranks {profile.rerank_depth}{batches}{reader}" + ("; searches again if doubtful" if profile.corrective else "")

@@ -103,9 +103,17 @@ def facts(rows: Iterable[tuple[str, str]], out: Console, *, style: str = "dim") 
         put(out, flat(value), Text(lead, style))
 
 
-def print_table(names: Sequence[str], rows: Iterable[Sequence[str]], out: Console, *, wraps: Sequence[str]) -> None:
-    """Print the rows: on a terminal under the names, where the columns of `wraps` are wrapped; else between tabs."""
+def print_table(
+    names: Sequence[str], rows: Iterable[Sequence[str]], out: Console, *, wraps: Sequence[str], joined: int = 0
+) -> None:
+    """Print the rows: on a terminal under the names, where the columns of `wraps` are wrapped; else between tabs.
+
+    With `joined` a terminal shows the columns from that one on as one column, a line for each text.
+    """
     cells = [[" ".join(one_line(as_called(cell)).split()) for cell in row] for row in rows]
+    if joined and out.is_terminal:
+        cells = [[*row[:joined], "\n".join(filter(None, row[joined:]))] for row in cells]
+        names, wraps = names[: joined + 1], names[joined : joined + 1]
     if not out.is_terminal:
         out.file.writelines("\t".join(row) + "\n" for row in cells)
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ragscience.cli.output import facts, flat, print_json, print_table, put, sign_of
+from ragscience.cli.output import facts, print_json, print_table, put, sign_of
 from ragscience.cli.running import as_called, say
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
@@ -165,12 +165,6 @@ def show_skipped(files: Sequence[SkippedFile], papers: Path, out: Console | None
         if message.startswith(f"{base} "):
             message = f"It{message.removeprefix(base)}"
         cells.append((name, file.reason, message, file.fix))
-    if not out.is_terminal:
-        print_table(("file", "reason", "what", "remedy"), cells, out, wraps=())
-        return
-    for name, _, *lines in cells:
-        put(out, one_line(name), style="bold")
-        for text in filter(None, lines):
-            put(out, flat(as_called(text)), "    ")
+    print_table(("file", "reason", "what", "remedy"), cells, out, wraps=(), joined=1)
     if not files:
-        put(out, "No files were skipped.", style="dim")
+        say("No files were skipped.")
