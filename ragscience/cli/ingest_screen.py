@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from ragscience.cli.output import print_json
 from ragscience.cli.running import SOME_FAILED, say
-from ragscience.cli.status_line import STATUS, STOPS, second_interrupt_leaves
+from ragscience.cli.status_line import STATUS, second_interrupt_leaves
 from ragscience.core.serialization import select
 from ragscience.engine import events
 from ragscience.engine.left_out_files import pair_line
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["FetchScreen", "IngestScreen", "WatchScreen", "cancelled_by_signals", "show_kept_newest", "show_result"]
 
 LEAVES = "Ctrl-C again stops at once"
-LEAST_NAME = 12
-"""Characters of a file's name that are shown beside how far it is, at least."""
 
 
 class IngestScreen:
@@ -39,7 +36,6 @@ class IngestScreen:
         self._goes_on = goes_on
         self._papers = self._done = self._stored = 0
         self._two_interrupts = ExitStack()
-        self._stops = STOPS
 
     def __enter__(self) -> Self:
         self._two_interrupts.enter_context(second_interrupt_leaves(self._begin_to_stop))
@@ -64,12 +60,11 @@ class IngestScreen:
                 if line := event_line(event):
                     self.tell(f"[{min(self._done, self._papers)}/{self._papers}] {line}")
             case _:
-                if not show_progress(event, self._stops):
+                if not show_progress(event):
                     self.tell(event_line(event))
 
     def _begin_to_stop(self) -> None:
-        self._stops = LEAVES
-        show_progress(events.Progressed("stopping"), self._stops)
+        STATUS.show("stopping", stops=LEAVES)
 
     def tell(self, line: str) -> None:
         """A line on stderr; none when quiet."""
@@ -81,24 +76,21 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def show_progress(event: events.Event, stops: str = STOPS) -> bool:
+def show_progress(event: events.Event) -> bool:
     """Show how far a run is in the terminal's last line, and what Ctrl-C does; whether the event is about that."""
     match event:
         case events.RunProgressed(path, number, papers, page, pages, passage, passages, seconds_left):
             at = f" page {page:,} of {pages:,}" if page else ""
             at = f" passage {passage:,} of {passages:,}" if passage else at
             left = f", about {rounded_time(seconds_left)} left" if seconds_left is not None else ""
-            name, before = one_line(path.name), f"[{number}/{papers}] "
-            room = shutil.get_terminal_size().columns - len(before + at + left + stops) - len("… 100 s, ") - 4
-            name = name if len(name) <= max(room, LEAST_NAME) else f"{name[: max(room, LEAST_NAME) - 1]}…"
-            text = f"{before}{name}{at}{left}"
+            text = f"[{number}/{papers}]{at}{left}: {one_line(path.name)}"
         case events.Progressed(what, done, total):
             text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
         case events.PlanMade() | events.PaperRead():
             return True
         case _:
             return False
-    STATUS.show(text, stops=stops, keeps_time=True)
+    STATUS.show(text, keeps_time=True)
     return True
 
 
@@ -148,12 +140,8 @@ def _failure_line(path: Path, problem: FileProblem) -> str:
 
 def _skipped_again(result: events.IngestResult) -> str:
     """How many files are skipped that an earlier run named, in one line; "" for none."""
-    parts = []
-    if result.still_unreadable:
-        parts.append(f"{counted(result.still_unreadable, 'file is', 'files are')} still unreadable")
-    if result.still_left_out:
-        one, many = ("is", "are") if parts else ("file is", "files are")
-        parts.append(f"{counted(result.still_left_out, one, many)} still skipped")
+    again = {"still unreadable": result.still_unreadable, "still skipped": result.still_left_out}
+    parts = [f"{counted(count, 'file is', 'files are')} {what}" for what, count in again.items() if count]
     return f"{' and '.join(parts)}: `python ingest.py list --failed`" if parts else ""
 
 
@@ -273,18 +261,15 @@ def cancelled_by_signals() -> Iterator[Flag]:
     cancel = Flag()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def note(_number: int, _frame: FrameType | None) -> None:
+    def note(number: int, _: FrameType | None) -> None:
         cancel.set()
-        restore()
+        signal.signal(number, before[signal.Signals(number)])
         STATUS.show("stopping after this paper", stops=LEAVES)
 
-    for number in before:
-        signal.signal(number, note)
     try:
+        for number in before:
+            signal.signal(number, note)
         yield cancel
     finally:
-        restore()
+        for number, handler in before.items():
+            signal.signal(number, handler)

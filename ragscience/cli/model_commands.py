@@ -112,4 +112,6 @@ def _reranked(profile: Profile) -> str:
         return "no reranking"
     batches = f", in batches of {profile.rerank_batch}" if profile.rerank_batch else ""
     reader = ", by an LLM if there is one" if profile.llm_reranks else ""
-    return f"reranks {profile.rerank_depth}{batches}{reader}" + ("; searches again if doubtful" if profile.corrective else "")
+    return f"reranks {profile.rerank_depth}{batches}{reader}" + (
+        "; searches again if doubtful" if profile.corrective else ""
+    )
