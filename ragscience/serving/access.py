@@ -7,13 +7,16 @@ import time
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token, hash_of
 from ragscience.serving.problem_responses import problem_response
 from ragscience.serving.request_guard import with_headers
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ragscience.serving.server_state import ServerOptions
@@ -138,8 +141,6 @@ class AccessGate:
 
     def session_id(self, scope: Scope) -> str:
         """The id that the session's cookie has; empty without one."""
-        from starlette.requests import HTTPConnection
-
         return HTTPConnection(scope).cookies.get(self.cookie_of(scope)[0], "")
 
     def _checked(self) -> AccessTokens:
@@ -147,8 +148,6 @@ class AccessGate:
         try:
             self._tokens.all()
         except LibraryUnavailable as error:
-            from starlette.exceptions import HTTPException
-
             raise HTTPException(503, "The tokens of this server cannot be read.") from error
         return self._tokens
 
@@ -162,8 +161,6 @@ class Access:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or refuse it."""
-        from starlette.exceptions import HTTPException
-
         if scope["type"] != "http" or is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
@@ -175,43 +172,30 @@ class Access:
             return
         refused = self._refused(person, scope)
         if refused is not None or person is None:
-            assert refused is not None  # noqa: S101
-            await refused(scope, receive, send)
+            await (refused or Response(status_code=401))(scope, receive, send)
             return
         scope.setdefault("state", {})["person"] = person
-        if not person.name:
-            await self._app(scope, receive, send)
-            return
-        await self._counted(person, scope, receive, with_headers(send, _PRIVATE))
+        answers = bool(person.name) and scope["method"] == "POST" and scope["path"] in _ANSWERS
+        self._gate.answering[person.name] += answers
+        try:
+            await self._app(scope, receive, with_headers(send, _PRIVATE) if person.name else send)
+        finally:
+            self._gate.answering[person.name] -= answers
 
     def _refused(self, person: Person | None, scope: Scope) -> Response | None:
         """Why the request may not go on; None where it may."""
+        gate, method, path = self._gate, scope["method"], scope["path"]
         if person is None:
             fix = "Sign in, or send it as `Authorization: Bearer …`; who runs the server has it."
-            response = problem_response(401, "A token is needed.", fix)
-            response.headers["WWW-Authenticate"] = 'Bearer realm="ragscience"'
-            return response
-        if person.role != "writer" and needs_writer(scope["method"], scope["path"]):
-            return problem_response(
-                403, f"This needs the role writer, and yours is {person.role}.", "Ask who runs the server for it."
-            )
-        return None
-
-    async def _counted(self, person: Person, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a person, where not too much of theirs is under way."""
-        gate, answers = self._gate, scope["method"] == "POST" and scope["path"] in _ANSWERS
+            return problem_response(401, "A token is needed.", fix, {"WWW-Authenticate": 'Bearer realm="ragscience"'})
+        if person.role != "writer" and needs_writer(method, path):
+            what = f"This needs the role writer, and yours is {person.role}."
+            return problem_response(403, what, "Ask who runs the server for it.")
         what = ""
-        if answers and gate.answering[person.name] >= gate.most_answers:
+        if person.name and method == "POST" and path in _ANSWERS and gate.answering[person.name] >= gate.most_answers:
             what = f"{gate.most_answers} of your questions are under way"
-        elif scope["method"] == "POST" and needs_writer("POST", scope["path"]) and gate.waits(scope, person):
+        elif person.name and method == "POST" and needs_writer(method, path) and gate.waits(scope, person):
             what = "Your changes of the library wait"
-        if what:
-            headers = {"Retry-After": "2"}
-            problem = problem_response(429, f"{what}, as many as may at once.", "Try again in 2 s.", headers)
-            await problem(scope, receive, send)
-            return
-        gate.answering[person.name] += answers
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            gate.answering[person.name] -= answers
+        if not what:
+            return None
+        return problem_response(429, f"{what}, as many as may at once.", "Try again in 2 s.", {"Retry-After": "2"})

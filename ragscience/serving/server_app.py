@@ -107,13 +107,12 @@ def _lifespan(
 
 
 def _add_routes(app: FastAPI) -> None:
-    from ragscience.serving.access_routes import session_routes
     from ragscience.serving.graph_routes import graph_routes, map_page_route
     from ragscience.serving.guide_routes import guide_routes
     from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes
-    from ragscience.serving.status_routes import status_routes
+    from ragscience.serving.status_routes import session_routes, status_routes
 
     for versioned in (question_routes, session_routes, paper_routes, graph_routes):
         app.include_router(versioned, prefix=API)
