@@ -17,9 +17,6 @@ from ragscience.library.atomic_files import disk_errors
 from ragscience.library.store import Home
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ragscience.core.settings import Settings
     from ragscience.engine.doctor_run import DoctorReport
     from ragscience.engine.eval_runs import EvalRequest
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.evaluation.question_drafts import Draft
     from ragscience.models.model_choice import ModelRow
-    from ragscience.models.model_protocols import Embedder
 
 
 class Engine(SharedParts):
@@ -151,18 +147,6 @@ class Engine(SharedParts):
     def model_rows(self) -> Sequence[ModelRow]:
         """What each part ("embedder", "reranker", "answer") would use, where its files are and why."""
         return self.models.rows(self.settings, self.library, lambda text: self.publish(Warned(text)))
-
-    def embedder_name(self) -> str:
-        """The name of the embedder that made the library's vectors, or would make them."""
-        return self._embedder().identity.model
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors of the texts by the library's embedder, shape (len(texts), dimension). Raises ModelProblem."""
-        return self._embedder().embed_documents(texts)
-
-    def _embedder(self) -> Embedder:
-        required = self.library.about.embedder
-        return self.models.query_embedder(self.settings, required, lambda text: self.publish(Warned(text)))
 
     def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:
         """Problems of the library and the models, with `network` also of the servers; writes nothing.

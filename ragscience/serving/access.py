@@ -37,7 +37,7 @@ _OPEN = frozenset(("/", "/healthz", "/api/v1/session"))
 _ANSWERS = frozenset(
     (
         "/api/v1/search", "/api/v1/ask", "/api/v1/ask/events", "/api/agent_action", "/v1/chat/completions",
-        "/v1/embeddings", "/mcp",
+        "/mcp",
     )
 )  # fmt: skip
 """What works for the processor and changes no library."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from anyio import to_thread
 from mcp.server import MCPServer
-from mcp.server.lowlevel.helper_types import ReadResourceContents
-from mcp.shared.exceptions import MCPError
 
 from ragscience.core import __version__
-from ragscience.core.errors import RagScienceError
-from ragscience.core.records import title_of
 from ragscience.core.serialization import to_json
 from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.serving.access import person_of
@@ -36,7 +31,6 @@ _PROMPT_TEXT = (
     " hold the answer; read what you need; then answer briefly, with (file.pdf, p.N) behind each fact. Say plainly what"
     " the papers do not have.\n\nQuestion: {question}"
 )
-_SCHEME = "paper://"
 
 
 def _prompt(question: str) -> str:
@@ -45,7 +39,7 @@ def _prompt(question: str) -> str:
 
 
 class LibraryServer(MCPServer[Any]):
-    """The tools, papers and prompts of one library."""
+    """The tools and prompts of one library."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(
@@ -78,46 +72,6 @@ class LibraryServer(MCPServer[Any]):
             structured_content=value or None,
             is_error=reply.is_error,
         )
-
-    async def list_resources(self) -> list[types.Resource]:
-        """Each paper."""
-        papers = await to_thread.run_sync(self._engine.papers.list)
-        return [
-            types.Resource(
-                uri=f"{_SCHEME}{paper.md5}",
-                name=paper.file,
-                title=title_of(paper) or paper.file,
-                mime_type="text/plain",
-            )
-            for paper in papers
-        ]
-
-    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
-        """A page of a paper."""
-        uri = f"{_SCHEME}{{md5}}/{{page}}"
-        return [
-            types.ResourceTemplate(uri_template=uri, name="page", title="A page of a paper", mime_type="text/plain")
-        ]
-
-    async def read_resource(self, uri: Any, context: Any = None) -> Iterable[ReadResourceContents]:  # noqa: ARG002
-        """The headings of a paper with their pages, or the text of one page. Raises MCPError."""
-        md5, _, number = str(uri).removeprefix(_SCHEME).partition("/")
-        try:
-            if len(md5) != 32 or not set(md5) <= set("0123456789abcdef") or (number and not number.isdecimal()):
-                raise RagScienceError(f"There is no resource {str(uri)[:100]!r}.")
-            text = await to_thread.run_sync(lambda: self._page(md5, int(number)) if number else self._outline(md5))
-        except RagScienceError as error:
-            words = words_without_folders(str(error), self._engine.home.root)
-            raise MCPError(types.INVALID_PARAMS, words) from error
-        return [ReadResourceContents(content=text, mime_type="text/plain")]
-
-    def _page(self, md5: str, number: int) -> str:
-        return self._engine.papers.page(md5, number).text
-
-    def _outline(self, md5: str) -> str:
-        outline = self._engine.papers.outline(md5)
-        parts = [title_of(outline.paper), f"{outline.paper.pages} pages"]
-        return "\n".join([*parts, *(f"{'  ' * one.level}{one.text}  p.{one.page}" for one in outline.headings)])
 
 
 def _person(context: Any) -> str:

@@ -1,4 +1,4 @@
-"""The library as a model in OpenAI's form: `/v1/chat/completions`, `/v1/models`, `/v1/embeddings`.
+"""The library as a model in OpenAI's form: `/v1/chat/completions`, `/v1/models`.
 
 The last message of the user is the question, the messages before it are its history. Citations stand in the text;
 `sources`, a field of ours, has them apart.
@@ -6,9 +6,8 @@ The last message of the user is the question, the messages before it are its his
 
 from __future__ import annotations
 
-import base64
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
@@ -16,7 +15,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ragscience.core.errors import NothingFound, UsageError
@@ -25,7 +23,7 @@ from ragscience.core.serialization import to_json
 from ragscience.engine.events import Event, Token
 from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest
-from ragscience.serving.json_replies import json_reply, of, without_folders, words_without_folders
+from ragscience.serving.json_replies import json_reply, of, without_folders
 from ragscience.serving.problem_responses import openai_error, problem_of_error
 from ragscience.serving.question_routes import dialogue_of
 from ragscience.serving.server_state import state_of
@@ -36,7 +34,7 @@ __all__ = ["openai_routes"]
 MODELS = {"ragscience": False, "ragscience-agent": True}
 """The models by name, and whether the agent answers."""
 LONGEST_INPUT = 100_000
-"""Characters of a text to embed."""
+"""Characters of a message."""
 _OBJECT = {"schema": {"type": "object"}}
 _AS_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": _OBJECT}}}
 
@@ -74,33 +72,19 @@ class ChatBody(BaseModel):
     n: Literal[1] = 1
 
 
-class EmbeddingsBody(BaseModel):
-    """Texts to embed."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    model: Annotated[str, Field(max_length=100)] = ""
-    input: (
-        Annotated[str, Field(max_length=LONGEST_INPUT)]
-        | Annotated[list[Annotated[str, Field(max_length=LONGEST_INPUT)]], Field(min_length=1, max_length=256)]
-    )
-    encoding_format: Literal["float", "base64"] = "float"
-
-
 openai_routes = APIRouter(tags=["openai"])
 
 
 @openai_routes.get("/models", responses=_AS_JSON, response_class=Response)
-def models(request: Request) -> Response:
-    """The models: the library, asked once or by the agent, and the embedder."""
-    names = [*MODELS, _embedder(request)]
-    return json_reply({"object": "list", "data": [_model(name) for name in names]})
+def models() -> Response:
+    """The models: the library, asked once or by the agent."""
+    return json_reply({"object": "list", "data": [_model(name) for name in MODELS]})
 
 
 @openai_routes.get("/models/{name:path}", responses=_AS_JSON, response_class=Response)
-def model(name: str, request: Request) -> Response:
+def model(name: str) -> Response:
     """One of them."""
-    if name not in (*MODELS, _embedder(request)):
+    if name not in MODELS:
         raise NothingFound(f"There is no model {name[:100]!r}.", "GET /v1/models lists them.")
     return json_reply(_model(name))
 
@@ -129,22 +113,6 @@ async def chat(body: ChatBody, request: Request) -> Response:
     return json_reply(_completion(answer, body.model))
 
 
-@openai_routes.post("/embeddings", responses=_AS_JSON, response_class=Response)
-async def embeddings(body: EmbeddingsBody, request: Request) -> Response:
-    """Vectors of texts, by the embedder of the library."""
-    engine = state_of(request).engine
-    texts = [body.input] if isinstance(body.input, str) else body.input
-    if not all(text.strip() for text in texts):
-        raise UsageError("A text to embed is empty.", "Give texts with words.")
-    vectors = await run_in_threadpool(engine.embed, texts)
-    data = [
-        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
-        for index, vector in enumerate(vectors)
-    ]
-    usage = {"prompt_tokens": 0, "total_tokens": 0}
-    return json_reply({"object": "list", "model": _embedder(request), "data": data, "usage": usage})
-
-
 def _asked(body: ChatBody) -> AskRequest:
     """The last message of the user with the turns before it. Raises UsageError where there is none."""
     said = [message for message in body.messages if message.role in ("user", "assistant")]
@@ -159,12 +127,6 @@ def _asked(body: ChatBody) -> AskRequest:
             turns.append(Turn(question, message.text()))
             question = ""
     return AskRequest(said[-1].text(), history=tuple(turns), agent=MODELS[body.model])
-
-
-def _embedder(request: Request) -> str:
-    """The name of the library's embedder; of one in a folder, the folder's own."""
-    engine = state_of(request).engine
-    return words_without_folders(engine.embedder_name(), engine.home.root)
 
 
 async def _chunks(came: AsyncGenerator[Event], model: str, home: FilePath) -> AsyncIterator[ServerSentEvent]:
@@ -222,11 +184,3 @@ def _sources(answer: Answer) -> list[dict[str, Any]]:
 
 def _model(name: str) -> dict[str, object]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "ragscience"}
-
-
-def _encoded(vector: Sequence[float], form: str) -> Any:
-    if form == "float":
-        return [float(value) for value in vector]
-    import numpy as np
-
-    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()

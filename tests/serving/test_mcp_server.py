@@ -118,19 +118,6 @@ def test_results_keep_to_the_callers_budget(engine):
     assert len(called(engine, "search", query="bees", max_tokens=100).content[0].text) < 100 * 4 + 600
 
 
-def test_papers_and_pages_are_resources(engine):
-    async def read(client):
-        papers = (await client.list_resources()).resources
-        bees = next(paper for paper in papers if paper.name == "bees.pdf")
-        outline = await client.read_resource(str(bees.uri))
-        page = await client.read_resource(f"{bees.uri}/2")
-        return outline.contents[0].text, page.contents[0].text
-
-    outline, page = with_client(LibraryServer(engine), read)
-    assert outline.startswith("Navigation of honeybees in fog\n2 pages")
-    assert "3.7 metres" in page
-
-
 def test_the_prompt_asks_for_citations(engine):
     async def made(client):
         prompts = (await client.list_prompts()).prompts

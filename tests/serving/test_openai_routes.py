@@ -1,8 +1,5 @@
 """The official client of OpenAI, unmodified, talks to the library."""
 
-import base64
-
-import numpy as np
 import openai
 import pytest
 
@@ -22,7 +19,7 @@ def said(*turns):
 
 def test_the_models_are_listed(openai_client):
     names = [model.id for model in openai_client.models.list()]
-    assert names == ["ragscience", "ragscience-agent", "all-MiniLM-L6-v2"]
+    assert names == ["ragscience", "ragscience-agent"]
     assert openai_client.models.retrieve("ragscience").id == "ragscience"
     with pytest.raises(openai.NotFoundError):
         openai_client.models.retrieve("gpt-nosuch")
@@ -51,18 +48,6 @@ def test_a_streamed_chat_has_the_same_words_and_an_end(openai_client):
     assert text.strip() == whole.strip()
     assert pieces[-1].choices[0].finish_reason == "stop"
     assert pieces[-1].model_extra["sources"]
-
-
-def test_embeddings_are_the_unit_vectors_of_the_librarys_embedder(openai_client):
-    texts = ["bees in fog", "glaze of porcelain"]
-    made = openai_client.embeddings.create(model="all-MiniLM-L6-v2", input=texts)  # the client asks for base64
-    rows = np.array([row.embedding for row in made.data])
-    assert rows.shape == (2, 384)
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-    floats = openai_client.embeddings.create(model="all-MiniLM-L6-v2", input=texts[0], encoding_format="float")
-    assert np.allclose(floats.data[0].embedding, rows[0], atol=1e-6)
-    raw = openai_client.embeddings.create(model="all-MiniLM-L6-v2", input=texts[0], encoding_format="base64")
-    assert np.allclose(np.frombuffer(base64.b64decode(raw.data[0].embedding), "<f4"), rows[0], atol=1e-6)
 
 
 def test_parts_of_text_are_joined(openai_client):

@@ -80,7 +80,6 @@ def test_every_route_that_asks(client, check):
     for stream in (False, True):
         check(client.post("/v1/chat/completions", json=CHAT | {"stream": stream}))
         check(client.post("/v1/chat/completions", json=CHAT | {"model": "nosuch"}))
-    check(client.post("/v1/embeddings", json={"input": "fern"}))
 
 
 @pytest.mark.parametrize(
