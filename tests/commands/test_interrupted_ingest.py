@@ -84,7 +84,7 @@ def papers_of(home):
 
 def test_one_says_what_is_in_and_how_to_go_on_and_a_second_one_leaves_at_once(home):
     with ingest_in_terminal(home) as (process, read_until):
-        read_until("[2/2] b.pdf")
+        read_until(": b.pdf")
         process.send_signal(signal.SIGINT)
         shown, code = rest_of(process, read_until)
     assert (code, papers_of(home)) == (130, 1)
