@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.core.tokenizing import STOP_WORDS, terms
 
-__all__ = ["POINTERS", "asked_span"]
+__all__ = ["asked_span", "has_asked"]
 
-POINTERS = re.compile(
+_POINTERS = re.compile(
     r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,12}\]|"
     r"\([^()]{0,120}?\b(?:19|20)\d\d[a-z]?(?:[;,][^()]{0,120})?\)|"
     r"\b(?:table|figure|fig\.|section|sec\.|appendix|equation|eqn?\.|algorithm|theorem|lemma|chapter)s?\s?\(?\d++(?:\.\d++)*+\)?|"
@@ -39,30 +39,44 @@ _NEAR = 4.0
 """Words from a word of the question at which it counts half."""
 _MARGIN = 1.25
 """How much better than the next one the best candidate must be."""
+_FULL = 1.0
+"""Score of a candidate that fits as well as can be."""
 Span = tuple[int, int]
 
 
 def asked_span(needs: QuestionNeeds, asked: Mapping[str, float], sentence: str) -> Span | None:
     """(start, end) in `sentence` of what `needs` asks for, where it is sure which words these are; else None.
 
-    `asked` has the weight of each term of the question. Candidates are the numbers, years or names that the question
-    does not have itself; the nearest to its words counts most, one with the unit or the noun that is asked for more.
+    `asked` has the weight of each term of the question.
     """
-    find = _CANDIDATES.get(needs.kind)
-    if find is None:
-        return None
-    blank = POINTERS.sub(lambda found: " " * len(found[0]), sentence)
-    words = [(match.span(), frozenset(terms(match[0]))) for match in _WORD.finditer(blank)]
-    found = [
-        (_score(blank, span, words, needs, asked), span)
-        for span in find(blank)
-        if not (own := frozenset(terms(blank[slice(*span)]))) or own - asked.keys()
-    ]
-    found.sort(key=lambda each: (-each[0], each[1]))
+    found = _candidates(needs, asked, sentence)
     if not found or (len(found) > 1 and found[0][0] < _MARGIN * found[1][0]):
         return None
     start, end = found[0][1]
     return start + len(sentence[start:end]) - len(sentence[start:end].lstrip()), end
+
+
+def has_asked(needs: QuestionNeeds, asked: Mapping[str, float], sentence: str) -> float:
+    """How well the best of the words in `sentence` that may be what `needs` asks for fits; 0 without any, up to 1."""
+    found = _candidates(needs, asked, sentence)
+    return min(1.0, found[0][0] / _FULL) if found else 0.0
+
+
+def _candidates(needs: QuestionNeeds, asked: Mapping[str, float], sentence: str) -> list[tuple[float, Span]]:
+    """The numbers, years or names that the question does not have itself, the best first.
+
+    The nearest to its words counts most, one with the unit or the noun that is asked for more.
+    """
+    find = _CANDIDATES.get(needs.kind)
+    if find is None:
+        return []
+    blank = _POINTERS.sub(lambda found: " " * len(found[0]), sentence)
+    spans = [s for s in find(blank) if not (own := frozenset(terms(blank[slice(*s)]))) or own - asked.keys()]
+    if not spans:
+        return []
+    words = [(match.span(), frozenset(terms(match[0]))) for match in _WORD.finditer(blank)]
+    found = [(_score(blank, span, words, needs, asked), span) for span in spans]
+    return sorted(found, key=lambda each: (-each[0], each[1]))
 
 
 def _score(

@@ -9,8 +9,8 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
   both weighted by rarity; `attribute`: those of what is asked for, `named`: those of the question's names that only the
   context holds.
 - `rank`: 1 over the root of its passage's rank.
-- `kind`: where a number is asked for how near one is to the question's words; for a formula or a definition whether it
-  has the form of one.
+- `kind`: where a number, a year or a name is asked for how well the best one fits (asked_span.py); for a formula or a
+  definition whether it has the form of one.
 - `cell`: of a row of a table, how much of the question its name and one column's together hold.
 - `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
-from ragscience.ask.asked_span import POINTERS
+from ragscience.ask.asked_span import has_asked
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.ask.quoted_tables import asked_row
@@ -43,15 +43,13 @@ _WEIGHTS = {
     "attribute": 0.15,
     "named": 0.25,
     "rank": 0.2,
-    "kind": 0.25,
+    "kind": 0.6,
     "cell": 0.3,
     "noise": -0.6,
 }
 """Round numbers on a plateau: docs/choices.md."""
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
-_NEAR_WORDS = 4
-"""Words between a number and a word of the question at which `kind` is a half."""
 _FEWEST_TITLE_BLANKS = 4
 """Of a title that no sentence has by chance."""
 _NEAR_CHARS = 30
@@ -108,14 +106,8 @@ class Piece:
     """Without those of the question."""
     cosines: tuple[float, ...]
     """For each of `Asked.tokens`."""
-    asked_at: tuple[int, ...]
-    """Which of its words have a term of the question."""
-    numbers_at: tuple[int, ...]
-    """Which of its words are numbers that the question does not have."""
-    length: int
-    """Words."""
     form: float
-    """A half or 1 where its form is that of what is asked for; 0 for numbers, whose place decides."""
+    """0 to 1: whether it has what is asked for, a number, a year or a name, or its form."""
     noise: float
     cell: float
     """Of a row: `AskedRow.fit`; else 0."""
@@ -146,7 +138,6 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     any_name = frozenset[str]().union(*names.values())
     pieces = []
     for unit, text, words in worded:
-        without = _words(POINTERS.sub(" ", text)) if needs.kind == "number" else words
         own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
         if own:
             headings = (above[chunk.header] - any_name) | names.get(chunk.paper_id, frozenset())
@@ -158,9 +149,6 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     above=(lead | headings) & asked_terms,
                     numbers=frozenset[str]().union(*(figures for _, figures in words)) - asked.numbers,
                     cosines=_cosines(unit, own, asked, matches),
-                    asked_at=tuple(i for i, (word, _) in enumerate(without) if not asked_terms.isdisjoint(word)),
-                    numbers_at=tuple(i for i, (_, figures) in enumerate(without) if figures - asked.numbers),
-                    length=len(without),
                     form=_form(text, asked),
                     noise=1.0 if _is_title(text, chunk.header) else _noise(text),
                     cell=row.fit if unit.is_row and (row := asked_row(unit, weights)) else 0.0,
@@ -181,7 +169,7 @@ def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
         "attribute": _held(asked.attribute, own),
         "named": _held(asked.named, around),
         "rank": 1.0 / math.sqrt(run[0].unit.hit.rank),
-        "kind": _nearness(run) if asked.needs.kind == "number" else max(piece.form for piece in run),
+        "kind": max(piece.form for piece in run),
         "cell": max(piece.cell for piece in run),
         "noise": max(piece.noise for piece in run),
     }
@@ -248,7 +236,7 @@ def _form(text: str, asked: Asked) -> float:
             )
         case "formula":
             return float(bool(_RELATION.search(text)))
-    return 0.0
+    return has_asked(asked.needs, asked.weights, text)
 
 
 def _definition(text: str, cue: tuple[int, int], asked: Asked) -> float:
@@ -262,18 +250,6 @@ def _introduction(text: str, cue: tuple[int, int], asked: Asked) -> float:
     before = _words(text[max(0, cue[0] - _BESIDE_CHARS) : cue[0]])[-1:]
     behind = _words(text[cue[1] : cue[1] + _BESIDE_CHARS])[:1]
     return float(any(asked.weights.keys() & _terms_of(side) for side in (before, behind)))
-
-
-def _nearness(run: Sequence[Piece]) -> float:
-    """1 where a new number is beside a word of the question, a half at `_NEAR_WORDS` words from it, 0 without one."""
-    asked_at, numbers_at, before = list[int](), list[int](), 0
-    for piece in run:
-        asked_at += [before + i for i in piece.asked_at]
-        numbers_at += [before + i for i in piece.numbers_at]
-        before += piece.length
-    if not asked_at or not numbers_at:
-        return 0.0
-    return 1.0 / (1.0 + min(abs(a - b) for a in asked_at for b in numbers_at) / _NEAR_WORDS)
 
 
 def _noise(text: str) -> float:
