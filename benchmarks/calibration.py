@@ -76,6 +76,7 @@ def run(options: Options) -> Report:
 def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
     """Each question of a file, asked as `query.py ask --plain` does."""
     from ragscience.ask.confidence import look_for, signs
+    from ragscience.ask.extractive import Readers, extract_parts
     from ragscience.core.settings import load_settings
     from ragscience.engine import AskRequest, Engine, SearchRequest
     from ragscience.engine.question_run import QuestionRun
@@ -92,7 +93,10 @@ def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
                 looked = look_for(answer.found, context.presence, context.names)
                 text = as_text(answer.blocks)
                 holds = line.answerable and not answer.refused and holds_all(text, line.must_contain)
-                asked.append(Asked(name, line, answer, signs(answer.found, looked), holds))
+                readers = Readers(context.matcher, context.scorer)
+                units = extract_parts(answer.found, readers=readers, limit=context.extractive_sentences).units
+                seen = signs(answer.found, looked, units[0].score if units else None)
+                asked.append(Asked(name, line, answer, seen, holds))
     return asked
 
 

@@ -13,7 +13,7 @@ from ragscience.ask.answer_blocks import ROUTE, note, quotes_of, shown_text, sid
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
-from ragscience.ask.extractive import Readers, extract_parts, quoted
+from ragscience.ask.extractive import Choice, Readers, extract_parts, quoted
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.ask.replies import worded
 from ragscience.core.answer_records import Timings, timed
@@ -117,11 +117,11 @@ class _AnswerRun:
     def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
         context = self._context
-        sure, missing = confidence(found, self._looked) if self._looked and found.hits else (None, ())
-        most = None if found.parts else _MOST_QUOTES.get(sure or "")
         with timed(self._timings, "quotes_ms"):
             readers = Readers(context.matcher, context.scorer)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
+            sure, missing = self._confidence(found, choice)
+            most = None if found.parts else _MOST_QUOTES.get(sure or "")
             units = choice.units[:most]
             blocks = side_by_side(found, choice.units) if found.parts else quoted(units)
             quotes = quotes_of(blocks)
@@ -144,6 +144,11 @@ class _AnswerRun:
             (*checked.sentences, *quotes),
         )
         return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
+
+    def _confidence(self, found: Found, choice: Choice) -> tuple[str | None, tuple[str, ...]]:
+        if self._looked is None or not choice.units:
+            return None, ()
+        return confidence(found, self._looked, choice.units[0])
 
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context

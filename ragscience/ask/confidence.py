@@ -1,6 +1,6 @@
 """How sure it is that the quotes answer the question, and what of it is missing.
 
-A logistic model over four signs, of which three are about presence: likeness as a whole does not tell a question that a
+A logistic model over five signs, of which three are about presence: likeness as a whole does not tell a question that a
 paper answers from one that it nearly answers. Fitted and measured by `tools/fit_confidence.py`; figures:
 docs/benchmarks.md.
 """
@@ -18,6 +18,7 @@ from ragscience.core.records import Found
 from ragscience.core.tokenizing import terms
 
 if TYPE_CHECKING:
+    from ragscience.ask.extractive import ScoredUnit
     from ragscience.search.names import PaperNames
     from ragscience.search.token_matches import WordPresence
 
@@ -114,11 +115,18 @@ def _share_of_terms(found: Found, question: str) -> float:
     return max(len(asked.intersection(terms(hit.chunk.text))) for hit in found.hits) / len(asked)
 
 
-MODEL = {"intercept": -9.1, "name_gone": -3.17, "number_gone": -3.06, "likeness": 9.78, "lead": 4.49}
+MODEL = {
+    "intercept": -8.51,
+    "name_gone": -4.51,
+    "number_gone": -2.99,
+    "likeness": 7.11,
+    "lead": 4.15,
+    "quote": 1.4,
+}
 """Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.65, 0.25
+HIGH, LOW = 0.8, 0.25
 """From which probability on confidence is high, and below which it is low."""
-_USUAL_LIKENESS, _USUAL_LEAD = 0.75, 0.3
+_USUAL_LIKENESS, _USUAL_LEAD, _USUAL_QUOTE = 0.75, 0.3, 1.6
 """For a sign that is not known."""
 _FAR_DOWN = 3
 """How many places below the first passage the one is that its lead is over."""
@@ -160,15 +168,17 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
     return LookedFor(tuple(sought(things, presence, tuple(papers), hits, best)), tuple(dict.fromkeys(papers.values())))
 
 
-def confidence(found: Found, looked: LookedFor) -> tuple[str, tuple[str, ...]]:
-    """`Answer.confidence` and `Answer.missing` for the quotes from what was found.
+def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> tuple[str, tuple[str, ...]]:
+    """`Answer.confidence` and `Answer.missing` for the quotes from what was found, of which `best` is the first.
 
-    Where something is missing it is low, and where it is low, words that might be missing are said, too. It is never
-    high for a question that was searched for in parts, each of which would have to be answered.
+    Where something is missing it is low, unless the first quote has words of the kind that was asked for; where it is
+    low, words that might be missing are said, too. It is never high for a question that was searched for in parts, each
+    of which would have to be answered.
     """
-    likely = probability(signs(found, looked))
-    missing = [each.thing for each in looked.things if each.is_missing()]
-    if missing or likely < LOW:
+    likely = probability(signs(found, looked, best.score if best else None))
+    has_key = best is not None and bool(best.key)
+    is_low = likely < LOW or (not has_key and any(each.is_missing() for each in looked.things))
+    if is_low:
         doubtful = [each.thing for each in looked.things if each.is_missing(in_doubt=True)]
         return "low", missing_sentences(doubtful, looked.files)
     return "high" if likely >= HIGH and not found.parts else "medium", ()
@@ -180,13 +190,14 @@ def probability(values: dict[str, float]) -> float:
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
 
 
-def signs(found: Found, looked: LookedFor) -> dict[str, float]:
+def signs(found: Found, looked: LookedFor, quote: float | None = None) -> dict[str, float]:
     """What the model is over.
 
     - `name_gone`, `number_gone`: 1 where a name or a number of the question is not there, else 0.
     - `likeness`: `LookedFor.likeness`, or the usual one.
     - `lead`: how far the score of the first passage is above that of the fourth; the usual one where a cross-encoder
       scored them, on a scale of its own.
+    - `quote`: the score of the first quote, or the usual one.
     """
     scores = [hit.score for hit in found.hits]
     has_lead = len(scores) > 1 and "rerank" not in found.signals
@@ -196,6 +207,7 @@ def signs(found: Found, looked: LookedFor) -> dict[str, float]:
         "number_gone": float(_is_gone(looked.things, "number")),
         "likeness": _USUAL_LIKENESS if likeness is None else likeness,
         "lead": scores[0] - scores[min(_FAR_DOWN, len(scores) - 1)] if has_lead else _USUAL_LEAD,
+        "quote": _USUAL_QUOTE if quote is None or "rerank" in found.signals else quote,
     }
 
 

@@ -56,6 +56,8 @@ _UNLIKE = 0.45
 """A word that does not occur, and is less like every word of the passages than this, is missing;"""
 _DOUBTFUL = 0.6
 """one that is asked for, or where the answer is in doubt anyway, below this."""
+_SHORTEST_STEM = 3
+"""Letters of a term that may be a part of another word."""
 _RARE = 0.35
 """A less rare word is too plain to be missed."""
 
@@ -231,13 +233,13 @@ def _is_written(word: str, hits: Sequence[Hit]) -> bool:
 
 
 def _has(text: Collection[str], term: str) -> bool:
-    """Whether the text has the term, or a word that begins as it does ("eradication": "eradicated")."""
+    """Whether the text has the term, a compound with it ("CO2": "CO2eq"), or another form ("eradicated")."""
     if term in text:
         return True
-    if len(term) < 6 or not term.isalpha():
+    if len(term) < _SHORTEST_STEM:
         return False
-    stem = term[: max(5, len(term) - 3)]
-    return any(other.startswith(stem) for other in text)
+    stem = term[: max(5, len(term) - 3)] if len(term) > 5 and term.isalpha() else term
+    return any(other.startswith(stem) or other.endswith(term) for other in text)
 
 
 _GENERAL = frozenset(tokenize(_GENERAL_WORDS))
