@@ -92,7 +92,7 @@ def test_one_says_what_is_in_and_how_to_go_on_and_a_second_one_leaves_at_once(ho
     assert "stopped." in shown
     assert "Traceback" not in shown
     with ingest_in_terminal(home) as (process, read_until):
-        read_until("[1/1] b.pdf")
+        read_until(": b.pdf")
         process.send_signal(signal.SIGINT)
         read_until("stopping")
         process.send_signal(signal.SIGINT)
