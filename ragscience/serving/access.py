@@ -19,7 +19,6 @@ from ragscience.serving.request_guard import with_headers
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from ragscience.serving.server_state import ServerOptions
 
 __all__ = ["SESSION_SECONDS", "Access", "AccessGate", "is_open", "needs_writer", "person_of"]
 
@@ -99,13 +98,14 @@ class AccessGate:
     Making it raises LibraryUnavailable where the tokens cannot be read.
     """
 
-    def __init__(self, tokens: AccessTokens, options: ServerOptions) -> None:
+    def __init__(self, tokens: AccessTokens, *, is_shared: bool, answers: int, port: int) -> None:
+        """`answers` that the server gives at once; whether it `is_shared` with other machines."""
         self._tokens = tokens
-        self._is_closed = options.is_shared or bool(tokens.all())
+        self._is_closed = is_shared or bool(tokens.all())
         self.sessions = Sessions()
-        self.most_answers = min(ANSWERS_AT_ONCE, max(options.answers - 1, 1))  # one person leaves a place to the others
+        self.most_answers = min(ANSWERS_AT_ONCE, max(answers - 1, 1))  # one person leaves a place to the others
         self.answering: Counter[str] = Counter()
-        self._cookie = f"ragscience_{options.port}"  # a browser sends a cookie to every port of a host
+        self._cookie = f"ragscience_{port}"  # a browser sends a cookie to every port of a host
 
     def is_closed(self) -> bool:
         """Whether a token is needed. Once it was, it is until the server ends, whatever becomes of the file."""

@@ -57,7 +57,8 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     options = options or ServerOptions()
     hosts = known_hosts(options.host, options.port, options.names)
     assistants = McpMount(engine)
-    gate = AccessGate(AccessTokens(engine.home.serve_tokens), options)
+    tokens = AccessTokens(engine.home.serve_tokens)
+    gate = AccessGate(tokens, is_shared=options.is_shared, answers=options.answers, port=options.port)
     app = FastAPI(
         title="RAG Science",
         version=__version__,
