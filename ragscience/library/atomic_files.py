@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from weakref import WeakSet
 
 from ragscience.core.errors import DiskProblem, LibraryBusy
 
@@ -114,7 +113,6 @@ class WriterLock:
 
     def __init__(self, handle: int) -> None:
         self._handle: int | None = handle
-        _held.add(self)
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
@@ -151,15 +149,3 @@ class WriterLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
-
-
-_held: WeakSet[WriterLock] = WeakSet()
-
-
-def _forget_in_child() -> None:
-    """A forked worker that outlives a killed writer must not hold the lock; closing its copy does not release ours."""
-    for lock in list(_held):
-        lock.release()
-
-
-os.register_at_fork(after_in_child=_forget_in_child)

@@ -5,14 +5,13 @@ Reads see one version of the library, changes are all or nothing. Each row is se
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -165,12 +164,6 @@ def listed_files(home: Home) -> dict[str, str]:
         return {}
 
 
-@dataclass(frozen=True)
-class _Writer:
-    db: sqlite3.Connection
-    lock: WriterLock
-
-
 class _Mine(threading.local):
     """Thread-local state."""
 
@@ -181,7 +174,9 @@ class _Mine(threading.local):
 class Transactions:
     """A home's database for many threads: each reads through its own connection, one at a time writes."""
 
-    def __init__(self, home: Home, idle: list[sqlite3.Connection], writer: _Writer | None) -> None:
+    def __init__(
+        self, home: Home, idle: list[sqlite3.Connection], writer: tuple[sqlite3.Connection, WriterLock] | None
+    ) -> None:
         self._home = home
         self._idle = idle
         """Idle read connections."""
@@ -206,19 +201,13 @@ class Transactions:
         """
         with disk_errors(home.vectorstore):
             home.vectorstore.mkdir(parents=True, exist_ok=True)
-        lock = WriterLock.acquire(home.lock)
-        try:
-            db = _connect_for_writing(home.database)
-            try:
-                with database_errors(home.database):
-                    _give_new_id_if_restored(home, db)
-            except BaseException:
-                db.close()
-                raise
-            return cls(home, [], _Writer(db, lock))
-        except BaseException:
-            lock.release()
-            raise
+        with ExitStack() as undo:
+            lock = undo.enter_context(WriterLock.acquire(home.lock))
+            db = undo.enter_context(closing(_connect_for_writing(home.database)))
+            with database_errors(home.database):
+                _give_new_id_if_restored(home, db)
+            undo.pop_all()
+        return cls(home, [], (db, lock))
 
     @property
     def may_write(self) -> bool:
@@ -234,8 +223,8 @@ class Transactions:
             for db in idle:
                 db.close()
             if writer is not None:  # last: closing the writing connection empties the log
-                writer.db.close()
-                writer.lock.release()
+                writer[0].close()
+                writer[1].release()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -272,7 +261,7 @@ class Transactions:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """The database for changes that are committed together at the end, or not at all."""
         with self._turn, database_errors(self._home.database):
-            db = self.require_lock().db
+            db = self.require_lock()
             if self._mine.db is not None:
                 raise RuntimeError("a change cannot begin inside a snapshot or another change")
             self._mine.db = db
@@ -284,17 +273,17 @@ class Transactions:
                 self._mine.db = None
                 _roll_back(db)
 
-    def require_lock(self) -> _Writer:
+    def require_lock(self) -> sqlite3.Connection:
         """The writing connection; raises RuntimeError unless opened for writing."""
         if self._writer is None:
             raise RuntimeError("this library was not opened for writing")
-        return self._writer
+        return self._writer[0]
 
 
 def _roll_back(db: sqlite3.Connection) -> None:
     """Roll back an open transaction; SQLite has done so itself after some errors."""
     if db.in_transaction:
-        with contextlib.suppress(sqlite3.Error):
+        with suppress(sqlite3.Error):
             db.execute("ROLLBACK")
 
 
@@ -311,8 +300,7 @@ def _give_new_id_if_restored(home: Home, db: sqlite3.Connection) -> None:
     except (OSError, ValueError, TypeError, KeyError):
         return
     if is_later:
-        fields = {name: getattr(state, name) for name in State.__dataclass_fields__}
-        write_state(db, State(**{**fields, "library_id": uuid.uuid4().hex}))
+        write_state(db, replace(state, library_id=uuid.uuid4().hex))
 
 
 @contextmanager

@@ -40,11 +40,15 @@ def check_vectors(vectors: Matrix, count: int, dimension: int) -> None:
         )
 
 
-class Vectors:
-    """The vectors of a library; thread-safe."""
+class _Table:
+    """A part of a library."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+
+class Vectors(_Table):
+    """The vectors of a library; thread-safe."""
 
     def of(self, ids: Sequence[int] | None = None) -> Stored:
         """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
@@ -92,11 +96,8 @@ class Vectors:
 _BATCH = 500
 
 
-class Tokens:
+class Tokens(_Table):
     """The token vectors of a library. They cost a model pass to make, so they are no cache; thread-safe."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of(self, ids: Sequence[int]) -> dict[int, Codes]:
         """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
@@ -136,11 +137,8 @@ class Tokens:
         return lost, unkept
 
 
-class GraphTable:
+class GraphTable(_Table):
     """The graph's part of a library."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def state(self) -> str:
         """Changes whenever a row is added, removed or changed; empty if no passage was read."""
@@ -230,11 +228,8 @@ class GraphTable:
             return {row.first_chunk + place: f"{row.md5[:12]}#{place}" for row in rows for place in range(row.chunks)}
 
 
-class SourcesTable:
+class SourcesTable(_Table):
     """The sources of fetched files."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, md5: str, metadata: Metadata) -> None:
         """Store the metadata of the file with these bytes, replacing what was stored."""

@@ -45,18 +45,6 @@ def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
         add(library, numbered_paper(60))
 
 
-def test_a_worker_that_outlives_its_killed_writer_does_not_hold_the_lock(filled):
-    process = hold(filled, "fork")
-    process.kill()
-    process.wait()
-    try:
-        with Library.open_for_writing(filled) as library:
-            assert library.about.papers == 6
-    finally:
-        process.stdin.close()
-        process.stdout.close()
-
-
 def test_a_lock_that_cannot_be_made_is_a_clear_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(RagScienceError, match="folder"):
