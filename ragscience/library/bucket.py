@@ -275,18 +275,15 @@ class BucketFiles(LocalFiles):
         failures: list[Failure] = []
         everything = {self.address.replace("//", "/", 1), str(self._papers)}
         for path in paths:
-            name, message = self.name_of(path), ""
-            if name or str(path) in everything or os.path.abspath(path) in everything:  # noqa: PTH100
-                found = self._listed(name, on_found)
-                pdfs |= dict.fromkeys(self._papers / each for each in found)
-                message = f"There is no paper {self.address}/{name}." if name and not found else ""
-            elif str(path).startswith(_S3):
-                message = f"s3://{str(path).removeprefix(_S3)} is not in {self.address}."
-            else:
+            name = self.name_of(path)
+            if not name and not {str(path), os.path.abspath(path)} & everything:  # noqa: PTH100
                 local.append(path)
-            if message:
-                fix = "Check the name, and RAG_PAPERS."
-                failures.append(Failure(path, FileProblem(message, fix, reason="missing")))
+                continue
+            found = self._listed(name, on_found)
+            pdfs |= dict.fromkeys(self._papers / each for each in found)
+            if name and not found:
+                message = f"There is no paper {self.address}/{name}."
+                failures.append(Failure(path, FileProblem(message, "Check the name.", reason="missing")))
         rest = super().find(local, lambda count: on_found(count + len(pdfs)))
         return FoundFiles((*pdfs, *rest.pdfs), rest.others, (*failures, *rest.failures))
 

@@ -12,6 +12,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged
@@ -140,8 +142,11 @@ class Keywords:
 
     def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: Ids) -> list[int]:
         """The `k` best passages of `ids` by these terms, as FTS5 scores them."""
-        usable = _Allowed(ids)
-        span = _span(usable.ids) if usable.ids.size else (1, 0)
+        import numpy as np
+
+        from ragscience.library.top_scores import places
+
+        span = _span(ids) if ids.size else (1, 0)
         query = (
             "SELECT rowid FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rank, rowid LIMIT ?"
         )
@@ -149,7 +154,8 @@ class Keywords:
         while True:
             with self._intact(at):
                 rows = at.db.execute(query, (_all_of(terms, " OR "), *span, wanted)).fetchall()
-            kept = [chunk_id for (chunk_id,) in rows if chunk_id in usable][:k]
+            found = np.array(rows, np.int64).ravel()
+            kept: list[int] = found[places(ids, found)[1]][:k].tolist()
             if len(kept) == k or len(rows) < wanted:
                 return kept
             wanted *= 8
@@ -171,41 +177,19 @@ class Keywords:
             raise
 
 
-class _Allowed:
-    """Ids that a search may find."""
-
-    def __init__(self, ids: Ids) -> None:
-        self.ids = ids
-
-    def __contains__(self, chunk_id: int) -> bool:
-        place = int(self.ids.searchsorted(chunk_id))
-        return place < self.ids.size and bool(self.ids[place] == chunk_id)
-
-
 def _span(ids: Ids) -> tuple[int, int]:
     return int(ids[0]), int(ids[-1])
 
 
 def _rarest(terms: Sequence[str], known: Frequencies) -> list[str]:
     """As many of the terms, which are the rarest first, as FTS5 scores quickly; at least one."""
-    kept: list[str] = []
-    total = 0
-    for term in terms:
-        total += known.having[term]
-        if kept and total > _ROWS_SCORED:
-            break
-        kept.append(term)
-    return kept
+    totals = accumulate(known.having[term] for term in terms)
+    return [term for term, total in zip(terms, totals, strict=True) if total <= _ROWS_SCORED] or list(terms[:1])
 
 
 def _varint(size: bytes) -> int:
     """FTS5's number of terms of a passage: seven bits a byte, the highest first."""
-    if len(size) == 2:
-        return (size[0] & 0x7F) << 7 | size[1]
-    value = 0
-    for byte in size:
-        value = value << 7 | byte & 0x7F
-    return value
+    return reduce(lambda value, byte: value << 7 | byte & 0x7F, size, 0)
 
 
 def _all_of(terms: Iterable[str], operator: str) -> str:

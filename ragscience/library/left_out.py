@@ -88,20 +88,15 @@ _FEW = 20
 """Of more papers that are compared with all others, all are read."""
 
 
-def duplicates(library: Store, on_step: Callable[[str, int, int], None] | None = None) -> list[Duplicate]:
+def duplicates(library: Store, on_step: Callable[[str, int, int], None] = lambda *_: None) -> list[Duplicate]:
     """Each pair of papers that are the same, named by `Paper.file`.
 
     `on_step` is told what is done next, its number from 1, and how many steps there are.
     """
-    tell = on_step or _unheard
-    tell("texts of the papers", 1, 2)
+    on_step("texts of the papers", 1, 2)
     fingerprints = library.fingerprints()
-    tell(f"pairs of papers ({len(fingerprints)})", 2, 2)
+    on_step(f"pairs of papers ({len(fingerprints)})", 2, 2)
     return near_duplicates(fingerprints)
-
-
-def _unheard(what: str, step: int, steps: int) -> None:
-    """Nobody wants to know."""
 
 
 def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:

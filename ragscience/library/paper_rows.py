@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ragscience.core.arrays import Ids
 
 
+CHUNK_FIELDS = (
+    "ordinal", "text", "start", "end", "page_start", "page_end", "section", "kind", "page_breaks", "header"
+)  # fmt: skip
+"""What the row of a passage holds, in this order."""
 _MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
 ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
 
@@ -238,24 +242,10 @@ class Listing:
         """The passages in the order of `ids`, from (id, paper, the fields of the row) of those read."""
         found: dict[int, StoredChunk] = {}
         for chunk_id, row, fields in read:
-            ordinal, text, start, end, page_start, page_end, section, kind, breaks, header = fields
-            found[chunk_id] = StoredChunk(
-                chunk_id=chunk_id,
-                paper_id=row.paper_id,
-                file=self.file(row),
-                path=self.full_path(row),
-                ordinal=ordinal,
-                text=text,
-                start=start,
-                end=end,
-                page_start=page_start,
-                page_end=page_end,
-                section=section,
-                kind=kind,
-                page_breaks=tuple((offset, page) for offset, page in breaks),
-                header=header,
-                md5=row.md5,
-            )
+            named = dict(zip(CHUNK_FIELDS, fields, strict=True))
+            named["page_breaks"] = tuple((offset, page) for offset, page in named["page_breaks"])
+            named |= {"file": self.file(row), "path": self.full_path(row), "md5": row.md5}
+            found[chunk_id] = StoredChunk(chunk_id=chunk_id, paper_id=row.paper_id, **named)
         return [found[one] for one in map(int, ids) if one in found]
 
 

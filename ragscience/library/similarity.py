@@ -109,13 +109,12 @@ def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) 
     hashes = {_hash(" ".join(words[start : start + SHINGLE_WORDS])) for start in range(len(words) - SHINGLE_WORDS + 1)}
     known = _ARXIV.fullmatch(metadata.arxiv_id)
     author = metadata.authors[0].split()[-1:] if metadata.authors else []
-    stated = dict(statements_of(metadata))
     return Fingerprint(
         paper,
-        stated.get("title", ""),
+        _squashed(metadata.title),
         _squashed("".join(author)),
-        stated.get("doi", ""),
-        stated.get("arxiv", ""),
+        metadata.doi.casefold(),
+        known[1].casefold() if known else "",
         int(known[2] or 0) if known else 0,
         metadata.year,
         modified_ns,
@@ -201,18 +200,9 @@ def sharing_text(kept: Iterable[tuple[int, bytes]], papers: Sequence[Fingerprint
 def same_statements(papers: Sequence[Fingerprint], others: Sequence[Metadata]) -> list[int]:
     """The places of those of `others` that have an identifier or a title in common with one of the papers."""
     mine = {each for paper in papers for each in _stated(paper)}
-    return [place for place, other in enumerate(others) if not mine.isdisjoint(statements_of(other))]
-
-
-def statements_of(metadata: Metadata) -> list[tuple[str, str]]:
-    """The identifiers and the title of a paper, as they are compared: those that it has."""
-    known = _ARXIV.fullmatch(metadata.arxiv_id) if metadata.arxiv_id else None
-    stated = (
-        ("arxiv", known[1].casefold() if known else ""),
-        ("doi", metadata.doi.casefold()),
-        ("title", _squashed(metadata.title)),
-    )
-    return [each for each in stated if each[1]]
+    return [
+        place for place, other in enumerate(others) if not mine.isdisjoint(_stated(fingerprint_of("", "", other, 0)))
+    ]
 
 
 def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
