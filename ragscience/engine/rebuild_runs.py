@@ -126,7 +126,7 @@ class RebuildRun(IngestRun):
         return Plan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:
-        self.library.rebuild_indexes()
+        self.library.refresh_indexes(anew=True)
         self._on_event(Noted("indexes", f"search indexes rebuilt: {counted(self.library.about.chunks, 'passage')}"))
 
     def _replace_vectors(self, embedder: Embedder) -> None:

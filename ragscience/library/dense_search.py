@@ -85,24 +85,20 @@ class Dense(DenseSearch):
             require_dimension(at.state, vector)
             return self._index(at).search(vector, k, allowed, at.vectors)
 
-    def refresh(self) -> None:
-        """Update the index on disk if it is far enough behind. Raises RagScienceError where a write fails.
+    def refresh(self, *, anew: bool = False) -> None:
+        """Update the index on disk if it is far enough behind, or make it anew. Raises RagScienceError.
 
         Of a library in which damage was seen nothing is saved.
         """
-        with self._database.now() as at, disk_errors(self._home.vectorstore):
-            if at is not None and not at.damage.loses_passages:
-                self._save(at)
-
-    def rebuild(self) -> None:
-        """Make the index on disk again. Raises RagScienceError where a write fails."""
         from ragscience.library.dense_index import DenseIndex
 
-        self._made = {}
         with self._database.now() as at, disk_errors(self._home.vectorstore):
-            if at is not None and at.state.dimension and not at.damage.loses_passages:
-                index = DenseIndex(at.state, None, at.listing.chunk_ids, self._sizes)
+            if at is None or not at.state.dimension or at.damage.loses_passages:
+                return
+            index = DenseIndex(at.state, None, at.listing.chunk_ids, self._sizes) if anew else self._index(at)
+            if anew or index.should_be_saved:
                 index.save(self._home.faiss, at.vectors)
+                self._made = {}
 
     def is_stale(self) -> bool:
         """Whether the index on disk is missing, well behind the library or not what was written; reads all of it."""
@@ -139,11 +135,6 @@ class Dense(DenseSearch):
                 # Replaced, not changed: other threads read the old table meanwhile.
                 self._made = dict([*self._made.items(), (at.state, found)][-_KEPT:])
             return found
-
-    def _save(self, at: Snapshot) -> None:
-        if at.state.dimension and self._index(at).should_be_saved:
-            self._index(at).save(self._home.faiss, at.vectors)
-            self._made = {}
 
 
 def require_dimension(state: State, vector: Matrix) -> None:

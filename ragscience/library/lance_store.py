@@ -172,16 +172,12 @@ class LanceLibrary(Store):
             database.close()
             raise
 
-    def refresh_indexes(self) -> None:
-        """Bring Lance's indexes up to date, compact its tables and delete old versions."""
-        self._database.tidied(_optimize)
-
-    def rebuild_indexes(self) -> None:
-        """Make Lance's indexes again."""
-        self._database.tidied(lambda change: _optimize(change, anew=True))
+    def refresh_indexes(self, *, anew: bool = False) -> None:
+        """Bring Lance's indexes up to date, or make them anew; compact its tables and delete old versions."""
+        self._database.tidied(lambda change: _optimize(change, anew=anew))
 
 
-def _optimize(change: LanceChange, *, anew: bool = False) -> None:
+def _optimize(change: LanceChange, *, anew: bool) -> None:
     at = change.before
     if at.state.chunks and (anew or at.state.tokenizer != TOKENIZER_VERSION):
         change.rewrite_passages()

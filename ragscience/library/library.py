@@ -54,27 +54,23 @@ class Library(Store):
                 # A writer refuses a damaged list of papers at once.
                 is_of_other_terms = at is not None and bool(at.listing.rows) and at.state.tokenizer != TOKENIZER_VERSION
             if is_of_other_terms:
-                library.rebuild_indexes()
+                library.refresh_indexes(anew=True)
             library._write_ledger()
         except BaseException:
             library.close()
             raise
         return library
 
-    def refresh_indexes(self) -> None:
-        """Bring the indexes on disk up to date. Raises RagScienceError where a write fails."""
+    def refresh_indexes(self, *, anew: bool = False) -> None:
+        """As `Store.refresh_indexes`."""
         self._database.require_lock()
+        if anew:
+            self._database.changed(index_all)
         with self._database.now() as at:
             is_sealed = at is None or at.state.keywords_at == at.state.version
         if not is_sealed:
             self._database.changed(seal_keywords)
-        self.dense.refresh()
-
-    def rebuild_indexes(self) -> None:
-        """Make the indexes again. Raises RagScienceError where a write fails."""
-        self._database.changed(index_all)
-        self._database.changed(seal_keywords)
-        self.dense.rebuild()
+        self.dense.refresh(anew=anew)
 
     def verify(self) -> list[tuple[str, str]]:
         """As `Store.verify`; the keyword index, too."""

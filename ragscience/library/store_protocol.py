@@ -272,12 +272,8 @@ class Store(ABC):
     # Upkeep
 
     @abstractmethod
-    def refresh_indexes(self) -> None:
-        """Bring the indexes on disk up to date. Raises RagScienceError where a write fails."""
-
-    @abstractmethod
-    def rebuild_indexes(self) -> None:
-        """Make the indexes again. Raises RagScienceError where a write fails."""
+    def refresh_indexes(self, *, anew: bool = False) -> None:
+        """Bring the indexes on disk up to date, or make them anew. Raises RagScienceError where a write fails."""
 
     def damage(self) -> tuple[str, ...]:
         """What was seen to be damaged, a sentence with its remedy each."""

@@ -222,5 +222,5 @@ def test_a_large_library_is_searched_by_both_indexes(tmp_path):
         library.refresh_indexes()
         assert library.dense.info().count == 4200  # masked, not written anew
         assert not set(library.dense.search(query, 4128, None)[0].tolist()) & set(range(145, 217))
-        library.rebuild_indexes()
+        library.refresh_indexes(anew=True)
         assert library.dense.info().count == 4128

@@ -108,7 +108,7 @@ def test_what_a_killed_ingest_left_behind_is_made_up_for_by_readers_and_saved_by
         writer.refresh_indexes()
         assert not writer.dense.is_stale()
         assert results(writer) == during
-        writer.rebuild_indexes()
+        writer.refresh_indexes(anew=True)
         assert results(writer) == during
 
 

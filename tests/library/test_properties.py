@@ -84,7 +84,7 @@ def test_whatever_happens_the_indexes_are_those_of_a_rebuilt_library(history):
             with Library.open(home) as reader:
                 assert results(reader) == before
                 assert contents(reader) == contents(library)
-            library.rebuild_indexes()
+            library.refresh_indexes(anew=True)
             assert not library.dense.is_stale()
             assert results(library) == before
         finally:

@@ -111,6 +111,6 @@ def test_a_damaged_keyword_index_is_refused_and_made_again(filled, table):
         library.keywords.search("attention energy model", 9, None)
     assert "rebuild --indexes" in refused.value.fix
     with Library.open_for_writing(filled) as library:
-        library.rebuild_indexes()
+        library.refresh_indexes(anew=True)
     with Library.open(filled) as library:
         assert library.keywords.search("attention energy model", 9, None)[0].tolist() == expected

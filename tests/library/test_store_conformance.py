@@ -193,7 +193,7 @@ def changes():
             {text_hash(first.chunks[3].searched): np.ones((2, CODE_BYTES), np.uint8)}
         ),
         "indexes": lambda library: library.refresh_indexes(),
-        "all indexes": lambda library: library.rebuild_indexes(),
+        "all indexes": lambda library: library.refresh_indexes(anew=True),
         "no graph": lambda library: library.graph.clear("toy"),
         "other vectors": new_vectors,
         "one goes": lambda library: library.remove_papers([library.papers()[0].paper_id]),
@@ -262,7 +262,7 @@ def test_a_snapshot_sees_one_generation_while_a_writer_changes_everything(place)
 def change_all(library):
     library.add_paper(replace(rich_paper(3), replaces=[1]))
     library.remove_papers([2])
-    library.rebuild_indexes()
+    library.refresh_indexes(anew=True)
 
 
 def test_a_reader_that_stays_open_lists_and_filters_the_library_as_it_is_now(place):
