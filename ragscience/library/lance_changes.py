@@ -12,8 +12,16 @@ from ragscience.core.records import searched_text
 from ragscience.core.serialization import storable
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.changes import Change
-from ragscience.library.lance_snapshots import LanceSnapshot, LanceState
-from ragscience.library.lance_tables import among, as_table, changed_meanwhile, lance_errors, make_table, vector_rows
+from ragscience.library.lance_snapshots import (
+    LanceSnapshot,
+    LanceState,
+    among,
+    as_table,
+    changed_meanwhile,
+    lance_errors,
+    make_table,
+    vector_rows,
+)
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import PaperRow
 

@@ -21,8 +21,9 @@ from ragscience.core.errors import LibraryBusy, LibraryDamaged, RagScienceError
 from ragscience.library.atomic_files import WriterLock, disk_errors
 from ragscience.library.home import Home
 from ragscience.library.lance_changes import READABLE, LanceChange
-from ragscience.library.lance_snapshots import LanceSnapshot, LanceState
-from ragscience.library.lance_tables import (
+from ragscience.library.lance_snapshots import (
+    LanceSnapshot,
+    LanceState,
     as_table,
     changed_meanwhile,
     connect,

@@ -1,25 +1,206 @@
-"""What a thread reads of a library in LanceDB: the tables at the versions that belong together."""
+"""The tables of a library in LanceDB, LanceDB's errors as messages, and what a thread reads at one version."""
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.errors import LibraryDamaged
+from ragscience.core.errors import (
+    DiskProblem,
+    LibraryBusy,
+    LibraryDamaged,
+    LibraryUnavailable,
+    RagScienceError,
+    UsageError,
+)
 from ragscience.core.records import EmbedderIdentity
 from ragscience.library.keyword_index import mean_idf_of
-from ragscience.library.lance_tables import among, lance_errors, vector_rows
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State
 from ragscience.library.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from ragscience.core.arrays import Ids, Matrix, Stored
+
+
+_SCHEMAS = {
+    # One row: all that the library says of itself, and which versions of the other tables belong together.
+    "library": "number int64, state string",
+    # As in database.py; `outline`, `sketch` and `contents` are packed as in paper_rows.py and paper_contents.py.
+    "papers": "paper_id int64, path binary, md5 string, first_chunk int64, chunks int64, reference_lists string, "
+    "row binary, outline binary, sketch binary, contents large_binary",
+    # `terms` are those of core/tokenizing.py with blanks between; `tokens` the codes of the token vectors, empty where
+    # none are kept.
+    "passages": "chunk_id int64, paper_id int64, row string, terms string, text_hash binary, vector vector, "
+    "tokens binary, token_bytes int64",
+    "graph": "chunk_id int64, extractor string, version string, text string",
+    "notes": "kind string, key string, text string",
+}
+"""The columns of each table with their types."""
+_CONFLICTS = ("incompatible transaction", "conflict", "concurrent")
+"""What is in LanceDB's messages where two writers meet; it has no exceptions of its own for that."""
+_OUT_OF_REACH = ("error performing", "generic s3 error", "retryerror", "reqwest")
+"""What is in its messages where a server of object storage did not answer, or refused."""
+_OF_THE_DISK = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EMFILE)
+"""The errors of a disk that fails, or of its limits: they say nothing of what lies on it."""
+_SOURCE_LINE = re.compile(r",\s+\S+\.rs:\d+(?::\d+)?(?=\W|$)")
+"""Where LanceDB's code raised an error, which its text ends with."""
+_INDEX_CACHE, _METADATA_CACHE = 512 << 20, 128 << 20
+"""Bytes of indexes and of metadata that LanceDB may keep in memory; its own limits are 6 and 1 GB."""
+
+
+def connect(uri: str) -> Any:
+    """The database at `lance:///folder` or `s3://bucket/prefix`. Raises UsageError without the package.
+
+    Keys and the address of object storage are those of the usual AWS_ variables, which LanceDB reads by itself.
+    """
+    try:
+        import lancedb
+    except ImportError as error:
+        raise UsageError(
+            "A library in LanceDB needs the package lancedb.", "`pip install -r requirements-lance.txt` installs it."
+        ) from error
+    place = uri.removeprefix("lance://")
+    if uri.startswith("lance://") and not Path(place).is_absolute():
+        raise UsageError(f"{uri} names no full path.", "Write lance:///full/path/of/a/folder.")
+    with lance_errors(uri):
+        session = lancedb.Session(index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE)
+        return lancedb.connect(place, session=session)
+
+
+def make_table(database: Any, role: str, name: str, dimension: int = 0) -> Any:
+    """Make an empty table, with the indexes of its columns that Lance keeps up to date when it is optimized."""
+    table = database.create_table(name, schema=_schema(role, dimension))
+    if role == "passages":
+        from lancedb.index import FTS, BTree
+
+        table.create_index("chunk_id", config=BTree())
+        # The terms are stems already: they are cut at blanks alone.
+        terms = FTS(
+            base_tokenizer="whitespace",
+            lower_case=False,
+            stem=False,
+            remove_stop_words=False,
+            ascii_folding=False,
+            with_position=False,
+            max_token_length=None,
+        )
+        table.create_index("terms", config=terms)
+    return table
+
+
+def _schema(role: str, dimension: int) -> Any:
+    import pyarrow as pa
+
+    vector = pa.list_(pa.float32(), dimension or 1)
+    columns = (column.split() for column in _SCHEMAS[role].split(", "))
+    return pa.schema([(name, vector if kind == "vector" else getattr(pa, kind)()) for name, kind in columns])
+
+
+def as_table(role: str, columns: Mapping[str, Sequence[Any] | Matrix]) -> Any:
+    """An Arrow table; a column of vectors has shape (rows, dimension), float32."""
+    import numpy as np
+    import pyarrow as pa
+
+    dimension = int(columns["vector"].shape[1]) if "vector" in columns else 0  # type: ignore[union-attr]
+    schema = _schema(role, dimension)
+    arrays = []
+    for kind in schema:
+        column = columns[kind.name]
+        if isinstance(column, np.ndarray):
+            arrays.append(pa.FixedSizeListArray.from_arrays(pa.array(column.ravel(), pa.float32()), dimension))
+        else:
+            arrays.append(pa.array(column, kind.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def vector_rows(found: Any, dimension: int) -> Matrix:
+    """The column of vectors of an Arrow table, shape (rows, dimension), float32."""
+    import numpy as np
+
+    if not found.num_rows:
+        return np.empty((0, dimension), np.float32)
+    rows: Matrix = found["vector"].combine_chunks().flatten().to_numpy().reshape(-1, dimension)
+    return rows
+
+
+def among(column: str, values: Iterable[int | str | bytes]) -> str:
+    """The SQL condition that a column has one of the values."""
+    known = [int(one) if not isinstance(one, (str, bytes)) else one for one in values]
+    if not known:
+        return "false"
+    numbers = sorted(one for one in known if isinstance(one, int))
+    if len(numbers) == len(known) and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{column} BETWEEN {numbers[0]} AND {numbers[-1]}"
+    return f"{column} IN ({', '.join(map(_written, known))})"
+
+
+def _written(value: int | str | bytes) -> str:
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def changed_meanwhile() -> LibraryBusy:
+    """The error for a change that another writer came before."""
+    return LibraryBusy(
+        "Another process changed the library meanwhile, so this change was not made.", "Run the command again."
+    )
+
+
+def _is_of_lance(error: BaseException) -> bool:
+    """Whether LanceDB may have raised it; those that damaged files cause have no class that can be imported.
+
+    They are Arrow's own errors, and two kinds of panics of Rust code, one of them no Exception.
+    """
+    named = {name for base in type(error).__mro__ for name in (base.__module__, base.__name__)}
+    of_damage = named & {"pyarrow.lib", "PanicException", "RustPanic"}
+    return bool(of_damage) or isinstance(error, (OSError, ValueError)) or type(error) is RuntimeError
+
+
+@contextmanager
+def lance_errors(uri: str) -> Iterator[None]:
+    """Turn LanceDB's errors into RagScienceError.
+
+    LibraryBusy is for the conflict of two writers, LibraryUnavailable for a server that does not answer or refuses,
+    DiskProblem for a disk that fails.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if _is_of_lance(error):
+            raise _explained(uri, error) from error
+        raise
+
+
+def _explained(uri: str, error: BaseException) -> RagScienceError:
+    text = str(error).lower()
+    if any(word in text for word in _CONFLICTS):
+        return changed_meanwhile()
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    line = _SOURCE_LINE.sub("", line)[:300].rstrip(".")
+    if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
+        return LibraryUnavailable(
+            f"The library at {uri} is out of reach: {line}.",
+            "Is its server reachable, and have you the right to read and write there? Then run the command again.",
+        )
+    said = f"The library at {uri} could not be read or written: {line}."
+    if any(f"(os error {number})" in text for number in _OF_THE_DISK) or getattr(error, "errno", 0) in _OF_THE_DISK:
+        return DiskProblem(said, "Is the disk full or failing, or have you no right to read and write there?")
+    return RagScienceError(
+        said,
+        "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "
+        "rebuild` reads your papers again.",
+    )
 
 
 _BATCH = 2000

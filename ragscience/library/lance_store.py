@@ -17,8 +17,7 @@ from ragscience.library.keyword_index import Frequencies, bm25
 from ragscience.library.keywords import Keywords
 from ragscience.library.lance_changes import LanceChange
 from ragscience.library.lance_database import LanceDatabase
-from ragscience.library.lance_snapshots import LanceSnapshot
-from ragscience.library.lance_tables import among, lance_errors
+from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_errors
 from ragscience.library.store_protocol import Store
 
 if TYPE_CHECKING:
