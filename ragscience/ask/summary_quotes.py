@@ -121,6 +121,8 @@ class SummaryQuotes:
         for one, after in pairwise((*self._paper.sentences, None)):
             if one is None or one in named or zone_of(one.section, one.kind) == "related":
                 continue
+            if _ANNOUNCES.match(one.text):
+                continue
             if _NAMES_LIMIT.search(one.text) and (_OUR.search(one.text) or self._named_at(one.text)):
                 named += [one, after] if after is not None and after.paragraph == one.paragraph else [one]
         return named[:most]

@@ -1,4 +1,4 @@
-"""Words of a question that no passage has, and the library's own words that they may be misspellings of.
+"""Words of a question that neither a dictionary of English nor a passage has, and the library's own that were meant.
 
 The keyword index has stems, not words as they are spelled. So the words one edit away from the one that was written are
 made and looked up (Norvig 2007, "How to Write a Spelling Corrector"), a few hundred for a word, however large the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from ragscience.core.tokenizing import language_of, tokenize
 from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:
+    from spellchecker import SpellChecker
+
     from ragscience.library.store import Store
 
 __all__ = ["Correction", "corrected", "one_edit_away"]
@@ -24,8 +27,6 @@ __all__ = ["Correction", "corrected", "one_edit_away"]
 SHORTEST = 5
 """Letters of a word that is corrected: shorter ones, and names of letters and digits, are too near to others."""
 LONGEST = 24
-SHORTEST_PART = 3
-"""Letters of each word that a compound is taken apart into."""
 FEWEST_PASSAGES = 2
 """That have the word: what one passage has may be a misspelling itself."""
 MOST_WORDS = 4
@@ -36,7 +37,8 @@ _TRIED = 3
 """Candidates whose passages are read."""
 
 _WORD = re.compile(r"(?<![\w’'.+/-])[A-Za-z]+(?![\w’'+/-])")
-_NEXT = re.compile(r" ([A-Za-z]+)\b")
+_VOWELS = "aeiou"
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _IN_PASSAGE = re.compile(r"[A-Za-z]+")
 
 
@@ -52,18 +54,17 @@ class Correction:
     @property
     def note(self) -> str:
         """For the user, a sentence."""
-        return f"Searched ‘{self.meant}’ for ‘{self.written}’, which no paper has."
+        return f"No paper has ‘{self.written}’. Did you mean ‘{self.meant}’? That was searched for."
 
 
 def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...]]:
     """The question with its misspelt words corrected, and what was corrected.
 
-    A word is misspelt where no passage has its stem and it is no common English word. It is taken for the word one
-    insertion, deletion, replacement or transposition away that most passages have, else for the two words that it is
-    written together from, else for the one that it makes with the word behind it. Numbers, short words and what has
-    digits or hyphens in it stay; a word with a capital is corrected to one that the passages write with a capital,
-    and one with a capital inside ("FlashAttention") to one with the same capitals.
-    A question in another language stays as it is.
+    A word is misspelt where no passage has its stem and the dictionary does not have it. It is taken for the word one
+    edit away that most passages have; its first and last letter stay, and no letter becomes another but a vowel another
+    vowel, or a key its neighbour: "statin" is not "static". Numbers, short words and what has digits or hyphens in it
+    stay; a word with a capital is corrected to one that the passages write with a capital, and one with a capital
+    inside ("FlashAttention") to one with the same capitals. A question in another language stays as it is.
     """
     if language_of(question):
         return question, ()
@@ -74,10 +75,7 @@ def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...
         if len(found) == MOST_WORDS:
             break
         start, end = match.span()
-        meant = _meant(match[0], library, is_name=match[0][0].isupper() and start > 0)
-        if not meant and (joined := _NEXT.match(question, end)):
-            meant, end = _known_as(match[0] + joined[1], library), end + len(joined[0])
-        if meant:
+        if meant := _meant(match[0], library, is_name=match[0][0].isupper() and start > 0):
             found.append(Correction(question[start:end], meant, start, end))
     for each in reversed(found):
         question = question[: each.start] + each.meant + question[each.end :]
@@ -85,17 +83,39 @@ def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...
 
 
 def one_edit_away(word: str) -> Iterator[str]:
-    """All strings one insertion, deletion, replacement (of a-z) or transposition of neighbours away, some twice.
+    """The strings one insertion, deletion, likely replacement or transposition of neighbours away, some twice.
 
-    None is the word with a letter more at its end: that is another word as often ("transferrin", "transferring").
+    They have the first and the last letter of the word.
     """
-    for i in range(len(word)):
-        before, letter, behind = word[:i], word[i], word[i + 1 :]
-        yield before + behind
-        yield from (before + other + behind for other in ascii_lowercase if other != letter)
-        yield from (before + other + letter + behind for other in ascii_lowercase)
-        if behind:
-            yield before + behind[0] + letter + behind[1:]
+    for i in range(1, len(word) - 1):
+        before, letter, after = word[:i], word[i], word[i + 1 :]
+        yield before + after
+        yield from (before + other + after for other in _taken_for(letter))
+        yield from (before + other + letter + after for other in ascii_lowercase)
+        if len(after) > 1:
+            yield before + after[0] + letter + after[1:]
+    if len(word) > 1:
+        yield from (word[:-1] + other + word[-1] for other in ascii_lowercase)
+
+
+def _taken_for(letter: str) -> set[str]:
+    """The letters that are written for one by mistake."""
+    beside = {
+        row[j]
+        for row in _ROWS
+        for i, each in enumerate(row)
+        if each == letter
+        for j in (i - 1, i + 1)
+        if 0 <= j < len(row)
+    }
+    return beside | ({*_VOWELS} - {letter} if letter in _VOWELS else set())
+
+
+@cache
+def _dictionary() -> SpellChecker:
+    from spellchecker import SpellChecker
+
+    return SpellChecker(language="en", distance=1)
 
 
 def _unknown(words: Sequence[str], library: Store) -> set[str]:
@@ -104,9 +124,8 @@ def _unknown(words: Sequence[str], library: Store) -> set[str]:
     absent = {word for word, passages in zip(words, _passages(words, library), strict=True) if not passages}
     if not absent:
         return absent
-    from ragscience.models.minilm import common_words
-
-    return {word for word in absent if word.lower() not in common_words()}
+    known = _dictionary()
+    return {word for word in absent if word.lower() not in known}
 
 
 def _passages(words: Sequence[str], library: Store) -> list[int]:
@@ -131,7 +150,7 @@ def _meant(word: str, library: Store, *, is_name: bool) -> str:
         spelled = _as_spelled(of_stem[stem], library)
         if spelled and (not is_name or not spelled.islower()) and _may_be_coined(word, spelled):
             return spelled if is_name else spelled.lower()
-    return "" if is_name else _two_words(lower, library)
+    return ""
 
 
 def _may_be_coined(word: str, spelled: str) -> bool:
@@ -142,26 +161,6 @@ def _may_be_coined(word: str, spelled: str) -> bool:
 def _is_coined(word: str) -> bool:
     """Whether it has capitals behind its first letter and small letters, too, as coined names do."""
     return not word[1:].islower() and not word.isupper()
-
-
-def _two_words(word: str, library: Store) -> str:
-    """The two words that it is written together from, where they stand beside each other in a passage; else ""."""
-    cuts = [(word[:i], word[i:]) for i in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)]
-    if not cuts:
-        return ""
-    passages = _passages([part for cut in cuts for part in cut], library)
-    both = [min(passages[2 * i], passages[2 * i + 1]) for i in range(len(cuts))]
-    best = sorted((i for i in range(len(cuts)) if both[i] >= FEWEST_PASSAGES), key=lambda i: -both[i])
-    for one, other in (cuts[i] for i in best[:_TRIED]):
-        texts = " ".join(_read(f"{one} {other}", library)).lower()
-        if f" {one} {other}" in texts or f"{one}-{other}" in texts:
-            return f"{one} {other}"
-    return ""
-
-
-def _known_as(word: str, library: Store) -> str:
-    (passages,) = _passages([word], library)
-    return _as_spelled([word.lower()], library) if passages >= FEWEST_PASSAGES else ""
 
 
 def _as_spelled(variants: Sequence[str], library: Store) -> str:

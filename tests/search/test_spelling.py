@@ -35,8 +35,6 @@ def library(made_once):
         ("How long is the trainig?", {"trainig": "training"}),
         ("How long is the tarinign?", {}),  # two edits
         ("How long is the triaining?", {"triaining": "training"}),
-        ("What is the batchsize?", {"batchsize": "batch size"}),
-        ("How long is the warmu p?", {"warmu p": "warmup"}),
         ("How many imagees has the trainnig?", {"imagees": "images", "trainnig": "training"}),
         ("Which data has the Beekeper?", {"Beekeper": "Beekeeper"}),
         ("Which data have the Imagees?", {}),  # nothing called Images is known
@@ -44,6 +42,7 @@ def library(made_once):
         ("Which rank has the HoneNet?", {"HoneNet": "HoneyNet"}),
         ("Which rank has the QHoneyNet?", {}),  # another letter in capitals is another name
         ("How do I bake bread?", {}),  # a word, though not of this library
+        ("Is the rink of interest?", {}),
         ("What are steps2, GPT-22 and 4001?", {}),
         ("How long are the stepps?", {"stepps": "steps"}),
         ("How long is tha trainings?", {}),
@@ -60,7 +59,7 @@ def test_what_a_word_is_taken_for(library, question, meant):
 
 def test_note_names_both_words(library):
     _, (correction,) = corrected("How long is the trainig?", library)
-    assert correction.note == "Searched ‘training’ for ‘trainig’, which no paper has."
+    assert correction.note == "No paper has ‘trainig’. Did you mean ‘training’? That was searched for."
 
 
 def test_looking_for_a_word_costs_a_few_hundred_lookups(library, monkeypatch):
@@ -76,9 +75,10 @@ def test_looking_for_a_word_costs_a_few_hundred_lookups(library, monkeypatch):
     assert sum(read) <= 24
 
 
-@given(st.text("abz", min_size=1, max_size=8))
-def test_one_edit_away_is_no_further_and_never_the_word_with_an_ending(word):
+@given(st.text("abz", min_size=3, max_size=8))
+def test_one_edit_away_is_no_further_and_keeps_both_ends(word):
     variants = set(one_edit_away(word))
     assert all(abs(len(each) - len(word)) <= 1 for each in variants)
-    assert f"{word}q" not in variants
-    assert word[1:] in variants
+    assert all(each[0] == word[0] and each[-1] == word[-1] for each in variants)
+    assert word[0] + word[2:] in variants
+    assert not {f"{word}q", f"{word[:-1]}q"} & variants
