@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,15 +29,11 @@ from ragscience.engine.outputs import conversation_output, turns_output
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ragscience.engine.library_engine import Engine
-    from ragscience.engine.saved_answers import KeptAnswer
 
 __all__ = [
     "DIFFERENT",
     "audit",
-    "found_view",
     "history_app",
     "list_audited",
     "list_conversations",
@@ -132,17 +128,13 @@ def search_kept(
         found = engine.history.search(text, limit or SHOWN)
     if not found:
         raise NothingFound(f"No question or answer has {text!r}.", "Try fewer words.")
-    found_view(found, console())
-    return 0
-
-
-def found_view(found: Sequence[KeptAnswer], out: Console) -> None:
-    """Turns as a list: where each is, its question, and how its answer begins."""
+    out = console()
     for kept in found:
         where = f"{kept.conversation_id}  {local_time(kept.created_at)}  answer {plain(kept.answer.answer_id)}"
         put(out, where, style="dim")
         put(out, shortened(kept.answer.question, QUESTION_CHARS), "> ", style="bold")
         put(out, shortened(kept.answer.text, QUESTION_CHARS), "  ")
+    return 0
 
 
 @history_app.command("export", example="python query.py history export thesis -o thesis.md")

@@ -6,6 +6,7 @@ from ragscience.cli import options as opt
 from ragscience.cli.groups import make_app
 from ragscience.cli.output import console, print_json, print_table
 from ragscience.cli.running import opened, say
+from ragscience.cli.status_line import STATUS
 from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
 from ragscience.engine.printable import plain
@@ -64,17 +65,13 @@ def pull(run: opt.Run) -> int:
     """
     from ragscience.engine.events import Downloading, Event, Noted, Warned
 
-    shown: dict[str, int] = {}
     lines = 0
 
     def show(event: Event) -> None:
         nonlocal lines
         match event:
             case Downloading(item, done, total):
-                tenth = 10 * done // total if total else 0
-                if not run.quiet and shown.get(item) != tenth:
-                    shown[item] = tenth
-                    say(f"{plain(item)}: {done / 2**20:.0f} MiB, {10 * tenth} %")
+                STATUS.show(f"{plain(item)}: {done / 2**20:.0f} of {(total or 0) / 2**20:.0f} MiB", keeps_time=True)
             case Noted(_, line):
                 lines += 1
                 say(line)

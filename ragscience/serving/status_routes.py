@@ -9,16 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import prometheus_client as prometheus
 from fastapi import APIRouter, Request
-from prometheus_client import (
-    CONTENT_TYPE_PLAIN_0_0_4,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -87,7 +79,7 @@ def readyz(request: Request) -> Response:
 def metrics(request: Request) -> Response:
     """Counts and times for Prometheus."""
     counted: ServerMetrics = request.app.state.metrics
-    return Response(counted.text(state_of(request)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return Response(counted.text(state_of(request)), media_type=prometheus.CONTENT_TYPE_PLAIN_0_0_4)
 
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -101,20 +93,24 @@ class ServerMetrics:
     """The metrics of one server. No label has a word of a client: a route is named by its template."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = prometheus.CollectorRegistry()
         labels = ("method", "route")
-        self._requests = Counter(
+        self._requests = prometheus.Counter(
             "ragscience_http_requests", "Requests answered.", (*labels, "status"), registry=self.registry
         )
-        self._seconds = Histogram(
+        self._seconds = prometheus.Histogram(
             "ragscience_http_request_duration_seconds", "From a request to the end of its reply.", labels,
             buckets=BUCKETS, registry=self.registry,
         )  # fmt: skip
-        self._questions = Gauge("ragscience_questions", "Questions by state.", ["state"], registry=self.registry)
-        self._jobs = Gauge("ragscience_jobs", "Remembered changes of the library.", ["state"], registry=self.registry)
-        self._papers = Gauge("ragscience_papers", "Papers in the library.", registry=self.registry)
-        self._passages = Gauge("ragscience_passages", "Passages in the library.", registry=self.registry)
-        ProcessCollector(registry=self.registry)
+        self._questions = prometheus.Gauge(
+            "ragscience_questions", "Questions by state.", ["state"], registry=self.registry
+        )
+        self._jobs = prometheus.Gauge(
+            "ragscience_jobs", "Remembered changes of the library.", ["state"], registry=self.registry
+        )
+        self._papers = gauge("ragscience_papers", "Papers in the library.")
+        self._passages = gauge("ragscience_passages", "Passages in the library.")
+        prometheus.ProcessCollector(registry=self.registry)
 
     def record(self, scope: Scope, status: int, seconds: float) -> None:
         """Count one request."""
@@ -135,7 +131,7 @@ class ServerMetrics:
             about = state.engine.library.about
             self._papers.set(about.papers)
             self._passages.set(about.chunks)
-        return generate_latest(self.registry)
+        return prometheus.generate_latest(self.registry)
 
 
 class MeasuredRequests:
