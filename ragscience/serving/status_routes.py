@@ -6,6 +6,7 @@ import mimetypes
 import time
 from collections import Counter as Tally
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,12 +103,9 @@ class ServerMetrics:
             "ragscience_http_request_duration_seconds", "From a request to the end of its reply.", labels,
             buckets=BUCKETS, registry=self.registry,
         )  # fmt: skip
-        self._questions = prometheus.Gauge(
-            "ragscience_questions", "Questions by state.", ["state"], registry=self.registry
-        )
-        self._jobs = prometheus.Gauge(
-            "ragscience_jobs", "Remembered changes of the library.", ["state"], registry=self.registry
-        )
+        gauge = partial(prometheus.Gauge, registry=self.registry)
+        self._questions = gauge("ragscience_questions", "Questions by state.", ["state"])
+        self._jobs = gauge("ragscience_jobs", "Remembered changes of the library.", ["state"])
         self._papers = gauge("ragscience_papers", "Papers in the library.")
         self._passages = gauge("ragscience_passages", "Passages in the library.")
         prometheus.ProcessCollector(registry=self.registry)
