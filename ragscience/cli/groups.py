@@ -81,9 +81,8 @@ class CommandGroup(TyperGroup):
                 return [word, *args[:place], *args[place + 1 :]]
             if word == "--" or (not word.startswith("-") and self._takes(ctx, self.default_command, args[:place])):
                 break
-        meant = self._mistyped(ctx, args) if args and not ctx.resilient_parsing else ""
-        if meant:
-            return [meant, *args[1:]]
+        if args and not ctx.resilient_parsing:
+            self._refuse_mistyped(ctx, args)
         return [self.bare_command if self._takes(ctx, self.bare_command, args) else self.default_command, *args]
 
     def _takes(self, ctx: Any, name: str, args: Sequence[str]) -> bool:
@@ -98,11 +97,11 @@ class CommandGroup(TyperGroup):
         except TyperException:
             return False
 
-    def _mistyped(self, ctx: Any, args: Sequence[str]) -> str:
-        """The command that a person says was meant by the first word; empty for none. Raises UsageError."""
+    def _refuse_mistyped(self, ctx: Any, args: Sequence[str]) -> None:
+        """Raise UsageError where the first word is a command of the other script, or may be one with a slip in it."""
         word, path = args[0], ctx.command_path
         if Path(word).exists():
-            return ""
+            return
         other, theirs = OTHERS.get(path.removeprefix("python "), ("", {}))
         words = list(takewhile(lambda each: not each.startswith("-"), args))
         if word in theirs and len(words) <= theirs[word]:
@@ -114,9 +113,7 @@ class CommandGroup(TyperGroup):
             )
         meant = next((name for name in self.commands if name != self.default_command and _is_near(word, name)), "")
         if not meant or not self._takes(ctx, meant, args[1:]):
-            return ""
-        if sys.stdin.isatty() and sys.stderr.isatty():
-            return meant if typer.confirm(f"Did you mean `{meant}`?", default=True, err=True) else ""
+            return
         literally = f"{path} {self.default_command} {shlex.join(args)}"
         raise UsageError(
             f"There is no command {word!r}.",
