@@ -54,22 +54,20 @@ FOREIGN_HOSTS = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("host", FOREIGN_HOSTS.values(), ids=FOREIGN_HOSTS)
-def test_dns_rebinding_by_the_host(address, host, place):
-    method, target, body = PLACES[place]
+def test_dns_rebinding_by_the_host(address, host):
     line = f"Host: {host.format(port=port_of(address))}"
-    reply = exchanged(address, request(address, target, JSON, method=method, host=line, body=body), method)
-    assert reply.status in (400, 421)
-    assert b"RAG" not in reply.body
+    for method, target, body in PLACES.values():
+        reply = exchanged(address, request(address, target, JSON, method=method, host=line, body=body), method)
+        assert reply.status in (400, 421), target
+        assert b"RAG" not in reply.body
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("second", ["Host: evil.example", "Host: 127.0.0.1:{port}", "host: evil.example"])
-def test_dns_rebinding_by_two_hosts(address, second, place):
-    method, target, body = PLACES[place]
+def test_dns_rebinding_by_two_hosts(address, second):
     lines = (second.format(port=port_of(address)), JSON)
-    assert exchanged(address, request(address, target, *lines, method=method, body=body)).status in (400, 421)
+    for method, target, body in PLACES.values():
+        assert exchanged(address, request(address, target, *lines, method=method, body=body)).status in (400, 421)
 
 
 @pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/1.0"])
@@ -121,14 +119,14 @@ FOREIGN_ORIGINS = {
 EFFECTS = ("/api/v1/ask", "/api/v1/uploads", "/v1/chat/completions", "/mcp")
 
 
-@pytest.mark.parametrize("path", EFFECTS)
 @pytest.mark.parametrize("origin", FOREIGN_ORIGINS.values(), ids=FOREIGN_ORIGINS)
-def test_a_page_of_another_origin(client, address, origin, path):
+def test_a_page_of_another_origin(client, address, origin):
     headers = {"Origin": origin.format(port=port_of(address))}
-    response = client.post(path, json={"question": "bees"}, headers=headers)
-    assert response.status_code == 403
-    check_problem(response)
-    assert not [name for name in response.headers if name.startswith("access-control")]
+    for path in EFFECTS:
+        response = client.post(path, json={"question": "bees"}, headers=headers)
+        assert response.status_code == 403, path
+        check_problem(response)
+        assert not [name for name in response.headers if name.startswith("access-control")]
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none, cross-site", ""])
@@ -229,15 +227,13 @@ TRAVERSALS = {
 }
 
 
-@pytest.mark.parametrize(
-    "around", ["/page/{}", "/api/v1/papers/{}/file", "/api/v1/answers/{}", "/api/v1/jobs/{}", "/v1/models/{}"]
-)
 @pytest.mark.parametrize("path", TRAVERSALS.values(), ids=TRAVERSALS)
-def test_a_path_out_of_the_folder(address, path, around):
-    reply = exchanged(address, request(address, around.format(path)))
-    assert reply.status in REFUSED
-    assert b"root:" not in reply.body
-    assert b"import " not in reply.body
+def test_a_path_out_of_the_folder(address, path):
+    for around in ("/page/{}", "/api/v1/papers/{}/file", "/api/v1/answers/{}", "/api/v1/jobs/{}", "/v1/models/{}"):
+        reply = exchanged(address, request(address, around.format(path)))
+        assert reply.status in REFUSED, around
+        assert b"root:" not in reply.body
+        assert b"import " not in reply.body
 
 
 @pytest.mark.parametrize(
