@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Timer
+from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -189,8 +189,6 @@ class SpanSender:
         # A collector that does not answer is reported once, when it is given up, and not at every attempt.
         logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         self._with_questions = with_questions
-        self._exporters = tuple(exporters)
-        self._gave_up = False
         attributes = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
         is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in attributes
         self._resource = Resource.create({} if is_named else {"service.name": "ragscience"})
@@ -233,19 +231,11 @@ class SpanSender:
     def close(self) -> None:
         """Send the pending spans. Raises RagScienceError where that takes longer than FLUSH_SECONDS."""
         # The SDK's own limits are not kept while an exporter waits for its next attempt (opentelemetry-python #4568).
-        limit = Timer(FLUSH_SECONDS, self._give_up)
-        limit.daemon = True
-        limit.start()
-        for processor in self._processors:
-            processor.shutdown()
-        limit.cancel()
-        if self._gave_up:
+        sending = Thread(target=lambda: [processor.shutdown() for processor in self._processors], daemon=True)
+        sending.start()
+        sending.join(FLUSH_SECONDS)
+        if sending.is_alive():
             raise RagScienceError(
                 f"The collector did not take the spans within {FLUSH_SECONDS:g} s.",
                 "Check that it runs at OTEL_EXPORTER_OTLP_ENDPOINT.",
             )
-
-    def _give_up(self) -> None:
-        self._gave_up = True
-        for exporter in self._exporters:
-            exporter.shutdown()
