@@ -36,9 +36,8 @@ from ragscience.core.settings import Settings, deciding_values, load_settings
 from ragscience.engine import Engine
 from ragscience.engine.eval_runs import EvalRequest, mode_named
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
-from ragscience.evaluation.eval_report import shown, shown_difference, shown_p
+from ragscience.evaluation.eval_report import paired, shown, shown_difference, shown_p
 from ragscience.evaluation.eval_run import Outcome
-from ragscience.evaluation.paired_comparison import paired
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 TITLE = "What a language model adds"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.evaluation.paired_comparison import ENUMERATED, FLIPS, compare, mcnemar, paired, sign_flip
+from ragscience.evaluation.eval_report import ENUMERATED, FLIPS, compare, mcnemar, paired, sign_flip
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
