@@ -14,6 +14,7 @@ from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Chunk, Document, Page, Paper
 from ragscience.core.tokenizing import counted
 from ragscience.engine.events import OnEvent, PaperStored, PlanMade, Progressed, unheard
+from ragscience.engine.left_out_files import remove_older, remove_papers
 from ragscience.engine.shared_parts import SharedParts, open_at, open_store
 from ragscience.library.store import Home, NewPaper, Store, text_hash
 
@@ -78,13 +79,13 @@ class Ingest:
 
         With `forget` the next run reads them again. Raises NothingFound for a name that fits no paper.
         """
-        with self._writing(on_event) as run:
-            return run.remove(papers, forget=forget)
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
+            return remove_papers(library, papers, on_event or unheard, forget=forget)
 
     def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
         """Take the older paper of each duplicate out; its file stays, and is left out from now on."""
-        with self._writing(on_event) as run:
-            return run.keep_newest()
+        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
+            return remove_older(library, on_event or unheard)
 
     def rebuild(
         self,

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,13 +25,12 @@ from ragscience.engine.events import (
     Warned,
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
-from ragscience.engine.left_out_files import Skips, pair_line, remove_older, remove_papers
+from ragscience.engine.left_out_files import Skips, pair_line
 from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.index_config import available_memory
 from ragscience.library.ingestion import FoundFiles, Plan, apply_renames, make_plan, vanished
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
-from ragscience.library.similarity import Duplicate
 from ragscience.library.store import known_files, require_identity, text_hash
 from ragscience.models.bert_session import available_cores
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
@@ -137,14 +137,6 @@ class IngestRun:
             plan = make_plan(self.library, [*plan.paths, *changed], plan.failures, where=self._files)
         return plan, gone
 
-    def remove(self, names: Sequence[str], *, forget: bool = False) -> tuple[Paper, ...]:
-        """Take papers out of the library; their files stay. See `remove_papers`."""
-        return remove_papers(self.library, names, self._on_event, forget=forget)
-
-    def keep_newest(self) -> tuple[Duplicate, ...]:
-        """Remove the older paper of each pair and suppress its file; for each that went, a pair with a newer one."""
-        return remove_older(self.library, self._on_event)
-
     # One plan
 
     def carry_out(self, plan: Plan, named: Sequence[Path] = ()) -> IngestResult:
@@ -250,22 +242,28 @@ class IngestRun:
         self._skips.note_copies(plan.copies)
         for failure in plan.failures:
             self._on_event(PaperFailed(failure.path, failure.problem))
-        pairs = pipeline.duplicates() if pipeline else []
-        for pair in pairs:
-            keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
-            self._on_event(Noted("duplicate", f"{pair_line(pair)}. {keep}"))
-        return IngestResult(
-            added=tuple(pipeline.added) if pipeline else (),
-            updated=tuple(pipeline.updated) if pipeline else (),
-            failures=(*plan.failures, *(pipeline.failures if pipeline else ())),
+        result = IngestResult(
+            failures=plan.failures,
             still_unreadable=self._skips.still_unreadable,
             still_left_out=self._skips.still_left_out,
             known=len(plan.unchanged) + len(plan.copies) + len(plan.moved),
-            duplicates=tuple(pairs),
-            embedded=pipeline.embedded if pipeline else 0,
-            reused=pipeline.reused if pipeline else 0,
             papers=self.library.about.papers,
             passages=self.library.about.chunks,
+        )
+        if pipeline is None:
+            return result
+        pairs = tuple(pipeline.duplicates())
+        for pair in pairs:
+            keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
+            self._on_event(Noted("duplicate", f"{pair_line(pair)}. {keep}"))
+        return replace(
+            result,
+            added=tuple(pipeline.added),
+            updated=tuple(pipeline.updated),
+            failures=(*plan.failures, *pipeline.failures),
+            duplicates=pairs,
+            embedded=pipeline.embedded,
+            reused=pipeline.reused,
         )
 
     def _require_layout_model(self) -> None:

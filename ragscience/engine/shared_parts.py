@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import BoundedSemaphore, RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from ragscience.core.errors import RagScienceError, SourceError, UsageError
 from ragscience.core.settings import Settings
 from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
-from ragscience.library.atomic_files import write_atomically
+from ragscience.library.atomic_files import read_checked_json, write_checked_json
 from ragscience.library.ingestion import LOCAL, LocalFiles
 from ragscience.library.store import Home, Library, Store
 from ragscience.models.bert_session import available_cores
@@ -256,19 +256,13 @@ class ToldChoices:
 
     def is_new(self, part: str, text: str) -> bool:
         """Whether the choice of this part ("llm", "reranker") is another one than the last; from now on it is that."""
-        said = self._read()
+        try:
+            said = dict(read_checked_json(self._path))
+        except (OSError, ValueError, KeyError, TypeError):
+            said = {}
         if said.get(part, "") == text:
             return False
-        try:
+        with suppress(OSError, RagScienceError):
             if self._path.parent.is_dir():
-                write_atomically(self._path, json.dumps(said | {part: text}, indent=1).encode())
-        except (OSError, RagScienceError):
-            pass
+                write_checked_json(self._path, said | {part: text})
         return bool(text)
-
-    def _read(self) -> dict[str, str]:
-        try:
-            said = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        return said if isinstance(said, dict) else {}
