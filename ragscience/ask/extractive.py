@@ -140,16 +140,18 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(asked, pieces, runs, alone, limit)
     scored_units = tuple(
-        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces[run.first : run.last + 1])) for run in chosen
+        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run)) for run in chosen
     )
     return Choice(asked.needs, scored_units, tuple(warnings))
 
 
-def _line(asked: Asked, run: Sequence[Piece]) -> tuple[str, str]:
-    """`Block.line` and `Block.key` of a run."""
+def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run) -> tuple[str, str]:
+    """`Block.line` and `Block.key` of a run: of a table the row that fits best, be it in the run or not."""
+    run = pieces[chosen.first : chosen.last + 1]
     if run[0].unit.is_row:
-        rows = [row for piece in run if (row := asked_row(piece.unit, asked.weights)) and row.line]
-        row = max(rows, key=lambda row: row.fit, default=None)
+        units = [each.unit for each in pieces if each.unit.is_row and same_table(each.unit, run[0].unit)]
+        rows = [row for unit in units if (row := asked_row(unit, asked.weights)) and row.line]
+        row = max(rows, key=lambda row: (row.held, row.fit), default=None)
         return (row.line, row.value) if row else ("", "")
     quiet = [piece for piece in run if not piece.noise] or run
     lines = [(piece, _lead_and_words(piece.unit)[1]) for piece in quiet]

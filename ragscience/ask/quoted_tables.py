@@ -81,25 +81,31 @@ class AskedRow:
     """`name: column value; column value`: the columns that have words of the question, else all."""
     value: str
     """The cell that is asked for, where it is sure which; else empty."""
+    held: float
+    """0 to 1: the share of the question that the row's cells and the column of its value hold;"""
     fit: float
-    """0 to 1: the share of the question that the row's name and the column of its value hold, 0 where either has none
-    of it."""
+    """the same, but 0 where one of them has none of it, and it is not sure which value is asked for."""
 
 
 def asked_row(unit: Unit, weights: Mapping[str, float]) -> AskedRow | None:
     """The row that the unit is, by the weight of each term of a question; None in a table without a header.
 
-    A name holds a term also as a part of a word of its own ("bert large": BERTLARGE).
+    A name holds a term also as a part of a word of its own ("bert large": BERTLARGE); another cell that holds one is
+    no value that is asked for.
     """
     names = column_names(unit)
     name, *cells = _cells(unit.text.split("\n")[0])
     if len(names) != len(cells) + 1:
         return None
+    name = name or _name_above(unit)
     own, letters = frozenset(terms(name)), "".join(filter(str.isalnum, name.casefold()))
     held = {term for term in weights if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
+    inside = [frozenset(terms(cell)) - held if len(cell) > 1 else frozenset[str]() for cell in cells]
+    given = [each if each and each <= weights.keys() else frozenset[str]() for each in inside]
+    held = held.union(*given)
     columns = [
-        sum(weights.get(term, 0.0) for term in frozenset(terms(column)) - held) if cell else 0.0
-        for column, cell in zip(names[1:], cells, strict=True)
+        0.0 if not cell or has else sum(weights.get(term, 0.0) for term in frozenset(terms(column)) - held)
+        for column, cell, has in zip(names[1:], cells, given, strict=True)
     ]
     best = max(columns, default=0.0)
     pairs = [
@@ -107,13 +113,23 @@ def asked_row(unit: Unit, weights: Mapping[str, float]) -> AskedRow | None:
         for column, cell, weight in zip(names[1:], cells, columns, strict=True)
         if cell and (weight >= best - 1e-9 or not best)
     ]
-    figures = [(column, cell) for column, cell in pairs if any(map(str.isdigit, cell))]
+    values = [pair for pair, has in zip(zip(names[1:], cells, strict=True), given, strict=True) if not has]
+    figures = [pair for pair in values if any(map(str.isdigit, pair[1]))]
     if not best and len(figures) == 1:
         pairs = figures
     of_row = sum(weights[term] for term in held)
-    line = f"{name}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if name else ""
-    has_value = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
-    return AskedRow(line, pairs[0][1] if has_value else "", of_row + best if of_row and best else 0.0)
+    said = [cell for cell, has in zip(cells, given, strict=True) if has]
+    line = f"{', '.join([name, *said])}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}"
+    is_sure = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
+    fit = of_row + best if of_row and (best or is_sure) else 0.0
+    return AskedRow(line if name else "", pairs[0][1] if is_sure else "", of_row + best, fit)
+
+
+def _name_above(unit: Unit) -> str:
+    """The name of the rows that the unit's row goes on with."""
+    start, _ = _span(unit)
+    above = unit.hit.chunk.text[start : unit.start].split("\n")
+    return next((name for line in reversed(above) if line and (name := _cells(line)[0]).strip("-: ")), "")
 
 
 def column_names(unit: Unit) -> list[str]:
@@ -125,6 +141,8 @@ def column_names(unit: Unit) -> list[str]:
     if not header:
         return []
     names = _cells(header[0])
+    if _has_figures(header[0]):  # a row of a table without a header
+        return [""] * len(names)
     for row in header_rows(header + (lines[2:] if has_header else [])):
         more, above = _cells(row), ""
         if len(more) != len(names):

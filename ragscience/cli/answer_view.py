@@ -182,7 +182,7 @@ def _table(table: CellTable, block: Block, out: Console, question: str, *, whole
 
 def _rows_of(block: Block, question: str, table: CellTable) -> list[int]:
     """Numbers of the rows that are asked for: that of the block's line, else those with the question's words."""
-    named = [number for number, row in enumerate(table.rows) if block.line.startswith(f"{row[0]}: ")]
+    named = [number for number, row in enumerate(table.rows) if row[0] and block.line.startswith(row[0])]
     exact = [number for number in named if block.key in table.rows[number]]
     return (exact or named)[:1] or asked_rows(question, table)
 
