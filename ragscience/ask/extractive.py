@@ -139,9 +139,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
             warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(asked, pieces, runs, alone, limit)
-    scored_units = tuple(
-        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run)) for run in chosen
-    )
+    scored_units = tuple(ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run)) for run in chosen)
     return Choice(asked.needs, scored_units, tuple(warnings))
 
 
