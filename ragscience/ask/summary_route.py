@@ -22,7 +22,7 @@ _MOST_PAPERS = 6
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """Quotes that say what the papers are about, or what was asked of it, by what they say."""
-    if len(slots.extra) > 1:
+    if len(slots.extra) > (kind != "comparison"):
         return None  # it asks for something in them: the passages say more
     texts = [PaperText(context.library, paper) for paper in slots.papers[:_MOST_PAPERS]]
     if kind != "comparison":

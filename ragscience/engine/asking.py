@@ -112,7 +112,7 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
 
 
 def _audit_record(run: QuestionRun, answer: Answer, request: AskRequest, at: str) -> dict[str, Any] | None:
-    from ragscience.engine.saved_answers import record_for
+    from ragscience.engine.answer_record import record_for
 
     try:
         return record_for(run, answer, request, at=at) | {"person": run.person}
