@@ -86,6 +86,7 @@ def test_an_answer_that_version_1_kept_is_read(line):
         assert place.pop("md5") == ""
     for citation in (*told["citations"], *evidence):
         assert citation.pop("added") is False
+        assert citation.pop("cited_as") == ""
     assert told.keys() - kept.keys() == {"blocks", "confidence", "missing", "route", "route_note"}
     assert told["route"] == "passages"
     assert not (told["blocks"] or told["confidence"] or told["missing"] or told["route_note"])

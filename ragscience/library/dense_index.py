@@ -57,9 +57,11 @@ class _Base:
         sidecar = _read_sidecar(path, state)
         if sidecar is None:
             return None
-        info, ids, signature = sidecar
-        # A search reads all of an exact index; of a larger one it reads little, and `doctor` reads all.
-        if info.form == "flat" and signature != file_signature(path):
+        info, ids, signature, modified_ns = sidecar
+        # A search reads all of an exact index; of a larger one it reads little, and all of it is read only where another
+        # program has written the file since, or by `doctor`.
+        is_touched = modified_ns != path.stat().st_mtime_ns
+        if (info.form == "flat" or is_touched) and signature != file_signature(path):
             return None
         faiss = _faiss()
         try:
@@ -268,23 +270,23 @@ def _write_base(path: Path, state: State, index: Any, ids: Ids, info: DenseIndex
     sidecar = {
         "made_from": _made_from(state) | {"version": state.version},
         "index": asdict(info),
-        "signature": file_signature(path),
+        "signature": file_signature(path) | {"modified_ns": path.stat().st_mtime_ns},
         "ids": [[int(run[0]), run.size] for run in runs],
     }
     write_checked_json(path.with_suffix(".json"), sidecar)
 
 
-def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[str, Any]] | None:
+def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[str, Any], int] | None:
     try:
         sidecar = read_checked_json(path.with_suffix(".json"))
         info, signature = DenseIndexInfo(**sidecar["index"]), dict(sidecar["signature"])
-        signature.pop("modified_ns", None)  # of older versions
+        modified_ns = signature.pop("modified_ns", 0)
         is_there = path.stat().st_size == signature["size"]
         made_from = dict(sidecar["made_from"])
         if made_from.pop("version") > state.version or made_from != _made_from(state) or not is_there:
             return None
         runs = [np.arange(first, first + count, dtype=np.int64) for first, count in sidecar["ids"]]
-        return info, np.concatenate([np.empty(0, np.int64), *runs]), signature
+        return info, np.concatenate([np.empty(0, np.int64), *runs]), signature, modified_ns
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
