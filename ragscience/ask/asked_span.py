@@ -41,6 +41,12 @@ _MARGIN = 1.25
 """How much better than the next one the best candidate must be."""
 _FULL = 1.0
 """Score of a candidate that fits as well as can be."""
+_BY = re.compile(r"\bby (?:more than|less than|at least|over|about|up to|around)?\s*$", re.IGNORECASE)
+_COMPARING = frozenset(
+    terms("better worse faster slower more less improve improvement increase reduce reduction higher lower gain factor")
+)
+_DIFFERENCE = 0.5
+"""What a number counts that says by how much something is better, where that is not asked."""
 Span = tuple[int, int]
 
 
@@ -96,6 +102,8 @@ def _score(
         weight += 0.3 * bool(own & needs.attribute)
         away = max(first - i, i - last, 0)
         score += weight / (1 + away / _NEAR)
+    if _BY.search(text[: span[0]]) and not asked.keys() & _COMPARING:
+        score *= _DIFFERENCE
     return score * (2.0 if unit_of(text[span[0] : words[min(last + 1, len(words) - 1)][0][1]]) & needs.units else 1.0)
 
 

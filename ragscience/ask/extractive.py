@@ -31,7 +31,7 @@ _RUN_UNITS, _RUN_CHARS = 3, 400
 """Sentences that are scored together, and their length;"""
 _LATER_UNITS, _LATER_CHARS = 2, 250
 """in quotes after the first."""
-_FIRST_CHARS = 400
+_FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
 _SHOWN = 2
 """Quotes that are shown; the others are for who asks for all."""

@@ -248,6 +248,8 @@ class Block:
 
 _LINE_CHARS = 260
 """A longer first line is cut."""
+_REST_CHARS = 300
+"""Of the first quote, besides its line; all of it where all is asked for."""
 _FEWEST_CHARS = 20
 """Less than this is nothing to show below it."""
 
@@ -278,9 +280,17 @@ def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _rest_of(block: Block) -> tuple[Block, ...]:
+    """The block without its line, whole sentences next to it as far as there is room."""
     if block.kind == "table" or len(block.line) > _LINE_CHARS:
         return (block,)
-    text = " […] ".join(part.strip() for part in block.text.split(block.line, 1) if part.strip())
+    before, _, after = block.text.partition(block.line)
+    ends = [before, after]
+    if len(before) + len(after) > _REST_CHARS:
+        cut = max(before.rfind(mark, 0, len(before) - 1) for mark in (". ", "? ", "! "))
+        first = min((at for mark in (". ", "? ", "! ") if (at := after.find(mark)) >= 0), default=len(after))
+        ends = [before[cut + 2 :] if cut >= 0 else before, after[: first + 1]]
+        ends = ends if sum(map(len, ends)) <= _REST_CHARS else [end for end in ends[1:] if len(end) <= _REST_CHARS]
+    text = " […] ".join(part.strip() for part in ends if part.strip())
     return (replace(block, text=text, lead=""),) if len(text) >= _FEWEST_CHARS else ()
 
 

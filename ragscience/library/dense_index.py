@@ -58,8 +58,8 @@ class _Base:
         if sidecar is None:
             return None
         info, ids, signature, modified_ns = sidecar
-        # A search reads all of an exact index; of a larger one it reads little, and all of it is read only where another
-        # program has written the file since, or by `doctor`.
+        # A search reads all of an exact index; of a larger one it reads little, and all only where something else has
+        # written the file since, or by `doctor`.
         is_touched = modified_ns != path.stat().st_mtime_ns
         if (info.form == "flat" or is_touched) and signature != file_signature(path):
             return None
