@@ -12,6 +12,8 @@ from ragscience.core.tokenizing import joined_lines
 
 __all__ = ["Unit", "follows", "joined", "table_head_end", "units_of"]
 
+_PROSE_CHARS, _MOST_PROSE = 60, 1
+"""Characters of a row that is running text, and how many such rows a table may have."""
 _BLOCK_CHARS = 400
 """Neighbouring rows that are not of a Markdown table are one unit up to this length;"""
 _EQUATION_CHARS = 500
@@ -70,8 +72,9 @@ def units_of(hit: Hit) -> list[Unit]:
     units: list[Unit] = []
     caption = _caption_of_table(hit.chunk, spans)
     covered = 0
+    no_table = sum(span.kind == "row" and _is_prose(text, span) for span in spans) > _MOST_PROSE
     for i, span in enumerate(spans):
-        if i < caption:
+        if i < caption or (no_table and text[span.start] == "|"):
             continue
         if span.kind == "row":
             if i < covered or _heads(text, spans, i) or _is_table_head(text, spans, i):
@@ -128,6 +131,13 @@ def _is_table_head(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
     """Whether row `i` is the head of a Markdown table, which its rows bring along."""
     span = spans[i]
     return text[span.start] == "|" and "|-" in text[span.start : span.end] and i + 1 < len(spans)
+
+
+def _is_prose(text: str, span: SentenceSpan) -> bool:
+    """Whether a row of Markdown is running text that was taken for one: a long cell, and all others empty."""
+    cells = [cell.strip() for cell in text[span.start : span.end].strip("|").split("|")]
+    filled = [cell for cell in cells if cell]
+    return text[span.start] == "|" and len(cells) > len(filled) == 1 and len(filled[0]) > _PROSE_CHARS
 
 
 def _block(text: str, spans: Sequence[SentenceSpan], i: int) -> tuple[int, int]:
