@@ -39,7 +39,7 @@ _HAS_KEY = 0.2
 """What a sentence gains by having what was asked for."""
 _GAIN = 0.6
 """What a later quote gains by all of the question that the quotes before it do not cover."""
-_CHARS_A_QUOTE = 205
+_CHARS_A_QUOTE = 260
 """All quotes together have as many characters times their limit, but there are"""
 _FEWEST = 3
 """at least so many."""

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.core.tokenizing import language_of
 
 if TYPE_CHECKING:
     from ragscience.ask.slots import Slots
@@ -42,7 +43,7 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
     routed = element_route.answer(slots, context)
     if routed is not None:
         return routed
-    kind = kind_of(slots, context)
+    kind = "" if language_of(question) else kind_of(slots, context)
     if not kind or (leans and _ANSWERED_BY.get(kind) == "mentions_route"):
         return None
     if _needs_paper(kind) and not slots.papers:

@@ -18,6 +18,8 @@ _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
 _MOST = 6
 _MOST_LIMITS = 8
 _MOST_PAPERS = 6
+_BEGINNING = 3
+"""Sentences from which a summary begins where none says what the paper does."""
 
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
@@ -40,6 +42,8 @@ def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Rou
     confidences = []
     for paper in texts:
         parts = _parts(SummaryQuotes(paper, context.names), what, is_short=len(texts) > 1)
+        if not parts and what == "summary":
+            parts = [("Beginning", list(paper.sentences[:_BEGINNING]))]
         chosen = [sentence for _, sentences in parts for sentence in sentences]
         if len(texts) > 1:
             blocks.append(Block("heading", title_of(paper.paper), (), ""))

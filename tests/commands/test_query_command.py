@@ -10,7 +10,7 @@ from tests.output_schemas import check_output
 def test_a_question_is_answered_with_its_page(asked):
     ran = asked.query("How fast do bees fly in fog?")
     assert ran.code == 0
-    assert "3.7 metres per second" in ran.out
+    assert "3.7 metres per second" in ran.out.replace("**", "")
     assert "(bees.pdf, p.2)" in ran.out
     assert "Traceback" not in ran.err
 

@@ -88,6 +88,7 @@ TYPED = (
     "/paper",
     "/focus ragscience",
     "/focus none",
+    "/more",
     "/filter kind=table",
     "/filter off",
     "/model",
