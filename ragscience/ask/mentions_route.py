@@ -51,7 +51,10 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     if kind == "topic" and (routed := _about(slots.thing, context, papers)) is not None:
         return routed
     is_mention = kind == "mentions"
-    return _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers, is_mention=is_mention).answer()
+    found = _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers, is_mention=is_mention).answer()
+    if is_mention and (found is None or found.nothing_found):
+        return _about(slots.thing, context, papers) or found
+    return found
 
 
 def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:

@@ -45,6 +45,7 @@ _COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|
 _WORD = re.compile(r"[^\W_][\w'’.&+-]*")
 _PERSON_AFTER = re.compile(r"\b(?:by|did|has|from|of|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
+_AFTER_ON = re.compile(r"\b(?:on|about|with|of) ((?:[\w-]+ ){1,3})$", re.IGNORECASE)
 _JOINING = frozenset(["of", "and", "for", "in", "on", "to", "the", "a", "an", "with", "&"])
 _SMALL = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"})
 _VENUE_KIND = frozenset({"conference", "journal", "proceedings", "workshop", "international"})
@@ -172,7 +173,12 @@ class Slots:
             elif runs[-1] or word[0] not in _JOINING:
                 runs[-1].append(word)
         best = max((_trimmed(run) for run in runs), key=_worth, default=[])
-        return self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’") if best else ""
+        if not best:
+            return ""
+        thing = self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’")
+        before = _AFTER_ON.search(self.question[: best[0].start()]) if thing.islower() else None
+        words = before[1].split() if before else []
+        return thing if any(word.casefold() in STOP_WORDS for word in words) else " ".join([*words, thing])
 
 
 def _asks(word: str) -> bool:
