@@ -84,16 +84,11 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
     is_one = len(found) == 1
     said = f"{counted(len(found), 'paper')} {'is' if is_one else 'are'} about “{subject}” by title, abstract or meaning"
     blocks = [Block("text", f"{said}; others may touch on it.")]
-    hits = list[Hit]()
-    for _, paper in found[:_MOST_SHOWN]:
-        best = context.search(subject, replace(context.filters, paper_ids=(paper.paper_id,))).hits[:1]
-        hits += best
-        blocks.append(Block("item", f"{short_label(paper)} · {paper.file}"))
+    blocks += [Block("item", f"{short_label(paper)} · {paper.file}") for _, paper in found[:_MOST_SHOWN]]
     if len(found) > _MOST_SHOWN:
         blocks.append(Block("text", _more(len(found))))
     note = f"Compared the subject with title, abstract and passages of {counted(len(papers), 'paper')}."
-    ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, 1))
-    return Routed("mentions", note, tuple(blocks), ranked, "medium")
+    return Routed("papers", note, tuple(blocks), confidence="medium")
 
 
 class _Search:

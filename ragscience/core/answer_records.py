@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ragscience.core.paper_records import Box, StoredChunk
+from ragscience.core.sentences import split_sentences
 
 __all__ = ["Timings", "below_of", "first_line", "leading_of", "timed"]
 
@@ -286,9 +287,8 @@ def _rest_of(block: Block) -> tuple[Block, ...]:
     before, _, after = block.text.partition(block.line)
     ends = [before, after]
     if len(before) + len(after) > _REST_CHARS:
-        cut = max(before.rfind(mark, 0, len(before) - 1) for mark in (". ", "? ", "! "))
-        first = min((at for mark in (". ", "? ", "! ") if (at := after.find(mark)) >= 0), default=len(after))
-        ends = [before[cut + 2 :] if cut >= 0 else before, after[: first + 1]]
+        spans = split_sentences(before), split_sentences(after)
+        ends = [before[spans[0][-1].start :] if spans[0] else "", after[: spans[1][0].end] if spans[1] else ""]
         ends = ends if sum(map(len, ends)) <= _REST_CHARS else [end for end in ends[1:] if len(end) <= _REST_CHARS]
     text = " […] ".join(part.strip() for part in ends if part.strip())
     return (replace(block, text=text, lead=""),) if len(text) >= _FEWEST_CHARS else ()
