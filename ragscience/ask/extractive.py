@@ -151,7 +151,8 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run) -> tuple[str, str
         rows = [row for unit in units if (row := asked_row(unit, asked.weights)) and row.line]
         row = max(rows, key=lambda row: (row.held, row.fit), default=None)
         return (row.line, row.value) if row else ("", "")
-    quiet = [piece for piece in run if not piece.noise] or run
+    whole = [piece for piece in run if not _RESTS.match(piece.unit.text)] or run
+    quiet = [piece for piece in whole if not piece.noise] or whole
     lines = [(piece, _lead_and_words(piece.unit)[1]) for piece in quiet]
     spans = [asked_span(asked.needs, asked.weights, line) for _, line in lines]
     scores = [

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.core.records import Block
 from ragscience.core.tokenizing import language_of
 
 if TYPE_CHECKING:
@@ -49,10 +50,17 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
     if _needs_paper(kind) and not slots.papers:
         slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)
         if not slots.papers:
-            return None
+            return _unknown_paper(slots.described) if _ANSWERED_BY[kind] == "paper_facts" else None
     module = "help_route" if kind.startswith("help ") else _ANSWERED_BY[kind]
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{module}").answer
     return answer(kind, slots, context)
+
+
+def _unknown_paper(name: str) -> Routed:
+    """That no paper was found by the name that the question gives it, and how to look for the name itself."""
+    hint = f"“Which papers mention {name}?” looks for it in the texts."
+    said = f"I found no paper that goes by “{name}” or is about it. {hint}"
+    return Routed("papers", f"Looked for a paper called “{name}”.", (Block("text", said),), nothing_found=True)
 
 
 def kind_of(slots: Slots, context: RouteContext) -> str:

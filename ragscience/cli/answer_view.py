@@ -44,7 +44,7 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
     """
     searched = flat(answer.found.question)
     if searched.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
-        put(out, f"Searched as: {searched}\n", style="dim")
+        put(out, f"understood as: {searched}\n", style="dim")
     if answer.blocks and (out.is_terminal or every):
         _blocks(answer, out, every=every)
         return

@@ -96,7 +96,7 @@ def test_conversations_are_named_listed_and_switched(asked):
 def test_a_summary_is_of_the_named_paper_whatever_was_asked_before(asked):
     ran = typed(asked, GLAZE, "/summary bees.pdf", "/history")
     assert "  2  Summarize bees.pdf" in ran.out
-    assert "Searched as" not in ran.out
+    assert "understood as" not in ran.out
     last = json.loads(asked.query("history", "show", "--json").out)["turns"][-1]
     assert last["route"] == "summary"
     assert "Navigation of honeybees in fog" in last["route_note"]

@@ -12,7 +12,7 @@ const MOST_NEAR = 3;
 export function drawAnswer(answer, { quotes, onCite, told }) {
   const cite = (citation, like) => citeButton(quotes.of(citation, like), citation, onCite);
   const body = make("div", { class: "answer" });
-  if (isRewritten(answer)) body.append(make("p", { class: "dim small" }, `Searched as: ${answer.searched}`));
+  if (isRewritten(answer)) body.append(make("p", { class: "dim small" }, `understood as: ${answer.searched}`));
   if (answer.blocks.length) body.append(...drawAll(answer.blocks, quotes, cite));
   else if (answer.refused) body.append(make("p", { class: "refusal" }, answer.answer));
   else body.append(...drawProse(answer, cite));
