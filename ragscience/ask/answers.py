@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.added_citations import with_citations
@@ -50,6 +50,18 @@ def answer(
     if not context.circuit.allows():
         return run.by_quotes((f"{context.circuit.warning} Showing quotes instead.",))
     return run.by_llm(context.llm)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotes:
+    """What is quoted."""
+
+    blocks: tuple[Block, ...]
+    sure: str | None
+    """As `Answer.confidence`."""
+    missing: tuple[str, ...]
+    """As `Answer.missing`."""
+    warnings: tuple[str, ...]
 
 
 class _AnswerRun:
@@ -112,29 +124,35 @@ class _AnswerRun:
         if self._request.strict and not _is_supported(checked.sentences):
             why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
             return self._refusal(found, used_llm=True, warnings=(why, *generated.warnings))
-        return self._answer(found, "llm", checked, (*generated.warnings, *_check_warnings(checked)))
+        quotes = self._chosen(found)
+        warnings = (*generated.warnings, *quotes.warnings, *_check_warnings(checked))
+        return replace(self._answer(found, "llm", checked, warnings), blocks=quotes.blocks)
 
-    def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
-        """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
+    def _chosen(self, found: Found) -> _Quotes:
+        """What is quoted of what was found."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
             readers = Readers(context.matcher, context.scorer)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             sure, missing = self._confidence(found, choice)
             most = None if found.parts else _MOST_QUOTES.get(sure or "")
-            units = choice.units[:most]
-            blocks = side_by_side(found, choice.units) if found.parts else quoted(units)
-            quotes = quotes_of(blocks)
-            if missing and units and not found.parts:
-                blocks = (*blocks, Block("text", " ".join(missing)))
+            blocks = side_by_side(found, choice.units) if found.parts else quoted(choice.units[:most])
+        return _Quotes(blocks, sure, missing, choice.warnings)
+
+    def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
+        """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
+        chosen = self._chosen(found)
+        blocks, quotes = chosen.blocks, quotes_of(chosen.blocks)
+        if chosen.missing and blocks and not found.parts:
+            blocks = (*blocks, Block("text", " ".join(chosen.missing)))
         text = shown_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
-        warnings = (*warnings, *choice.warnings)
+        warnings = (*warnings, *chosen.warnings)
         if not begun:
             self._show(text)
             answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
-            if units:
-                answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
+            if blocks:
+                answer = replace(answer, blocks=blocks, confidence=chosen.sure, missing=chosen.missing)
             return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)

@@ -45,7 +45,8 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
     searched = flat(answer.found.question)
     if searched.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
         put(out, f"understood as: {searched}\n", style="dim")
-    if answer.blocks and (out.is_terminal or every):
+    is_worded = answer.mode == "llm"
+    if answer.blocks and not is_worded and (out.is_terminal or every):
         _blocks(answer, out, every=every)
         return
     text = Text(plain(answer.text))
@@ -62,6 +63,25 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
         label = re.escape(cited_label(source.file, source.page))
         text.highlight_regex(label, link_style(source.path, source.page, out))
     put(out, text, width=PROSE)
+    if is_worded:
+        quotes_below(answer, out, every=every)
+
+
+def quotes_below(answer: Answer, out: Console, *, every: bool = False) -> None:
+    """The quotes below a language model's words, if there are any: a model never hides what was found."""
+    if answer.blocks:
+        put(out, f"\n{_in_the_papers(answer)}\n", style="dim")
+        _blocks(answer, out, every=every)
+
+
+def _in_the_papers(answer: Answer) -> str:
+    """What goes between a model's words and the quotes: which value of the best quote the words do not have, if one."""
+    key = next((block.key for block in leading_of(answer.blocks)), "")
+    return (
+        f"In the papers, which say “{flat(key)}” and not the above:"
+        if key and key not in answer.text
+        else "In the papers:"
+    )
 
 
 def _blocks(answer: Answer, out: Console, *, every: bool) -> None:
@@ -207,6 +227,8 @@ def brief_line(answer: Answer) -> str:
     """
     question, blocks = _question(answer), list(answer.blocks)
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
+    if answer.mode == "llm":
+        return excerpt(question, plain(answer.text), _BRIEF_CHARS)
     if leading := leading_of(blocks):
         cited = [(first_line(block)[0], block.citations[0]) for block in leading]
         return " ".join([*(f"{plain(line)} {cited_label(one.file, one.page)}" for line, one in cited), *sure])
@@ -235,7 +257,7 @@ def answer_footer(answer: Answer, out: Console, *, every: bool = False) -> None:
     cites = bool(answer.citations) and not answer.refused
     if answer.refused:
         sources = [source for source in sources if _is_near(answer.question, source)][:_MOST_NEAR]
-    if answer.blocks and cites and not every:  # those of the quotes that are shown
+    if answer.blocks and cites and not every and answer.mode != "llm":  # those of the quotes that are shown
         shown = {(one.file, one.page) for block in answer.blocks if not block.is_brief for one in block.citations}
         sources = [source for source in sources if not shown or (source.file, source.page) in shown]
     if sources:

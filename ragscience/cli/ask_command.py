@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from ragscience.cli.answer_view import answer_footer, answer_view, brief_line
+from ragscience.cli.answer_view import answer_footer, answer_view, brief_line, quotes_below
 from ragscience.cli.output import console, paged, print_json, put
 from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, say, say_error
 from ragscience.cli.screen import Screen, cost_line
@@ -103,6 +103,8 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
         if screen.streamed:
             put(out, "The checked answer:", style="dim")
         answer_view(answer, out, every=screen.every)
+    elif answer.mode == "llm":
+        quotes_below(answer, out)
     answer_footer(answer, out, every=screen.every)
     screen.warn_all(each for each in answer.warnings if each != UNCITED)  # the footer says so
     return answer

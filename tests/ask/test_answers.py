@@ -47,7 +47,7 @@ def test_an_answer_with_its_citation(server, llm):
     assert given.found.warnings == ("no reranker",)
     assert given.warnings == ()
     assert search.asked == [QUESTION]
-    assert {"search_ms", "llm_ms", "first_token_ms", "check_ms", "total_ms"} == set(given.timings_ms)
+    assert {"search_ms", "llm_ms", "first_token_ms", "check_ms", "quotes_ms", "total_ms"} == set(given.timings_ms)
     assert all(value >= 0 for value in given.timings_ms.values())
 
 

@@ -32,7 +32,7 @@ def answer(
         answer_id="0123456789ab",
         question=asked,
         text=text,
-        mode="llm",
+        mode="extractive" if more.get("blocks") else "llm",
         refused=refused,
         citations=tuple(citations),
         found=Found(searched, "default", tuple(hits)),

@@ -56,6 +56,18 @@ def test_auto_takes_ollamas_models_and_says_so(commands, server):
     assert server.of("/api/embed")[-1]["input"] == ["search_query: How fast do bees fly in fog?"]
 
 
+def test_a_models_words_never_hide_what_was_found(filled, server):
+    server.script("Bees fly at 9.9 metres per second (bees.pdf, p.2).")
+    ran = filled.query("ask", "How fast do bees fly in fog?", "--no-history")
+    words, _, below = ran.out.partition("In the papers, which say “3.7 metres” and not the above:")
+    assert "9.9 metres per second" in words
+    assert "3.7 metres per second" in below
+    server.script(ANSWER)
+    agreed = filled.query("ask", "How fast do bees fly in fog?", "--no-history").out
+    assert "In the papers:" in agreed
+    assert "and not the above" not in agreed
+
+
 def test_an_invented_citation_does_not_get_through(filled, server):
     server.script("Bees sing (songs.pdf, p.99). " + ANSWER)
     answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)

@@ -13,9 +13,13 @@ export function drawAnswer(answer, { quotes, onCite, told }) {
   const cite = (citation, like) => citeButton(quotes.of(citation, like), citation, onCite);
   const body = make("div", { class: "answer" });
   if (isRewritten(answer)) body.append(make("p", { class: "dim small" }, `understood as: ${answer.searched}`));
-  if (answer.blocks.length) body.append(...drawAll(answer.blocks, quotes, cite));
+  const isWorded = answer.mode === "llm" && !answer.refused;
+  if (answer.blocks.length && !isWorded) body.append(...drawAll(answer.blocks, quotes, cite));
   else if (answer.refused) body.append(make("p", { class: "refusal" }, answer.answer));
   else body.append(...drawProse(answer, cite));
+  if (answer.blocks.length && isWorded) {
+    body.append(make("p", { class: "dim small" }, "In the papers:"), ...drawAll(answer.blocks, quotes, cite));
+  }
   body.append(...footer(answer, cite, told));
   return body;
 }
