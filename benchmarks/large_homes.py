@@ -22,7 +22,7 @@ from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata,
 from ragscience.engine.shared_parts import open_at
 from ragscience.library.changes import Change, SqlDatabase
 from ragscience.library.store import Home, Library, NewPaper, text_hash
-from ragscience.models.token_codes import CODE_BYTES
+from ragscience.models.maxsim import CODE_BYTES
 from ragscience.search.names import PaperNames
 
 __all__ = [

@@ -38,7 +38,7 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
     from benchmarks.baseline import random_cross_encoder
     from config import load_settings
     from ragscience.core.records import Filters
-    from ragscience.models.cross_encoder import open_cross_encoder
+    from ragscience.models.local_models import open_cross_encoder
 
     with session(papers_home(), wanted=PAIRS, rerank="off") as one:
         passages = [hit.chunk.text for hit in one.search(QUESTION, Filters()).hits]
@@ -67,8 +67,7 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
 
 def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
     """Checksums and MaxSim of the same unit vectors, as rows of int8 that are multiplied as floats, and as codes."""
-    from ragscience.models.maxsim import QuestionTokens, maxsim, product_on_one_core
-    from ragscience.models.token_codes import DIMENSION, encode
+    from ragscience.models.maxsim import DIMENSION, QuestionTokens, encode, maxsim, product_on_one_core
 
     rows = np.random.default_rng(0).standard_normal((PASSAGES * TOKENS + ASKED, DIMENSION)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

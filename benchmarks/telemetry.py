@@ -104,7 +104,7 @@ def _with_spans(one: QuestionRun) -> None:
     """Let the engine send spans, too: to the SDK, with its batches, and into memory."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from ragscience.upkeep.log_line import LogFile
+    from ragscience.upkeep.asked import LogFile
     from ragscience.upkeep.otel_spans import SpanSender
     from ragscience.upkeep.prometheus_metrics import MetricsFile
     from ragscience.upkeep.telemetry import Telemetry

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.models.token_codes import CENTROIDS, CODE_BYTES, DIMENSION, MEAN_COSINE, cosines, encode
+from ragscience.models.maxsim import CENTROIDS, CODE_BYTES, DIMENSION, MEAN_COSINE, cosines, encode
 
 
 def unit_rows(seed, count):

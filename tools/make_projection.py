@@ -19,9 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from config import load_settings  # noqa: E402  # after the path is set
-from ragscience.models.maxsim import PROJECTION, carries_meaning  # noqa: E402
+from ragscience.models.maxsim import DIMENSION, PROJECTION, carries_meaning  # noqa: E402
 from ragscience.models.minilm import MiniLM, find_minilm  # noqa: E402
-from ragscience.models.token_codes import DIMENSION  # noqa: E402
 
 LINES, WORDS_IN_A_LINE = 500, 60
 

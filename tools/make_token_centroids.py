@@ -2,7 +2,7 @@
 
 They are those of FAISS's ProductQuantizer (k-means, 25 rounds, a fixed seed) over the token vectors of the texts of
 tools/make_projection.py: prose of ours, and lines of words drawn from MiniLM's vocabulary. Run it only to change the
-form of token vectors; the hash and the mean cosine that it prints belong into ragscience/token_codes.py, and every
+form of token vectors; the hash and the mean cosine that it prints belong into ragscience/models/maxsim.py, and every
 library's token vectors have to be made anew.
 """
 
@@ -19,9 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from config import load_settings  # noqa: E402  # after the path is set
-from ragscience.models.maxsim import projected_tokens  # noqa: E402
+from ragscience.models.maxsim import CENTROIDS, CODE_BYTES, parts_of, projected_tokens  # noqa: E402
 from ragscience.models.minilm import MiniLM  # noqa: E402
-from ragscience.models.token_codes import CENTROIDS, CODE_BYTES, parts_of  # noqa: E402
 from tools.make_projection import prose_texts, vocabulary_texts  # noqa: E402
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
-from ragscience.upkeep.asked import AskedQuestion
-from ragscience.upkeep.log_line import log_line
+from ragscience.upkeep.asked import AskedQuestion, log_line
 from ragscience.upkeep.otel_spans import SpanRecord, span_tree
 from ragscience.upkeep.prometheus_metrics import FAMILIES, metrics_text
 from ragscience.upkeep.telemetry import of_answer

@@ -19,8 +19,8 @@ from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, schemas
 from ragscience.core.errors import Cancelled, ModelProblem, UsageError
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Hit, Paper
+from ragscience.models.model_http import Silence, SilentReply, cancellable
 from ragscience.models.model_protocols import Counter
-from ragscience.models.reply_limits import Silence, SilentReply, cancellable
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage

@@ -9,9 +9,8 @@ from typing import Any
 
 from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts
 from ragscience.core.errors import Cancelled, ModelProblem
-from ragscience.models.model_http import one_line
+from ragscience.models.model_http import cancellable, one_line
 from ragscience.models.model_protocols import ChatModel, Counter, Reply
-from ragscience.models.reply_limits import cancellable
 from ragscience.models.token_counting import base_tokens
 
 __all__ = ["CancellableLLM", "Generation", "WrappedLLM"]

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragscience.cli import options as opt
-from ragscience.cli.config_commands import config_app
+from ragscience.cli.config_commands import config_app, list_profiles, models_app
 from ragscience.cli.evaluation_command import evaluate
 from ragscience.cli.graph_commands import draw_map, related, show_graph, show_path
 from ragscience.cli.groups import App, make_app, with_version
 from ragscience.cli.history_commands import audit, history_app
-from ragscience.cli.model_commands import list_profiles, models_app
 from ragscience.cli.running import opened
 from ragscience.cli.serve_commands import mcp, serve_app
 from ragscience.core.errors import UsageError

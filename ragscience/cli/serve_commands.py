@@ -22,7 +22,7 @@ from ragscience.core.serialization import SCHEMA_VERSION
 if TYPE_CHECKING:
     from ragscience.engine.access_tokens import AccessTokens
     from ragscience.engine.library_engine import Engine
-    from ragscience.serving.server_state import ServerOptions
+    from ragscience.serving.access import ServerOptions
 
 __all__ = ["mcp", "serve_app"]
 
@@ -57,8 +57,8 @@ def serve(
             raise UsageError("--home belongs after the command.", fix)
         return 0
     _check_installed()
-    from ragscience.serving.server_state import ServerOptions
-    from ragscience.serving.web_server import run_server
+    from ragscience.serving.access import ServerOptions
+    from ragscience.serving.server_app import run_server
 
     if proxy and not behind_proxy:
         raise UsageError("--proxy is the address of a proxy in front.", "Add --behind-proxy.")

@@ -21,8 +21,7 @@ from typing import Literal, Self, get_args
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.serialization import from_json, to_json
-from ragscience.library.atomic_files import disk_errors, write_atomically
-from ragscience.library.home import Home
+from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 
 Role = Literal["reader", "writer"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -13,7 +13,7 @@ from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.events import OnEvent, Progressed
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.findings import DoctorFinding, Given, Severity, guarded, worst
+from ragscience.upkeep.machine_checks import DoctorFinding, Given, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
@@ -84,7 +84,7 @@ def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
 
 
 def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[DoctorFinding]:
-    from ragscience.upkeep.service_checks import models, torch_model
+    from ragscience.upkeep.machine_checks import models, torch_model
 
     late = made_by is None or made_by.provider == "embedded"
     choices: dict[str, Callable[[], ModelChoice[Any]]] = {
@@ -111,7 +111,7 @@ def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
 
 
 def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
-    from ragscience.upkeep.service_checks import network
+    from ragscience.upkeep.machine_checks import network
 
     if settings.offline:
         yield DoctorFinding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")

@@ -210,7 +210,7 @@ class IngestRun:
             return PaperJob(path, state.md5, state.size_bytes, made_by, library.sources.of(state.md5), hashes)
 
         if isinstance(self.workers, str):
-            from ragscience.library.ray_workers import RayWorkers
+            from ragscience.library.paper_workers import RayWorkers
 
             self._on_event(Progressed("connecting to the Ray cluster"))
             cluster = RayWorkers(self.workers, options, job_of)

@@ -15,8 +15,8 @@ from ragscience.core import __version__
 from ragscience.core.tokenizing import counted as counted
 from ragscience.core.tokenizing import is_unspaced as is_unspaced
 from ragscience.core.tokenizing import tokenize
+from ragscience.library.atomic_files import Home
 from ragscience.library.database import SCHEMA_VERSION
-from ragscience.library.home import Home
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")

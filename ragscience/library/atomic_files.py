@@ -1,4 +1,4 @@
-"""Atomic file writes, checksums of files, the lock of the one writer, and operating-system errors as messages."""
+"""Files: of a home, written atomically, checksums, the lock of the one writer, SQLite files, and errors as messages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import fcntl
 import json
 import os
 import secrets
+import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
-from ragscience.core.errors import DiskProblem, LibraryBusy
+from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError
 
 _PART_BYTES = 1 << 20
 _ELSEWHERE = "use another folder with --home."
@@ -149,3 +151,108 @@ class WriterLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+class Home:
+    """A folder with papers/, vectorstore/ and ingested.json; creating the object creates no files."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.papers = root / "papers"
+        """The user's PDFs."""
+        self.ledger = root / "ingested.json"
+        """MD5 and status of each file, written from the database for people and scripts."""
+        self.serve_tokens = root / "serve_tokens.json"
+        """Hashes of the tokens of those whom the library is served to."""
+        made = self.vectorstore = root / "vectorstore"
+        """Everything that is generated, except the ledger."""
+        self.database = made / "library.sqlite"
+        """The source of truth: papers, pages, chunks and vectors, in SQLite."""
+        self.history = made / "history.sqlite"
+        """Conversations and audit records, in SQLite."""
+        self.people = made / "people"
+        """The folder of what is kept of people whom the library is served to; each has files of their own."""
+        self.lock = made / "writer.lock"
+        """Lock file of the one writing process, with its pid inside."""
+        self.parts = made / "parts"
+        """The folder of unfinished downloads; they are resumed from there."""
+        self.tokens = made / "tokens"
+        """The folder of token vectors of older libraries; nothing needs it."""
+        # Caches
+        self.faiss = made / "index.faiss"
+        """The dense index; index.json next to it describes what it was built from."""
+        self.names = made / "names.json"
+        """The names that the papers go by."""
+        self.skipped = made / "skipped.json"
+        """The files that were seen and not read, with the reasons."""
+        self.objects = made / "objects.json"
+        """The objects of the bucket that the papers are in, as they were last listed."""
+        self.told = made / "told.json"
+        """The choices of models that a person has been told of."""
+        self.agent = made / "agent.sqlite"
+        """Checkpoints of interrupted agent runs, in SQLite."""
+
+    def history_of(self, person: str) -> Path:
+        """The conversations of that person, a name of `serve_tokens.json`; empty: of the library's own user."""
+        return self.people / f"{person}.sqlite" if person else self.history
+
+
+def connect(path: Path, options: str, busy_seconds: float) -> sqlite3.Connection:
+    """A connection without transactions of its own. `options` are those of an URI: "mode=rw".
+
+    Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
+    """
+    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lambda text: str(text, "utf-8", "replace")
+    return connection
+
+
+def connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """A read-only connection to a file that exists, also in a read-only folder. Raises sqlite3.Error."""
+    connection = connect(path, "mode=ro", busy_seconds)
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        # A write-ahead log needs files next to the database even for reading; read without a log.
+        return connect(path, "mode=ro&immutable=1", busy_seconds)
+    return connection
+
+
+def is_ours(connection: sqlite3.Connection, application_id: int) -> int | None:
+    """The version of its tables; 0 for none, as a killed first run may leave, None for those of another program."""
+    # In one transaction: another process may be making them between two of these.
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
+    if application == application_id:
+        return int(version)
+    return None if version or application or tables else 0
+
+
+def explained(what: str, error: sqlite3.DatabaseError, damaged: Callable[[str], RagScienceError]) -> RagScienceError:
+    """What an error about `what` means; `damaged` makes the error for a file that is not what was written."""
+    whole = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    code = sqlite3.SQLITE_CORRUPT if whole == sqlite3.SQLITE_IOERR_SHORT_READ else whole & 0xFF
+    # Of a key that is there twice, only damage can be the cause; of a table or column that is not there, too.
+    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column"))
+    if missing or code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
+        return damaged(f"{what} is damaged: {error}.")
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
+        return DiskProblem(f"{what} cannot be written: {error}.", "Give this user write permission.")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        fix = "Give this user the right to read it and to write beside it."
+        return DiskProblem(f"{what} cannot be opened: {error}.", fix)
+    if code == sqlite3.SQLITE_FULL:
+        fix = "Free disk space and run the command again."
+        return DiskProblem(f"The disk is full: {what} could not be written.", fix)
+    if code == sqlite3.SQLITE_IOERR:
+        return DiskProblem(f"{what} could not be read or written: {error}.", "Is the disk full, or failing?")
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return LibraryBusy(f"{what} is in use by another program.", "Close that program and run the command again.")
+    return RagScienceError(f"{what} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

@@ -27,7 +27,7 @@ from ragscience.library.atomic_files import disk_errors, read_checked_json, writ
 from ragscience.library.ingestion import Failure, FileState, FoundFiles, LocalFiles, file_state
 
 if TYPE_CHECKING:
-    from ragscience.library.home import Home
+    from ragscience.library.atomic_files import Home
 
 
 _PAGE = 1000

@@ -16,10 +16,17 @@ from pathlib import Path
 from typing import Self
 
 from ragscience.core.errors import LibraryDamaged, LibraryUnavailable, RagScienceError
-from ragscience.library.atomic_files import WriterLock, disk_errors, read_checked_json
-from ragscience.library.home import Home
+from ragscience.library.atomic_files import (
+    Home,
+    WriterLock,
+    connect,
+    connect_to_read,
+    disk_errors,
+    explained,
+    is_ours,
+    read_checked_json,
+)
 from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, write_state
-from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
 
 SCHEMA_VERSION = 10
 _APPLICATION_ID = 0x52534349  # "RSCI": distinguishes our file from any other SQLite database
@@ -56,7 +63,7 @@ CREATE TABLE chunks (chunk_id INTEGER PRIMARY KEY, row BLOB NOT NULL);
 CREATE TABLE vectors (chunk_id INTEGER PRIMARY KEY, text_hash BLOB NOT NULL, row BLOB NOT NULL);
 CREATE INDEX vectors_by_text ON vectors (text_hash);
 
--- The codes of a text's token vectors (models/token_codes.py); no bytes where none are kept, for lack of room or model.
+-- The codes of a text's token vectors (models/maxsim.py); no bytes where none are kept, for lack of room or model.
 CREATE TABLE tokens (text_hash BLOB PRIMARY KEY, row BLOB NOT NULL);
 
 -- What an extractor read from a passage, as JSON; it goes with its passage.

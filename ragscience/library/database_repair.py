@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
-from ragscience.library.atomic_files import WriterLock
+from ragscience.library.atomic_files import Home, WriterLock
 from ragscience.library.database import OldLibrary, connect_for_reading, database_errors, listed_files
-from ragscience.library.home import Home
 from ragscience.library.paper_rows import FileSource
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, read_state
 from ragscience.library.snapshots import read_listing, read_notes, read_sources

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable
-from ragscience.library.sqlite_files import connect, connect_to_read, explained, is_ours
+from ragscience.library.atomic_files import connect, connect_to_read, explained, is_ours
 
 SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragscience.core.errors import LibraryBusy, LibraryDamaged, RagScienceError
-from ragscience.library.atomic_files import WriterLock, disk_errors
-from ragscience.library.home import Home
+from ragscience.library.atomic_files import Home, WriterLock, disk_errors
 from ragscience.library.lance_changes import READABLE, LanceChange
 from ragscience.library.lance_snapshots import (
     LanceSnapshot,

@@ -340,7 +340,7 @@ class LanceSnapshot(Snapshot):
 
     def tokens(self, ids: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
         """As `Snapshot.tokens`."""
-        from ragscience.models.token_codes import CODE_BYTES
+        from ragscience.models.maxsim import CODE_BYTES
 
         found: dict[int, bytes] = {}
         for rows in self.passages(ids, ["tokens"]) if self.state.chunks else ():

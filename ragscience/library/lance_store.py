@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.library.atomic_files import Home
 from ragscience.library.database import listed_files
 from ragscience.library.database_repair import DamagedDatabase, free_name
 from ragscience.library.dense_search import DenseSearch, require_dimension
-from ragscience.library.home import Home
 from ragscience.library.keyword_index import Frequencies, bm25
 from ragscience.library.keywords import Keywords
 from ragscience.library.lance_changes import LanceChange

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Paper
-from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
-from ragscience.library.home import Home
+from ragscience.library.atomic_files import Home, disk_errors, read_checked_json, write_checked_json
 from ragscience.library.paper_contents import NewPaper
 from ragscience.library.similarity import Duplicate, near_duplicates, same_statements
 from ragscience.library.store_protocol import Store

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.core.records import Filters
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.library.atomic_files import Home
 from ragscience.library.changes import SqlDatabase
 from ragscience.library.dense_search import Dense
-from ragscience.library.home import Home
 from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.keyword_index import bm25, counts_in, is_damaged, norms_of
 from ragscience.library.keywords import Keywords, index_all, seal_keywords

@@ -17,11 +17,10 @@ from typing import Self
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 from ragscience.library.changes import Change
 from ragscience.library.dense_search import DenseSearch
 from ragscience.library.filter_selection import Selecting
-from ragscience.library.home import Home
 from ragscience.library.keywords import Keywords
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within

@@ -100,10 +100,10 @@ class Tokens(_Table):
     """The token vectors of a library. They cost a model pass to make, so they are no cache; thread-safe."""
 
     def of(self, ids: Sequence[int]) -> dict[int, Codes]:
-        """Codes of the token vectors (token_codes.py), shape (tokens, 28), of the passages that have any."""
+        """Codes of the token vectors (models/maxsim.py), shape (tokens, 28), of the passages that have any."""
         import numpy as np
 
-        from ragscience.models.token_codes import CODE_BYTES
+        from ragscience.models.maxsim import CODE_BYTES
 
         with self._database.now() as at:
             found = at.tokens(ids)[0] if at is not None else {}

@@ -1,8 +1,15 @@
 """Compact token vectors (projected, pruned, coded) and the MaxSim score of a question.
 
 A pass of MiniLM gives a vector for each word piece of a passage. Those of words that carry meaning are kept, projected
-to 64 dimensions by one fixed matrix, normalised and coded in 28 bytes each (token_codes.py): about 4.7 KB for a passage
+to 64 dimensions by one fixed matrix, normalised and coded in 28 bytes each (below): about 4.7 KB for a passage
 of 1,500 characters.
+
+They are product codes (product quantization: Jégou, Douze and Schmid 2011, IEEE TPAMI 33(1), sections 2 and 3): a
+vector of 64 numbers is cut into 28 parts, and each part is kept as the number, 0 to 255, of the nearest of that part's
+256 centroids. A question's inner products with all centroids are a table; its inner product with a vector is the sum of
+28 entries. The first 40 numbers, which are the axes of the projection along which vectors vary most, are cut into
+pairs, the last 24 into threes. The centroids are one fixed file that belongs to the program (tools/make_token_centroids.py
+makes it): the codes of each library mean the same, and a paper is added without training anything.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
 Khattab and Zaharia 2020, SIGIR, section 3.3).
@@ -22,7 +29,6 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import STOP_WORDS
-from ragscience.models.token_codes import cosines, encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,18 +36,90 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, TokenEmbedder, TokenVectors
 
 __all__ = [
+    "CENTROIDS",
+    "CODE_BYTES",
+    "DIMENSION",
     "EMBEDDING_BATCH",
     "MOST_TOKEN_BYTES",
     "QuestionTokens",
     "carries_meaning",
     "compress",
+    "cosines",
     "embed_batch",
+    "encode",
     "maxsim",
+    "parts_of",
     "projected_tokens",
     "question_tokens",
 ]
 
-_BLOCK = 1 << 18
+DIMENSION = 64
+CODE_BYTES = 28
+"""Parts of a vector, each a byte."""
+CENTROIDS = Path(__file__).with_name("token_centroids.npy")
+CENTROIDS_SHA256 = "5208fa8a4159bfd0927e4572843f5692b592d4b51227dcb5481326382c7cd185"
+MEAN_COSINE = 0.9926
+"""Of a vector with the one that its code stands for, over the text that the centroids are from."""
+_PAIRS, _BLANK = 20, DIMENSION
+_PLACES = np.array(
+    [(first, first + 1, _BLANK) for first in range(0, 2 * _PAIRS, 2)]
+    + [(first, first + 1, first + 2) for first in range(2 * _PAIRS, DIMENSION, 3)]
+)
+"""The numbers of each part, shape (28, 3); a pair has a zero for its third."""
+_BLOCK = 256
+"""Vectors that are encoded at a time: a product so small that OpenBLAS uses one thread."""
+
+
+def encode(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """The codes, shape (n, 28), of vectors of shape (n, 64): of each part the nearest centroid."""
+    centroids = _centroids()
+    codes = np.empty((len(vectors), CODE_BYTES), np.uint8)
+    # |x - c|² is least where x·c - |c|²/2 is greatest.
+    halves = np.square(centroids).sum(axis=2) / 2
+    for first in range(0, len(vectors), _BLOCK):
+        for part, rows in enumerate(parts_of(vectors[first : first + _BLOCK])):
+            nearness = rows @ centroids[part].T - halves[part]
+            codes[first : first + _BLOCK, part] = nearness.argmax(axis=1)
+    return codes
+
+
+def parts_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The parts, shape (28, n, 3), of vectors of shape (n, 64)."""
+    return np.pad(vectors, ((0, 0), (0, 1)))[:, _PLACES].transpose(1, 0, 2)
+
+
+def cosines(codes: NDArray[np.uint8], tokens: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each coded vector with each of `tokens`, unit rows of shape (q, 64): shape (n, q) for codes of shape (n, 28).
+
+    They are estimates, 1 at most. The inner product is divided by the length of the vector that the code stands for,
+    which as a mean of vectors is shorter than these, and by MEAN_COSINE: what a code is off its vector points anywhere,
+    and so takes that share from each cosine in the mean.
+    """
+    centroids = _centroids()
+    products = np.matmul(centroids, parts_of(tokens).transpose(0, 2, 1))
+    table = np.concatenate([products, np.square(centroids).sum(axis=2, keepdims=True)], axis=2)
+    columns = np.ascontiguousarray(codes.T)
+    sums = table[0].take(columns[0], axis=0)
+    summand = np.empty_like(sums)
+    for part in range(1, CODE_BYTES):
+        table[part].take(columns[part], axis=0, out=summand, mode="clip")
+        sums += summand
+    found: NDArray[np.float32] = sums[:, :-1] / (np.float32(MEAN_COSINE) * np.sqrt(sums[:, -1:]))
+    np.minimum(found, 1, out=found)
+    return found
+
+
+@cache
+def _centroids() -> NDArray[np.float32]:
+    """Shape (28, 256, 3), float32. Raises ModelProblem if the file is damaged."""
+    content = CENTROIDS.read_bytes()
+    if hashlib.sha256(content).hexdigest() != CENTROIDS_SHA256:
+        raise ModelProblem(f"{CENTROIDS.name} is not the one that belongs here.", "Download the project's files again.")
+    centroids: NDArray[np.float32] = np.load(io.BytesIO(content))
+    return centroids
+
+
+_BLOCK_maxsim = 1 << 18
 """Multiplications up to which OpenBLAS uses one thread."""
 EMBEDDING_BATCH = 64
 """Passages that are embedded in one call; more are no faster, and are lost together where a call fails."""
@@ -112,7 +190,7 @@ def product_on_one_core(left: NDArray[np.float32], right: NDArray[np.float32]) -
     For such small products threads only wait for each other: on a busy machine they take 100 times as long.
     """
     rows, inner, columns = left.shape[0], left.shape[1], right.shape[1]
-    blocks = -(-rows * inner * columns // _BLOCK)
+    blocks = -(-rows * inner * columns // _BLOCK_maxsim)
     product = np.empty((rows, columns), np.float32)
     for block in range(blocks):
         first, last = rows * block // blocks, rows * (block + 1) // blocks

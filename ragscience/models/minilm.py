@@ -22,7 +22,7 @@ from ragscience.models.bert_graph import NotBert, load_tokenizer
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.model_protocols import TokenVectors
-from ragscience.models.windows import sendable, split_windows
+from ragscience.models.token_counting import sendable, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -121,8 +121,8 @@ def _named_embedder(
         full = server.require(model, is_set=sources.model_is_set and required is None)
         digest = server.status.models[full]
         return ModelChoice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
+    from ragscience.models.local_models import SentenceTransformerEmbedder
     from ragscience.models.model_download import find_on_this_machine
-    from ragscience.models.sentence_transformers import SentenceTransformerEmbedder
 
     folder = find_on_this_machine(model)
     if folder is None:
@@ -164,7 +164,7 @@ def choose_reranker(
     """
     if setting in ("off", "late-interaction"):
         return ModelChoice(None, f"the setting is {setting}")
-    from ragscience.models.cross_encoder import open_cross_encoder
+    from ragscience.models.local_models import open_cross_encoder
     from ragscience.models.model_download import find_on_this_machine
 
     folder = find_on_this_machine(model)

@@ -20,7 +20,7 @@ from ragscience.core.records import EmbedderIdentity
 from ragscience.models.model_http import check_installed, retry_pause
 from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama
-from ragscience.models.windows import byte_windows, embed_in_windows, unit_rows
+from ragscience.models.token_counting import byte_windows, embed_in_windows, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

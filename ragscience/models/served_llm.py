@@ -14,12 +14,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.model_http import check_installed, positive, retry_pause
+from ragscience.models.model_http import Silence, SilentReply, cancellable, check_installed, positive, retry_pause
 from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama
-from ragscience.models.reply_limits import Silence, SilentReply, cancellable
-from ragscience.models.token_counting import TokenCounter, base_tokens
-from ragscience.models.windows import sendable
+from ragscience.models.token_counting import TokenCounter, base_tokens, sendable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

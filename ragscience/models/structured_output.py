@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.models.model_http import cancellable
 from ragscience.models.model_protocols import ChatModel, Reply
-from ragscience.models.reply_limits import cancellable
 
 __all__ = ["Structured", "ask_structured", "json_values"]
 

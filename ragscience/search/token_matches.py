@@ -68,8 +68,7 @@ def token_matches(
     question: str, chunks: Sequence[StoredChunk], *, library: Store, tokens_from: TokenEmbedder
 ) -> TokenMatches:
     """The matches of `question` in `chunks`. Raises ModelProblem."""
-    from ragscience.models.maxsim import carries_meaning, question_tokens
-    from ragscience.models.token_codes import cosines
+    from ragscience.models.maxsim import carries_meaning, cosines, question_tokens
 
     names: dict[int, tuple[str, ...]] = defaultdict(tuple)
     for name in PaperNames.of(library).in_text(question):
@@ -128,8 +127,7 @@ class WordPresence:
         """
         if self._tokens_from is None:
             return {}
-        from ragscience.models.maxsim import carries_meaning, question_tokens
-        from ragscience.models.token_codes import cosines
+        from ragscience.models.maxsim import carries_meaning, cosines, question_tokens
 
         stored = self._library.tokens.of(chunk_ids)
         having = [row for row, chunk_id in enumerate(chunk_ids) if len(stored.get(chunk_id, ()))]

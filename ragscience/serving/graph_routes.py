@@ -13,11 +13,10 @@ from ragscience.core import __version__
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.graph_runs import Entity, GraphRequest, types_named
-from ragscience.serving.access import person_of
+from ragscience.serving.access import person_of, state_of
 from ragscience.serving.ingest_queue import Job
-from ragscience.serving.json_replies import json_reply, of, record_reply
 from ragscience.serving.paper_routes import Md5
-from ragscience.serving.server_state import state_of
+from ragscience.serving.problem_responses import json_reply, of, record_reply
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import ServedMap

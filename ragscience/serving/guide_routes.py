@@ -17,9 +17,8 @@ from ragscience.core.errors import LibraryUnavailable, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
-from ragscience.serving.access import person_of
-from ragscience.serving.json_replies import json_reply, of
-from ragscience.serving.server_state import state_of
+from ragscience.serving.access import person_of, state_of
+from ragscience.serving.problem_responses import json_reply, of
 from ragscience.serving.streamed_answers import LOOK_S, until_done
 
 if TYPE_CHECKING:

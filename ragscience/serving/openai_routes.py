@@ -23,10 +23,9 @@ from ragscience.core.serialization import to_json
 from ragscience.engine.events import Event, Token
 from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest
-from ragscience.serving.json_replies import json_reply, of, without_folders
-from ragscience.serving.problem_responses import openai_error, problem_of_error
+from ragscience.serving.access import state_of
+from ragscience.serving.problem_responses import json_reply, of, openai_error, problem_of_error, without_folders
 from ragscience.serving.question_routes import dialogue_of
-from ragscience.serving.server_state import state_of
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 __all__ = ["openai_routes"]

@@ -25,12 +25,10 @@ from ragscience.engine.outputs import (
 from ragscience.engine.page_files import file_of
 from ragscience.engine.places import passage_numbered, passage_parts, placed_sources, word_places
 from ragscience.engine.shared_parts import refuse_papers_in
-from ragscience.serving.access import person_of
+from ragscience.serving.access import ServerState, person_of, state_of
 from ragscience.serving.ingest_queue import Job, safe_name
-from ragscience.serving.json_replies import json_reply, of, record_reply
-from ragscience.serving.problem_responses import problem_response
+from ragscience.serving.problem_responses import json_reply, of, problem_response, record_reply
 from ragscience.serving.question_routes import IN_DIGITS, AnswerId, history_of
-from ragscience.serving.server_state import ServerState, state_of
 
 __all__ = ["paper_routes"]
 

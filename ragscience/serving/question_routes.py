@@ -25,10 +25,8 @@ from ragscience.engine.outputs import (
 )
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
-from ragscience.serving.access import person_of
-from ragscience.serving.json_replies import json_reply, without_folders, words_without_folders
-from ragscience.serving.problem_responses import problem_of_error
-from ragscience.serving.server_state import state_of
+from ragscience.serving.access import person_of, state_of
+from ragscience.serving.problem_responses import json_reply, problem_of_error, without_folders, words_without_folders
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
 __all__ = ["IN_DIGITS", "AnswerId", "history_of", "json_reply", "question_routes"]

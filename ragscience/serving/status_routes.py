@@ -18,15 +18,13 @@ from starlette.staticfiles import StaticFiles
 
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import Person
-from ragscience.serving.access import SESSION_SECONDS, AccessGate
-from ragscience.serving.json_replies import json_reply
-from ragscience.serving.problem_responses import problem_response, status_of
-from ragscience.serving.server_state import state_of
+from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
+from ragscience.serving.problem_responses import json_reply, problem_response, status_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from ragscience.serving.server_state import ServerState
+    from ragscience.serving.access import ServerState
 
 __all__ = ["MeasuredRequests", "ServerMetrics", "session_routes", "status_routes"]
 

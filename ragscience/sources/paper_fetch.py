@@ -16,9 +16,8 @@ from pathlib import Path
 from ragscience.core.errors import SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.sources.arxiv import Candidate
-from ragscience.sources.downloads import DownloadedPdf, OnBytes, downloaded_pdf, md5_of
+from ragscience.sources.downloads import DownloadedPdf, OnBytes, downloaded_pdf, file_name, md5_of, numbered
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
-from ragscience.sources.file_names import file_name, numbered
 from ragscience.sources.http_client import HttpClient
 
 __all__ = ["Known", "Shelf", "Shelved", "fetch", "once"]

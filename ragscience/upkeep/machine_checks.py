@@ -1,22 +1,176 @@
-"""Checks of the machine: disk, clock, permissions, and files that killed runs left."""
+"""What a check of `doctor` finds; and the checks of the machine, its models and servers, and what killed runs left."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
 
+from ragscience.core.errors import LibraryUnavailable, ModelProblem, RagScienceError
 from ragscience.core.tokenizing import counted
-from ragscience.upkeep.findings import DoctorFinding, few, quoted
+from ragscience.library.ingestion import LOCAL, LocalFiles
+from ragscience.models.model_choice import ModelChoice
+from ragscience.models.model_servers import Ollama, OpenAIServer
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
-    from ragscience.upkeep.findings import Given
 
-__all__ = ["clock", "disk", "disk_room", "leftovers", "permissions"]
+__all__ = [
+    "SEVERITIES",
+    "DoctorFinding",
+    "Given",
+    "Severity",
+    "clock",
+    "disk",
+    "disk_room",
+    "few",
+    "guarded",
+    "leftovers",
+    "models",
+    "network",
+    "permissions",
+    "quoted",
+    "torch_model",
+    "worst",
+]
+
+Severity = Literal["ok", "info", "warning", "error"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From harmless to grave."""
+FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorFinding:
+    """The result of one check."""
+
+    area: str
+    """"disk", "database", "papers", …"""
+    severity: Severity
+    message: str
+    remedy: str = ""
+    """What to do about it, with the command; empty where nothing is to be done."""
+
+
+def worst(findings: Sequence[DoctorFinding]) -> Severity:
+    """The gravest of their severities; "ok" for none."""
+    return max((finding.severity for finding in findings), key=SEVERITIES.index, default="ok")
+
+
+def few(findings: Iterable[DoctorFinding], what: str) -> Iterator[DoctorFinding]:
+    """The first ten, then the number of the others: "12 more papers …"."""
+    each = iter(findings)
+    last = None
+    for last in islice(each, FEW):
+        yield last
+    left = sum(1 for _ in each)
+    if left and last is not None:
+        yield DoctorFinding(last.area, last.severity, f"{left} more {what}.", last.remedy)
+
+
+def guarded(area: str, check: Callable[..., Iterable[DoctorFinding]], *given: Any) -> Iterator[DoctorFinding]:
+    """The findings of `check(*given)`; an error that stops it is a finding, too."""
+    try:
+        yield from check(*given)
+    except RagScienceError as problem:
+        yield DoctorFinding(area, "error", problem.message, problem.fix)
+    except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        remedy = "Check the disk and the permissions; `python ingest.py rebuild` rebuilds everything."
+        yield DoctorFinding(area, "error", f"This could not be checked: {error}.", remedy)
+
+
+def quoted(path: Path | str) -> str:
+    """A path as a shell takes it."""
+    return shlex.quote(str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the checks depend on beside the home."""
+
+    now: datetime
+    """With a time zone."""
+    may: Callable[[Path, int], bool] = os.access
+    where: LocalFiles = LOCAL
+    """Where the papers' files are."""
+    fast: bool = False
+    """The contents of the database are not verified."""
+
+
+_SECONDS = 10.0
+_NO_OLLAMA = "Start it with `ollama serve`, or set RAG_OLLAMA_URL; without it, answers are made of quotes."
+
+
+def models(parts: Mapping[str, Callable[[], ModelChoice[Any]]], needed: Collection[str]) -> Iterator[DoctorFinding]:
+    """A finding for each part ("embedder", "reranker", "answer"), made of its choice.
+
+    A model that is missing is an error for the parts of `needed`, else an info.
+    """
+    for part, choose in parts.items():
+        try:
+            choice = choose()
+        except (ModelProblem, LibraryUnavailable) as problem:
+            yield DoctorFinding(
+                "models", "error" if part in needed else "info", f"{part}: {problem.message}", problem.fix
+            )
+            continue
+        if choice.model is None:
+            yield DoctorFinding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
+            continue
+        name = choice.model.identity.model if part == "embedder" else choice.model.name
+        yield DoctorFinding("models", "ok", f"{part}: {name} ({choice.why}).", choice.warning)
+
+
+def torch_model(name: str) -> DoctorFinding:
+    """Whether the files of the embedder of sentence-transformers are there. Raises ModelProblem."""
+    from ragscience.models.model_download import find_on_this_machine
+
+    folder = find_on_this_machine(name)
+    if folder is None:
+        remedy = "Name its folder in RAG_EMBEDDING_MODEL."
+        return DoctorFinding("models", "error", f"embedder: {name} is not on this machine.", remedy)
+    return DoctorFinding("models", "ok", f"embedder: {name} (its files are in {folder}).")
+
+
+def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[DoctorFinding]:
+    """Whether arXiv's API, Ollama and the servers with OpenAI's API answer, by one small request each."""
+    yield _arxiv(arxiv_url)
+    for server in (*servers, ollama):
+        status, is_ollama = server.status, server is ollama
+        if status.running:
+            name = f"Ollama {status.version}" if is_ollama else "The server"
+            models = counted(len(status.models), "model")
+            yield DoctorFinding("network", "ok", f"{name} at {server.shown} answers and has {models}.")
+        else:
+            why = f"{status.why[:1].upper()}{status.why[1:]}."
+            yield DoctorFinding(
+                "network", *(("info", why, _NO_OLLAMA) if is_ollama else ("warning", why, server.remedy))
+            )
+
+
+def _arxiv(url: str) -> DoctorFinding:
+    import httpx
+
+    host = urlsplit(url).netloc
+    remedy = f"`curl -I {url}` shows more; until then `python ingest.py fetch` cannot be used."
+    headers = {"User-Agent": "ragscience-doctor"}
+    try:
+        code = httpx.head(url, headers=headers, timeout=_SECONDS, follow_redirects=True).status_code
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        return DoctorFinding("network", "warning", f"{host} cannot be reached: {error}.", remedy)
+    # A request without a query may be refused: the server still responds.
+    if code >= 500 or code in (403, 429):
+        return DoctorFinding("network", "warning", f"{host} answers with HTTP {code}.", "Try again in a few minutes.")
+    return DoctorFinding("network", "ok", f"{host} can be reached.")
+
 
 LOW_DISK_BYTES = 2**30
 NO_DISK_BYTES = 100 * 2**20

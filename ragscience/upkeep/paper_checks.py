@@ -12,13 +12,13 @@ from ragscience.core.tokenizing import counted
 from ragscience.library import left_out
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.left_out import NOT_FAILED, SkippedFiles, duplicates
-from ragscience.upkeep.findings import DoctorFinding, few, quoted
+from ragscience.upkeep.machine_checks import DoctorFinding, few, quoted
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
     from ragscience.library.bucket import BucketFiles
     from ragscience.library.store import Home, Store
-    from ragscience.upkeep.findings import Given
+    from ragscience.upkeep.machine_checks import Given
 
 __all__ = ["files", "new_files", "notes", "versions"]
 

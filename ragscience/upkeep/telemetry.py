@@ -115,7 +115,7 @@ def open_telemetry(
     """
     sinks: list[Sink] = []
     if log_file is not None:
-        from ragscience.upkeep.log_line import LogFile
+        from ragscience.upkeep.asked import LogFile
 
         sinks.append(LogFile(log_file))
     if metrics_file is not None:

@@ -12,7 +12,7 @@ from ragscience.ask.intents import WEIGHTS, probabilities
 from ragscience.ask.route_records import RouteContext
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
 from ragscience.core.settings import default_settings
-from ragscience.library.home import Home
+from ragscience.library.atomic_files import Home
 from ragscience.library.paper_contents import NewPaper
 from ragscience.library.store import Library
 from ragscience.models.minilm import MiniLM

@@ -178,7 +178,7 @@ def test_overlapping_passages_count_once(tmp_path):
     import numpy as np
 
     from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page
-    from ragscience.library.home import Home
+    from ragscience.library.atomic_files import Home
     from ragscience.library.paper_contents import NewPaper
     from ragscience.library.store import Library
 

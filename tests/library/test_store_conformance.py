@@ -25,7 +25,7 @@ from ragscience.library.store import (
     term_counts,
     text_hash,
 )
-from ragscience.models.token_codes import CODE_BYTES
+from ragscience.models.maxsim import CODE_BYTES
 from tests.conftest import ROOT
 from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
 

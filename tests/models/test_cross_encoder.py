@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.cross_encoder import OnnxCrossEncoder, open_cross_encoder
+from ragscience.models.local_models import OnnxCrossEncoder, TorchCrossEncoder, open_cross_encoder
 from ragscience.models.model_download import find_on_this_machine
-from ragscience.models.sentence_transformers import TorchCrossEncoder
 from tests.models.conftest import make_bert
 
 QUESTION = "Which BLEU score does the Transformer reach?"

@@ -7,15 +7,18 @@ import pytest
 
 from ragscience.models import maxsim as late_interaction
 from ragscience.models.maxsim import (
+    CODE_BYTES,
+    DIMENSION,
     carries_meaning,
     compress,
+    cosines,
+    encode,
     maxsim,
     product_on_one_core,
     projected_tokens,
     question_tokens,
 )
 from ragscience.models.model_protocols import TokenVectors
-from ragscience.models.token_codes import CODE_BYTES, DIMENSION, cosines, encode
 
 PIECES = ("the", "transform", "##er", ",", "of", "28", ".", "4", "is", "##sue")
 

@@ -10,7 +10,7 @@ from ragscience.models import served_embedder
 from ragscience.models.model_http import is_loopback
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_embedder import ServedEmbedder
-from ragscience.models.windows import byte_windows
+from ragscience.models.token_counting import byte_windows
 from tests.ollama_server import OllamaServer, chat_model, embedding_model, hashed_embedding
 
 NOMIC, LLAMA = "nomic-embed-text:latest", "llama3.1:8b"

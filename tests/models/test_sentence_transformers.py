@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import ModelProblem
+from ragscience.models.local_models import SentenceTransformerEmbedder, folder_digest
 from ragscience.models.minilm import find_minilm
-from ragscience.models.sentence_transformers import SentenceTransformerEmbedder, folder_digest
 from tests.models.conftest import make_bert
 
 pytestmark = pytest.mark.torch

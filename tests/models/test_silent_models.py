@@ -8,9 +8,9 @@ import pytest
 from ragscience.agent.agent_state import BoundedLLM
 from ragscience.ask.generation import CancellableLLM, Generation
 from ragscience.core.errors import Cancelled, ModelProblem
-from ragscience.models import reply_limits
+from ragscience.models import model_http
+from ragscience.models.model_http import cancellable
 from ragscience.models.model_servers import Ollama
-from ragscience.models.reply_limits import cancellable
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -47,7 +47,7 @@ def llm(url, **limits):
 
 def test_a_first_token_may_take_longer_than_the_next_ones(server, monkeypatch):
     clock = Clock(stops=500.0)
-    monkeypatch.setattr(reply_limits, "time", clock)
+    monkeypatch.setattr(model_http, "time", clock)
     server.script("After all.")
     server.fault("/api/chat", until=clock.stopped)
     assert "".join(llm(server.url).reply(HI, max_tokens=64)) == "After all."
@@ -56,7 +56,7 @@ def test_a_first_token_may_take_longer_than_the_next_ones(server, monkeypatch):
 
 def test_a_reply_that_has_begun_may_be_silent_for_the_shorter_time_alone(server, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(reply_limits, "time", clock)
+    monkeypatch.setattr(model_http, "time", clock)
     server.script("One two three")
     server.fault("/api/chat", cut_after=2, until=threading.Event())
     came = []

@@ -9,8 +9,8 @@ import uvicorn
 
 from ragscience import Engine
 from ragscience.core.settings import load_settings
+from ragscience.serving.access import ServerOptions
 from ragscience.serving.server_app import make_app
-from ragscience.serving.server_state import ServerOptions
 from tests.conftest import copied
 
 

@@ -14,8 +14,8 @@ from tests.conftest import ROOT
 
 RUN = """
 import runpy, sys
-from ragscience.serving import web_server
-web_server.GRACE_S = float(sys.argv.pop(1))
+from ragscience.serving import server_app
+server_app.GRACE_S = float(sys.argv.pop(1))
 runpy.run_path("query.py", run_name="__main__")
 """
 

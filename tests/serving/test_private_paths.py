@@ -8,7 +8,7 @@ import pytest
 
 from ragscience import Engine
 from ragscience.core.settings import load_settings
-from ragscience.serving.json_replies import without_folders, words_without_folders
+from ragscience.serving.problem_responses import without_folders, words_without_folders
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving

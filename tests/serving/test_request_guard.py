@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from ragscience.serving.mcp_mount import McpMount
+from ragscience.serving.mcp_server import McpMount
 from ragscience.serving.request_guard import known_hosts
 from tests.serving.conftest import serving
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Metadata
+from ragscience.sources.downloads import file_name, numbered
 from ragscience.sources.fetch_arguments import ArxivId, Wanted, identify
-from ragscience.sources.file_names import file_name, numbered
 
 
 @pytest.mark.parametrize(

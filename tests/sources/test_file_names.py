@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from ragscience.core.records import Metadata
-from ragscience.sources.file_names import file_name, suggested_name
+from ragscience.sources.downloads import file_name, suggested_name
 
 URL = httpx.URL("https://example.org/pdf/1706.03762v7?download=1")
 

@@ -18,8 +18,7 @@ from ragscience.core.errors import LibraryDamaged
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_servers import Ollama
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.findings import Given, worst
-from ragscience.upkeep.service_checks import network
+from ragscience.upkeep.machine_checks import Given, network, worst
 from tests.conftest import NOBODY
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ragscience.upkeep.log_line import log_line
+from ragscience.upkeep.asked import log_line
 from ragscience.upkeep.otel_spans import span_tree
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
@@ -104,7 +104,7 @@ def test_nothing_of_telemetry_is_loaded_or_written_unless_it_is_asked_for(librar
     code = (
         "import runpy, sys\nsys.argv = ['query.py', 'search', 'fog', '--quiet']\n"
         "names = ('opentelemetry', 'prometheus_client', 'ragscience.upkeep.otel_spans',"
-        " 'ragscience.upkeep.prometheus_metrics', 'ragscience.upkeep.log_line')\n"
+        " 'ragscience.upkeep.prometheus_metrics', 'ragscience.upkeep.asked')\n"
         "try: runpy.run_path('query.py', run_name='__main__')\n"
         "finally: print(sorted(name for name in sys.modules if name.startswith(names)), file=sys.stderr)\n"
     )
