@@ -1,8 +1,8 @@
 """Papers go to workers and come back in their order; how many are under way is bounded.
 
 The workers are processes, one a core, or those of a Ray cluster that is running. There the bytes of a PDF travel
-through Ray's object store, so that no other machine needs a copy of the files or the library. Where a worker or its node
-dies, Ray runs its tasks again on another one.
+through Ray's object store, so that no other machine needs a copy of the files or the library. Where a worker or its
+node dies, Ray runs its tasks again on another one.
 """
 
 from __future__ import annotations

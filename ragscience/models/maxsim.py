@@ -6,10 +6,10 @@ of 1,500 characters.
 
 They are product codes (product quantization: Jégou, Douze and Schmid 2011, IEEE TPAMI 33(1), sections 2 and 3): a
 vector of 64 numbers is cut into 28 parts, and each part is kept as the number, 0 to 255, of the nearest of that part's
-256 centroids. A question's inner products with all centroids are a table; its inner product with a vector is the sum of
-28 entries. The first 40 numbers, which are the axes of the projection along which vectors vary most, are cut into
-pairs, the last 24 into threes. The centroids are one fixed file that belongs to the program (tools/make_token_centroids.py
-makes it): the codes of each library mean the same, and a paper is added without training anything.
+256 centroids. A question's inner products with all centroids are a table; its inner product with a vector is the sum
+of 28 entries. The first 40 numbers, which are the axes of the projection along which vectors vary most, are cut into
+pairs, the last 24 into threes. The centroids are one fixed file that belongs to the program
+(tools/make_token_centroids.py makes it): the codes of each library mean the same, and a paper is added without training anything.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
 Khattab and Zaharia 2020, SIGIR, section 3.3).
