@@ -9,7 +9,8 @@ vector of 64 numbers is cut into 28 parts, and each part is kept as the number, 
 256 centroids. A question's inner products with all centroids are a table; its inner product with a vector is the sum
 of 28 entries. The first 40 numbers, which are the axes of the projection along which vectors vary most, are cut into
 pairs, the last 24 into threes. The centroids are one fixed file that belongs to the program
-(tools/make_token_centroids.py makes it): the codes of each library mean the same, and a paper is added without training anything.
+(tools/make_token_centroids.py makes it): the codes of each library mean the same, and a paper is added without training
+anything.
 
 MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
 Khattab and Zaharia 2020, SIGIR, section 3.3).
