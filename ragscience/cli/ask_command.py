@@ -21,8 +21,6 @@ from ragscience.engine.outputs import answer_output, error_output, search_output
 from ragscience.engine.printable import counted, plain
 from ragscience.engine.requests import AskRequest, BadQuestion, Question, SearchRequest, joined, read_questions
 
-__all__ = ["Asked", "ask_all", "ask_once", "search_all"]
-
 Request = TypeVar("Request", bound=SearchRequest)
 Asked = tuple[str | None, str | None]
 """A question, or the name of a file of questions."""

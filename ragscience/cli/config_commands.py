@@ -16,8 +16,6 @@ from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
 from ragscience.engine.printable import one_line, plain
 
-__all__ = ["config_app", "list_profiles", "models_app"]
-
 LISTED = "`python query.py config` lists them all."
 config_app = make_app(
     "Show and change settings.\n\n"

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
     from ragscience.evaluation.eval_report import Evaluation, Paired
 
-__all__ = ["evaluate", "show_evaluation", "show_paired"]
 
 MOST_FAILED = 20
 """How many failed questions are listed for one reason."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["fetch", "found_view", "pick", "picked", "run_fetch"]
 
 _AUTHORS = 2
 """Author names shown per row of the table."""

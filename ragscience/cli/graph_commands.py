@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ragscience.engine.events import Event
     from ragscience.engine.graph_runs import GraphBuild, GraphRequest
 
-__all__ = ["build_graph", "draw_map", "progress_shown", "related", "show_graph", "show_path"]
 
 MOST_FAILURES_SHOWN = 20
 TOGETHER = opt.flag("--together", "Also show entities that only appear in the same sentence.")

@@ -24,8 +24,6 @@ from typer.exceptions import TyperException
 from ragscience.cli.running import as_called
 from ragscience.core.errors import UsageError
 
-__all__ = ["HELP", "App", "CommandGroup", "grouped", "make_app", "with_version"]
-
 HELP = {"help_option_names": ["-h", "--help"]}
 LIKE_ENOUGH = 0.8
 """difflib's ratio from which a word may be a mistyped command."""

@@ -31,15 +31,6 @@ from ragscience.engine.printable import counted, one_line, plain, shortened
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
 
-__all__ = [
-    "DIFFERENT",
-    "audit",
-    "history_app",
-    "list_audited",
-    "list_conversations",
-    "replay_answer",
-    "show_audited",
-]
 
 SHOWN = 20
 """Default number of lines in a list."""

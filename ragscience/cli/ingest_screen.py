@@ -22,7 +22,6 @@ from ragscience.engine.printable import counted, one_line, plain, rounded_time
 if TYPE_CHECKING:
     from ragscience.core.errors import FileProblem
 
-__all__ = ["FetchScreen", "IngestScreen", "WatchScreen", "cancelled_by_signals", "show_kept_newest", "show_result"]
 
 LEAVES = "Ctrl-C again stops at once"
 

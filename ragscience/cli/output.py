@@ -23,23 +23,6 @@ from ragscience.cli.status_line import STATUS
 from ragscience.core.serialization import to_json
 from ragscience.engine.printable import one_line, plain
 
-__all__ = [
-    "PROSE",
-    "WordStream",
-    "can_encode",
-    "console",
-    "facts",
-    "flat",
-    "hand_over",
-    "link_style",
-    "local_time",
-    "paged",
-    "print_json",
-    "print_table",
-    "put",
-    "sign_of",
-]
-
 PROSE = 100
 """Columns of a line of prose, however wide the terminal is."""
 _LEAST_WIDTH = 20

@@ -22,7 +22,6 @@ from ragscience.engine.printable import counted, one_line, plain, shortened
 if TYPE_CHECKING:
     from ragscience.engine.events import Duplicate
 
-__all__ = ["papers_view", "show_page", "show_pairs", "show_paper", "show_skipped"]
 
 _CAPTION_CHARS = 120
 _WRAPPED = ("title", "author")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ragscience.engine.events import Event
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["as_called", "confirm", "default_home", "opened", "run_app", "say", "say_error", "settings_of"]
 
 SOME_FAILED = 3
 NOTHING_FOUND = 4

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ragscience.cli.output import WordStream
     from ragscience.engine.shared_parts import ToldChoices
 
-__all__ = ["Screen", "cost_line", "step_lines"]
 
 # The steps of the agent
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
     from ragscience.serving.access import ServerOptions
 
-__all__ = ["mcp", "serve_app"]
 
 PORT = 8765
 LOOPBACK = "127.0.0.1"

@@ -23,19 +23,6 @@ from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line, plain, shortened
 
-__all__ = [
-    "LAST",
-    "cited_text",
-    "hits_view",
-    "open_source",
-    "path_words",
-    "paths_view",
-    "show_bib",
-    "sources_view",
-    "surroundings_view",
-    "viewer_command",
-]
-
 LAST = "last"
 """The id of the last answer, on the command line."""
 SNIPPET_CHARS = 480

@@ -15,8 +15,6 @@ from contextlib import contextmanager, suppress
 from threading import RLock, Thread
 from typing import Any, NoReturn, TextIO, cast
 
-__all__ = ["CANCELLED", "STATUS", "STOPS", "catch_interrupts", "second_interrupt_leaves", "start"]
-
 CANCELLED = 130
 """The exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
 STOPS = "Ctrl-C stops"

@@ -15,8 +15,6 @@ from ragscience.core.records import Answer, Citation, Hit
 from ragscience.engine.places import page_label, sources_of
 from ragscience.engine.printable import counted, plain
 
-__all__ = ["why_view"]
-
 _SEARCHES = {
     "dense": "meaning",
     "bm25": "words",

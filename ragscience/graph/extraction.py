@@ -34,9 +34,6 @@ from ragscience.models.structured_output import ask_structured
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = [
-    "Extraction", "LLMReading", "Report", "ask_for", "extract_by_llm", "extract_locally", "llm_version", "local_version"
-]  # fmt: skip
 
 LLM_VERSION = "1"
 """Version of the prompt and of the stored format."""

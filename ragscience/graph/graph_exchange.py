@@ -35,7 +35,6 @@ from ragscience.library.atomic_files import disk_errors, write_atomically
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["EXTRACTOR", "Transferred", "export_graphml", "export_jsonl", "import_jsonl"]
 
 NODES, EDGES = "nodes.jsonl", "edges.jsonl"
 EXTRACTOR, VERSION = "import", "1"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.store import Store
 
-__all__ = ["KnowledgeGraph", "Node", "gather", "load_graph", "merge", "relation_of"]
 
 AGREEMENT = 2 / 3
 """Minimum share of the papers that state an expansion that must state the same one."""

@@ -13,11 +13,6 @@ from functools import lru_cache
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import from_json, to_json
 
-__all__ = [
-    "CO_OCCURS", "ENTITY_TYPES", "LONGEST_NAME", "RELATION_TYPES", "Entity", "EntityMention", "Extracted", "GraphPath",
-    "Relation", "Triple", "canonical", "clean", "decoded", "encoded", "folded", "matched",
-]  # fmt: skip
-
 ENTITY_TYPES = ("CONCEPT", "METHOD", "ALGORITHM", "DATASET", "METRIC")
 """The types that are extracted where no others are named (the graph guide)."""
 RELATION_TYPES = ("USES", "IMPROVES", "COMPARES_TO", "BASED_ON", "APPLIES_TO", "EVALUATED_ON", "PART_OF")

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder
 
-__all__ = [
-    "MOST_CONCEPTS", "MOST_EMBEDDED", "MOST_SEEDS", "SIMILAR", "GraphSearch", "best_paths", "link", "similar_names"
-]  # fmt: skip
 
 HOPS = 2
 """Steps from a question's entities: the graph guide's depth."""

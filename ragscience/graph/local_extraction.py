@@ -23,8 +23,6 @@ from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines
 from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, EntityMention, Extracted, Triple, canonical, clean
 
-__all__ = ["VERSION", "OwnNames", "extract", "own_names"]
-
 VERSION = "4"
 """Version of the rules: passages read by an older version are read again."""
 OFTEN_SHAPED, OFTEN_CAPITALISED, OFTEN_TERM = 2, 3, 3

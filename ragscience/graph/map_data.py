@@ -22,7 +22,6 @@ from ragscience.graph.paper_map import PaperMap, paper_map, papers_of_passages, 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["PAPER", "Evidence", "MapDrawing", "MapEdge", "MapNode", "map_drawing", "passage_quotes", "positions"]
 
 PAPER, SIMILAR = "PAPER", "SIMILAR_TO"
 NODE_EVIDENCE, EDGE_EVIDENCE, EDGES_PER_NODE = 10, 2, 4

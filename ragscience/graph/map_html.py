@@ -20,8 +20,6 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.graph.map_data import MapDrawing
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
-__all__ = ["MADE_HERE", "check_target", "file_link", "map_page", "map_policy", "write_file"]
-
 MADE_HERE = b"made by RAG Science: query.py map"
 """Marker in the first bytes of each map file: such a file may be replaced."""
 _LOOKED_AT = 400

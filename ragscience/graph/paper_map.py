@@ -14,7 +14,6 @@ from ragscience.core.records import Paper
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["PaperEdge", "PaperMap", "nearest", "paper_map", "papers_of_passages", "similarity_edges"]
 
 NEIGHBOURS, LEAST_COSINE = 3, 0.3
 """Most similar papers that each paper is joined to, and their least cosine (the graph guide)."""

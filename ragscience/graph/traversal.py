@@ -19,7 +19,6 @@ from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folde
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["Walk", "damping", "pages_of", "passage_scores", "shortest_path", "steps_of", "strength", "walk"]
 
 LEAVING = 0.5
 """Share of its strength that an entity passes on with a step."""

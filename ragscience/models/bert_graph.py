@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-__all__ = ["GRAPH_VERSION", "BertConfig", "NotBert", "load_tokenizer", "read_config", "read_json", "write_graph"]
 
 GRAPH_VERSION = 2
 """Incremented with every change of what `write_graph` writes."""

@@ -35,7 +35,6 @@ from ragscience.models.bert_graph import GRAPH_VERSION, read_config, write_graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BertSession", "PreparedModel", "available_cores", "prepare"]
 
 BATCH_TOKENS = 512
 """Tokens in one batch: bounds memory; larger batches gain no speed."""

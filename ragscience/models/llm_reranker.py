@@ -21,7 +21,6 @@ from ragscience.models.structured_output import ask_structured
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HIGHEST", "INSTRUCTIONS", "LLMReranker"]
 
 HIGHEST = 10
 SECONDS = 120.0

@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
     from ragscience.models.model_protocols import Reranker, Scale
 
-__all__ = [
-    "PAIR_TOKENS",
-    "OnnxCrossEncoder",
-    "SentenceTransformerEmbedder",
-    "TorchCrossEncoder",
-    "folder_digest",
-    "open_cross_encoder",
-]
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
 

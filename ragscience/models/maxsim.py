@@ -36,23 +36,6 @@ if TYPE_CHECKING:
 
     from ragscience.models.model_protocols import Embedder, TokenEmbedder, TokenVectors
 
-__all__ = [
-    "CENTROIDS",
-    "CODE_BYTES",
-    "DIMENSION",
-    "EMBEDDING_BATCH",
-    "MOST_TOKEN_BYTES",
-    "QuestionTokens",
-    "carries_meaning",
-    "compress",
-    "cosines",
-    "embed_batch",
-    "encode",
-    "maxsim",
-    "parts_of",
-    "projected_tokens",
-    "question_tokens",
-]
 
 DIMENSION = 64
 CODE_BYTES = 28

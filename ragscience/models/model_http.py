@@ -24,26 +24,6 @@ from urllib.parse import urlsplit
 
 from ragscience.core.errors import Cancelled, ModelProblem
 
-__all__ = [
-    "MALFORMED",
-    "MEMORY",
-    "Silence",
-    "SilentReply",
-    "UnusableReply",
-    "cancellable",
-    "cause_of",
-    "check_installed",
-    "client_options",
-    "is_loopback",
-    "json_errors",
-    "one_line",
-    "positive",
-    "retry_pause",
-    "said_by",
-    "status_of",
-    "when_over",
-]
-
 _POLL_SECONDS = 0.1
 """Interval of the check for cancellation while the model is silent."""
 T = TypeVar("T")

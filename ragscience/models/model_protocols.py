@@ -12,10 +12,6 @@ if TYPE_CHECKING:
 
     from ragscience.core.records import EmbedderIdentity
 
-__all__ = [
-    "ChatModel", "Counter", "Embedder", "ModelDetails", "Reply", "Reranker", "Scale", "ServerStatus", "TokenEmbedder",
-    "TokenVectors",
-]  # fmt: skip
 
 Scale = Literal["log-odds", "probability", "other"]
 """Scores of a cross-encoder are log-odds (logits), or probabilities (through a sigmoid); "other": neither."""

@@ -34,8 +34,6 @@ from ragscience.models.model_http import (
 )
 from ragscience.models.model_protocols import ModelDetails, ServerStatus
 
-__all__ = ["ModelServer", "Ollama", "OpenAIServer"]
-
 _LONGEST_ANSWER = 16 * 2**20
 """Bytes of the answer to a small request: a list of ten thousand models."""
 _MOST_NAMED = 5

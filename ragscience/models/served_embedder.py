@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from ragscience.models.model_protocols import Embedder
 
-__all__ = ["PROBE", "QueryEmbedder", "ServedEmbedder", "same_signature", "signature"]
 
 PROBE = "Water boils at 100 degrees Celsius at sea level, and at a lower temperature on a mountain."
 """The text whose vector identifies a model; another text would make every library's embedder another one."""

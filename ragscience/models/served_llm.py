@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessageChunk
 
-__all__ = ["LONGEST_TOKEN", "ChatOptions", "Message", "ServedLLM", "ServedReply"]
 
 Message = tuple[str, str]
 """Role ("system", "user" or "assistant") and text."""

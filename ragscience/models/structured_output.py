@@ -18,8 +18,6 @@ from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.models.model_http import cancellable
 from ragscience.models.model_protocols import ChatModel, Reply
 
-__all__ = ["Structured", "ask_structured", "json_values"]
-
 T = TypeVar("T")
 
 _LONGEST_SEARCHED = 60_000

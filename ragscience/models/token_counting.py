@@ -22,16 +22,6 @@ from ragscience.core.errors import ModelProblem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "PER_MESSAGE",
-    "TokenCounter",
-    "base_tokens",
-    "byte_windows",
-    "embed_in_windows",
-    "sendable",
-    "split_windows",
-    "unit_rows",
-]
 
 PER_MESSAGE = 12
 """Tokens that a chat template adds to a message: role, separators, beginning of text."""

@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from ragscience.engine.page_files import PagePictures
     from ragscience.serving.ingest_queue import IngestQueue
 
-__all__ = [
-    "SESSION_SECONDS",
-    "Access",
-    "AccessGate",
-    "MapCache",
-    "ServerOptions",
-    "ServerState",
-    "is_open",
-    "needs_writer",
-    "person_of",
-    "state_of",
-]
 
 SESSION_SECONDS = 7 * 24 * 3600.0
 """After which a browser has to sign in again."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ragscience.engine.graph_runs import ServedMap
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["graph_routes", "map_page_route"]
 
 MOST_UNREAD = 100
 """Papers that a summary names."""

@@ -24,7 +24,6 @@ from ragscience.serving.streamed_answers import LOOK_S, until_done
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["guide_routes"]
 
 ACTIONS = ("chat", "summarize", "compare", "find_gaps")
 OF_EACH = MappingProxyType(

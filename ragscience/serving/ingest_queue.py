@@ -23,7 +23,6 @@ from ragscience.serving.problem_responses import fix_over_http, problem_of_error
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["IngestQueue", "Job", "safe_name"]
 
 MOST_KEPT = 200
 """Jobs that are remembered; older ones that are done go."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["LibraryServer", "McpMount", "run_stdio"]
 
 INSTRUCTIONS = (
     "A library of scientific papers on the user's own machine. Use `search` and `fetch` to find and read passages, and"

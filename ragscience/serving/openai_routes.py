@@ -28,8 +28,6 @@ from ragscience.serving.problem_responses import json_reply, of, openai_error, p
 from ragscience.serving.question_routes import dialogue_of
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
-__all__ = ["openai_routes"]
-
 MODELS = {"ragscience": False, "ragscience-agent": True}
 """The models by name, and whether the agent answers."""
 LONGEST_INPUT = 100_000

@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import Receive, Scope, Send
 
-__all__ = [
-    "PROBLEM_RESPONSES",
-    "JsonReply",
-    "add_handlers",
-    "fix_over_http",
-    "json_reply",
-    "log_unexpected",
-    "of",
-    "openai_error",
-    "problem_of_error",
-    "problem_response",
-    "record_reply",
-    "status_of",
-    "without_folders",
-    "words_without_folders",
-]
 
 _MESSAGES = frozenset(
     ("detail", "embedder", "error", "fix", "llm", "message", "notes", "remedy", "reranker", "warning", "warnings")

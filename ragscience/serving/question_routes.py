@@ -29,9 +29,6 @@ from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import json_reply, problem_of_error, without_folders, words_without_folders
 from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
 
-__all__ = ["IN_DIGITS", "AnswerId", "history_of", "json_reply", "question_routes"]
-
-
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]
 Flag = Annotated[bool, Strict()]

@@ -17,7 +17,6 @@ from ragscience.serving.problem_responses import problem_response
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["RequestGuard", "known_hosts", "with_headers"]
 
 UPLOADS = "/api/v1/uploads"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from ragscience.engine.library_engine import Engine
 
-__all__ = ["make_app", "run_server", "warm_up"]
 
 _QUESTION = "What was measured, and how?"
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ragscience.serving.access import ServerState
 
-__all__ = ["MeasuredRequests", "ServerMetrics", "session_routes", "status_routes"]
-
 
 FOLDER = Path(__file__).parent / "page"
 for suffix, kind in {

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from anyio import CapacityLimiter
     from starlette.requests import Request
 
-__all__ = ["Failed", "Finished", "cancel_flag", "end_answers", "happenings", "until_done"]
 
 T = TypeVar("T")
 Work = Callable[[Callable[[Event], None], threading.Event], T]

@@ -19,8 +19,6 @@ import httpx
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import SourceError
 
-__all__ = ["NetworkRules", "Resolver", "allowed_addresses", "checked_url", "host_of", "system_resolver", "why_refused"]
-
 Resolver = Callable[[str, int], Sequence[str]]
 """Gives the IP addresses of a host name, best first, for a port. Raises OSError."""
 

@@ -18,8 +18,6 @@ from ragscience.core.errors import SourceError, UsageError
 from ragscience.core.records import Metadata
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id, shown
 
-__all__ = ["FEED_KINDS", "LARGEST_FEED", "Arxiv", "Candidate", "Search", "parse_feed", "search_query"]
-
 FEED_KINDS = ("application/atom+xml", "application/xml", "text/xml")
 LARGEST_FEED = 16 * 2**20
 """Bytes of one answer of the API; a hundred papers take about 0.3 MB."""

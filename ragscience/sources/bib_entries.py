@@ -19,8 +19,6 @@ from ragscience.reading.author_names import last_name
 from ragscience.reading.name_words import plain_letters
 from ragscience.reading.title_lines import says_nothing
 
-__all__ = ["LEFT_OUT", "UNCERTAIN", "Author", "Entry", "citation_keys", "entries_cited", "entries_of"]
-
 UNCERTAIN = 0.7
 """A field below this confidence is marked as uncertain."""
 LEFT_OUT = 0.4

@@ -15,8 +15,6 @@ from urllib.parse import quote
 
 from ragscience.sources.bib_entries import Author, Entry
 
-__all__ = ["as_bibtex", "as_csl", "latex", "title_latex"]
-
 _LATEX = {
     "\\": r"{\textbackslash}",
     "{": r"{\textbraceleft}",

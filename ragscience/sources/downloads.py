@@ -25,8 +25,6 @@ from ragscience.reading.name_words import plain_letters
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.sources.http_client import BY_HAND, Deadline, HttpClient, Response, in_units, plain
 
-__all__ = ["DownloadedPdf", "downloaded_pdf", "file_name", "md5_of", "numbered", "suggested_name", "why_unreadable"]
-
 _TITLE_CHARS = 60
 _AUTHOR_CHARS = 30
 _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d")

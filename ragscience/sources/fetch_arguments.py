@@ -9,8 +9,6 @@ from urllib.parse import unquote, urlsplit
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import UsageError
 
-__all__ = ["ArxivId", "Wanted", "arxiv_id", "identify"]
-
 _NEW = r"\d{4}\.\d{4,5}"
 _OLD = r"[a-z]+(?:-[a-z]+)?(?:\.[a-z]{2})?/\d{7}"
 _ARXIV = re.compile(rf"(?:arxiv:\s*)?(?P<base>{_NEW}|{_OLD})(?:v(?P<version>[1-9]\d{{0,2}}))?", re.IGNORECASE)

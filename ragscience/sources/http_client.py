@@ -35,8 +35,6 @@ from ragscience.sources.allowed_addresses import (
     system_resolver,
 )
 
-__all__ = ["Again", "Deadline", "HttpClient", "Response", "seconds_to_wait"]
-
 BACKOFF_S = (5.0, 10.0, 15.0)
 """Before the second, third and fourth try; there is no fifth."""
 LONGEST_WAIT_S = 120.0

@@ -20,8 +20,6 @@ from ragscience.sources.downloads import DownloadedPdf, OnBytes, downloaded_pdf,
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
 from ragscience.sources.http_client import HttpClient
 
-__all__ = ["Known", "Shelf", "Shelved", "fetch", "once"]
-
 _SURE = 0.5
 """Least confidence for an identifier on a page to count as the paper's own."""
 

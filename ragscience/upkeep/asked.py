@@ -13,8 +13,6 @@ from typing import NamedTuple
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Answer, Stage
 
-__all__ = ["STAGES", "TOTAL", "AskedQuestion", "LogFile", "StageName", "log_line"]
-
 
 class StageName(NamedTuple):
     """A stage that is timed; its time is `<name>_ms` in the JSON and in the log line."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
     from ragscience.upkeep.machine_checks import Given
 
-__all__ = ["OnCheck", "contents", "database", "examine", "indexes", "ledger", "other_databases"]
-
 
 def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_here: bool) -> Iterator[DoctorFinding]:
     """Whether the database can be opened and is consistent; one in the home is read as a whole, about 2 s for each GB.

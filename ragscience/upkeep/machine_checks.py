@@ -23,24 +23,6 @@ from ragscience.models.model_servers import Ollama, OpenAIServer
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
 
-__all__ = [
-    "SEVERITIES",
-    "DoctorFinding",
-    "Given",
-    "Severity",
-    "clock",
-    "disk",
-    "disk_room",
-    "few",
-    "guarded",
-    "leftovers",
-    "models",
-    "network",
-    "permissions",
-    "quoted",
-    "torch_model",
-    "worst",
-]
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)

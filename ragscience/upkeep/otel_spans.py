@@ -23,7 +23,6 @@ from ragscience.upkeep.asked import STAGES, AskedQuestion
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
-__all__ = ["Attributes", "SpanRecord", "SpanSender", "exporter_names", "open_spans", "span_tree"]
 
 Attributes = dict[str, str | int | float | bool]
 

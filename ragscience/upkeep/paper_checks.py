@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
     from ragscience.upkeep.machine_checks import Given
 
-__all__ = ["files", "new_files", "notes", "versions"]
 
 MOST_HASHED = 100
 """New files whose bytes are compared; more would take long."""

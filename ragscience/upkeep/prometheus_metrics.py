@@ -21,8 +21,6 @@ from ragscience.core.errors import UsageError
 from ragscience.library.atomic_files import write_atomically
 from ragscience.upkeep.asked import AskedQuestion
 
-__all__ = ["BUCKETS", "FAMILIES", "Family", "MetricsFile", "metrics_text"]
-
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, float("inf"))
 """Upper bounds in seconds: from a search in memory to a local chat model's long answer."""
 

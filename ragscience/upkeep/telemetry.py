@@ -18,8 +18,6 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Stage
 from ragscience.upkeep.asked import TOTAL, AskedQuestion
 
-__all__ = ["Telemetry", "of_answer", "of_failure", "of_search", "open_telemetry"]
-
 
 def of_answer(answer: Answer) -> AskedQuestion:
     """What is recorded of an answer; one by the agent has the steps of its trace."""
