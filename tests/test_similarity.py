@@ -10,7 +10,7 @@ from ragscience.library.similarity import (
     SKETCH_SIZE,
     fingerprint_of,
     near_duplicates,
-    overlap_of,
+    overlaps,
 )
 from ragscience.reading.paper_metadata import metadata_of
 from tests.shared_data import SHARED_DATA, needs_shared_data
@@ -39,7 +39,7 @@ def test_overlap_of_long_texts_is_near(shared):
     mine, yours = shingles_of(one), shingles_of(other)
     prints = fingerprint_of("a", one, NOBODY, 0), fingerprint_of("b", other, NOBODY, 0)
     assert all(len(print_.sketch) == SKETCH_SIZE for print_ in prints)
-    assert overlap_of(*prints) == pytest.approx(len(mine & yours) / len(mine), abs=0.1)
+    assert overlaps(prints, [(0, 1)])[0] == pytest.approx(len(mine & yours) / len(mine), abs=0.1)
 
 
 def test_the_same_text_under_other_names_is_found_and_no_other():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.records import Paper
 from ragscience.library.atomic_files import Home, disk_errors, read_checked_json, write_checked_json
 from ragscience.library.paper_contents import NewPaper
-from ragscience.library.similarity import Duplicate, near_duplicates, same_statements
+from ragscience.library.similarity import Duplicate, near_duplicates
 from ragscience.library.store_protocol import Store
 
 if TYPE_CHECKING:
@@ -83,10 +83,6 @@ def forget_removed(library: Store, md5s: Collection[str]) -> None:
         library.note(_REMOVED, dict.fromkeys(known))
 
 
-_FEW = 20
-"""Of more papers that are compared with all others, all are read."""
-
-
 def duplicates(library: Store, on_step: Callable[[str, int, int], None] = lambda *_: None) -> list[Duplicate]:
     """Each pair of papers that are the same, named by `Paper.file`.
 
@@ -99,20 +95,8 @@ def duplicates(library: Store, on_step: Callable[[str, int, int], None] = lambda
 
 
 def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:
-    """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other.
-
-    Of the others only those are read that may be the same as one of few.
-    """
-    if not files:
-        return []
-    papers = library.papers()
-    own = [paper.paper_id for paper in papers if paper.file in files]
-    if len(own) > _FEW:
-        return near_duplicates(library.fingerprints(), files)
-    mine = library.fingerprints(own)
-    alike = {papers[place].paper_id for place in same_statements(mine, [paper.metadata for paper in papers])}
-    alike |= {*own, *library.papers_sharing_text(mine)}
-    return near_duplicates(library.fingerprints(sorted(alike)), files)
+    """The pairs that include the papers `files` (`Paper.file`); the others are not compared with each other."""
+    return near_duplicates(library.fingerprints(), files) if files else []
 
 
 def keep_newest(library: Store) -> list[Paper]:

@@ -4,10 +4,8 @@ Texts are compared by their shingles, runs of `SHINGLE_WORDS` words, of which ea
 the smallest hashes. Two such sketches estimate how much two texts share (A. Broder, "On the resemblance
 and containment of documents", SEQUENCES 1997, sections 2 and 3).
 
-The time grows with the number of papers, not with that of pairs. Two texts that are the same share at least a sixth of
-their sketches, so that one of their rarer hashes is common to both, and the most frequent sixth, a licence or a
-template, need not be looked up (the prefix filter of R. Bayardo, Y. Ma and R. Srikant, "Scaling up all pairs similarity
-search", WWW 2007, section 4). What many papers share all the same compares each with its next few.
+The time grows with the number of papers, not with that of pairs: only papers that share enough of their hashes are
+compared, and of what many papers share, a licence or a template, each with its next few.
 """
 
 from __future__ import annotations
@@ -16,9 +14,8 @@ import hashlib
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Metadata
@@ -49,8 +46,6 @@ _EXCERPT = 0.5
 _COMPLETE = 0.95
 """A copy with less than this share of the other's text is cut off where nothing says that it is another version."""
 _BATCH = 4096
-_TAILS = 2**16
-"""Values of a hash's last bits."""
 _NONE = 2**64 - 1
 """Fills up sketches; no hash of a shingle, but for one in 10**19."""
 _ENOUGH_TITLE = 12
@@ -123,11 +118,6 @@ def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) 
     )
 
 
-def overlap_of(one: Fingerprint, other: Fingerprint) -> float:
-    """The share of the smaller set of shingles that is in the other one too, estimated from the sketches, 0 to 1."""
-    return float(overlaps([one, other], [(0, 1)])[0])
-
-
 def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) -> Scores:
     """The overlap of each pair of indices, shape (len(pairs),), 0 to 1.
 
@@ -161,7 +151,7 @@ def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None
 
     Of more than `_COMPARED` papers that have something in common, not every pair is compared, but each paper is.
     """
-    pairs = sorted(_candidates(papers) | _sharing_text(papers))
+    pairs = sorted(_sharing_statements(papers) | _sharing_text(papers))
     if among is not None:
         pairs = [pair for pair in pairs if any(papers[place].paper in among for place in pair)]
     found = (
@@ -171,46 +161,13 @@ def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None
     return [duplicate for duplicate in found if duplicate is not None]
 
 
-def sharing_text(kept: Iterable[tuple[int, bytes]], papers: Sequence[Fingerprint]) -> Iterator[int]:
-    """Which of the texts with these (number, sketch as it is kept) may be that of one of the papers; some twice.
-
-    A sketch is kept as little-endian uint64: the number of shingles, then the hashes (library/element_rows.py).
-    """
-    import numpy as np
-
-    mine = [np.array(paper.sketch, np.uint64) for paper in papers if paper.sketch]
-    rows = iter(kept)
-    # Looking a hash up among a paper's own is slow: by its last bits nearly all are excluded before.
-    tails = [np.zeros(_TAILS, np.bool_) for _ in mine]
-    for own, has in zip(mine, tails, strict=True):
-        has[own % _TAILS] = True
-    while batch := list(islice(rows, _BATCH)):
-        sizes = np.array([len(sketch) // 8 for _, sketch in batch], np.int64)
-        hashes = np.frombuffer(b"".join(sketch[: len(sketch) // 8 * 8] for _, sketch in batch), "<u8")
-        owners = np.repeat(np.arange(len(batch)), sizes)
-        ends = (hashes % _TAILS).astype(np.uint16)
-        for own, has in zip(mine, tails, strict=True):
-            likely = np.flatnonzero(has[ends])
-            place = np.minimum(np.searchsorted(own, hashes[likely]), own.size - 1)
-            shared = np.bincount(owners[likely[own[place] == hashes[likely]]], minlength=len(batch))
-            is_alike = (shared > 0) & (_LEAST_SHARED * shared >= np.minimum(sizes - 1, own.size))
-            yield from (batch[place][0] for place in np.flatnonzero(is_alike).tolist())
-
-
-def same_statements(papers: Sequence[Fingerprint], others: Sequence[Metadata]) -> list[int]:
-    """The places of those of `others` that have an identifier or a title in common with one of the papers."""
-    mine = {each for paper in papers for each in _stated(paper)}
-    return [
-        place for place, other in enumerate(others) if not mine.isdisjoint(_stated(fingerprint_of("", "", other, 0)))
-    ]
-
-
-def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
+def _sharing_statements(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
     """Indices of papers that have an identifier or a title in common."""
     holders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, paper in enumerate(papers):
-        for each in _stated(paper):
-            holders[each].append(place)
+        for name, value in (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title)):
+            if value:
+                holders[name, value].append(place)
     return {
         (first, second)
         for places in holders.values()
@@ -219,40 +176,24 @@ def _candidates(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
     }
 
 
-def _stated(paper: Fingerprint) -> list[tuple[str, str]]:
-    """Its identifiers and its title."""
-    stated = (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title))
-    return [(name, value) for name, value in stated if value]
-
-
 def _sharing_text(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
-    """Indices of papers that may have the same text: those with one of their rarer hashes in common."""
+    """Indices of papers that may have the same text: they share one in `_LEAST_SHARED` of the shorter's hashes."""
     import numpy as np
 
     long = [place for place, paper in enumerate(papers) if paper.shingles >= _ENOUGH_SHINGLES]
-    if len(long) < 2:
-        return set()
-    sizes = np.array([len(papers[place].sketch) for place in long])
-    hashes = np.concatenate([np.array(papers[place].sketch, np.uint64) for place in long])
+    sizes = np.array([len(papers[place].sketch) for place in long], np.int64)
+    hashes = np.concatenate([np.empty(0, np.uint64), *(np.array(papers[place].sketch, np.uint64) for place in long)])
     owners = np.repeat(np.arange(len(long)), sizes)
-    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    holders = counts[inverse]
-    shared = holders > 1
-    alone = sizes - np.bincount(owners[shared], minlength=len(long))
-    numbers, owners, holders = inverse[shared], owners[shared], holders[shared]
-    rarest = np.lexsort((numbers, holders, owners))
-    numbers, owners = numbers[rarest], owners[rarest]
-    starts = np.searchsorted(owners, owners)  # where the paper's own begin
-    rank = alone[owners] + np.arange(owners.size) - starts
-    kept = rank <= sizes[owners] - -(-sizes[owners] // _LEAST_SHARED)
-    by_hash = np.lexsort((owners[kept], numbers[kept]))
-    numbers, owners = numbers[kept][by_hash], owners[kept][by_hash]
-    found: set[tuple[int, int]] = set()
-    for step in range(1, _COMPARED + 1):
-        same = np.flatnonzero(numbers[step:] == numbers[:-step])
-        pairs = np.unique(owners[same] * len(long) + owners[same + step])
-        found.update((long[first], long[second]) for first, second in zip(*divmod(pairs, len(long)), strict=True))
-    return found
+    order = np.lexsort((owners, hashes))
+    hashes, owners = hashes[order], owners[order]
+    pairs = [np.empty(0, np.int64)]
+    for step in range(1, min(_COMPARED, hashes.size - 1) + 1):
+        same = np.flatnonzero(hashes[step:] == hashes[:-step])
+        pairs.append(owners[same] * len(long) + owners[same + step])
+    found, shared = np.unique(np.concatenate(pairs), return_counts=True)
+    first, second = np.divmod(found, max(len(long), 1))
+    likely = np.flatnonzero(_LEAST_SHARED * shared >= np.minimum(sizes[first], sizes[second]))
+    return {(long[first[at]], long[second[at]]) for at in likely.tolist()}
 
 
 def _compared(one: Fingerprint, other: Fingerprint, overlap: float) -> Duplicate | None:

@@ -25,7 +25,7 @@ from ragscience.library.keywords import Keywords
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.sealed_rows import described, rebuilds
-from ragscience.library.similarity import Fingerprint, fingerprint_of, sharing_text
+from ragscience.library.similarity import Fingerprint, fingerprint_of
 from ragscience.library.snapshots import Database
 from ragscience.library.tables import GraphTable, SourcesTable, Tokens, Vectors, check_vectors
 
@@ -256,11 +256,6 @@ class Store(ABC):
                     replace(known, shingles=shingles, sketch=tuple(hashes), is_damaged=is_damaged, empty_pages=empty)
                 )
         return found
-
-    def papers_sharing_text(self, with_: Sequence[Fingerprint]) -> list[int]:
-        """Ids of the papers whose text may be that of one of these."""
-        with self._database.now() as at:
-            return list(sharing_text(at.parts("sketch"), with_)) if at is not None else []
 
     # Contents
 
