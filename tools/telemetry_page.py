@@ -38,7 +38,9 @@ CHUNK = StoredChunk(1, 1, "attention.pdf", "attention.pdf", 0, "…", 0, 1, 7, 7
 def example() -> AskedQuestion:
     """A question that a chat model answers."""
     stages = [Stage(name, BEGAN + began / 1000, ms) for name, began, ms in TIMES]
-    of_search = [stage for stage in stages if stage.name not in ("search", "presence", "llm", "quotes", "check", "total")]
+    of_search = [
+        stage for stage in stages if stage.name not in ("search", "presence", "llm", "quotes", "check", "total")
+    ]
     own = [stage for stage in stages if stage not in of_search]
     cited = Citation("attention.pdf", 7, "We trained the base models for 100,000 steps or 12 hours.", True)
     hits = tuple(Hit(rank, CHUNK, 1.0, {}, ()) for rank in range(1, 9))
