@@ -30,6 +30,7 @@ TIMES = (
     ("total", 0, 8282.5),
 )
 """Stage, when it began and how long it took, in milliseconds."""
+OF_ANSWER = ("search", "presence", "llm", "quotes", "check", "total")
 
 
 CHUNK = StoredChunk(1, 1, "attention.pdf", "attention.pdf", 0, "…", 0, 1, 7, 7, "", "text", ((0, 7),))

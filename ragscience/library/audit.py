@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -142,94 +142,66 @@ def compare(before: Record, after: Record) -> list[Difference]:
 
     Times, tokens and ids are no difference.
     """
-    return [*_circumstances(before, after), *_passages(before, after), *_answer(before, after)]
+    old, new = ({_place(item): item for item in record["passages"]} for record in (before, after))
+    found = [Difference("passage left", f"{_where(old[one])} is no longer found.") for one in old if one not in new]
+    found += [Difference("passage came", f"{_where(new[one])} was not found before.") for one in new if one not in old]
+    was, now = dict(_facts(before, old.keys() & new.keys())), dict(_facts(after, old.keys() & new.keys()))
+    for key in {**was, **now}:
+        (kind, what, *_), one, other = key, was.get(key), now.get(key)
+        if not _same(one, other) and not (kind == "verdict" and None in (one, other)):
+            said = (f"{value}" if value not in (None, "") else "nothing" for value in (one, other))
+            found.append(Difference(kind, f"{what[:1].upper()}{what[1:]} was {next(said)} and is {next(said)}."))
+    if before["refused"] != after["refused"]:
+        found.append(Difference("refused", "It is refused now." if after["refused"] else "It was refused, and is not."))
+    return [*found, *_answer(before, after)]
 
 
-def _circumstances(before: Record, after: Record) -> Iterator[Difference]:
-    yield from _changed("version", "the program's version", before.get("program"), after.get("program"))
-    old, new = before["library"], after["library"]
-    if old.get("id") != new.get("id"):
-        yield Difference("library", "The library is a different one, or was rebuilt.")
-    else:
-        yield from _changed("library", "the library's generation", old.get("generation"), new.get("generation"))
-    yield from _changed("library", "the chunker", old.get("chunker"), new.get("chunker"))
-    for part in sorted({*before["models"], *after["models"]}):
-        was, now = before["models"].get(part), after["models"].get(part)
-        yield from _changed("model", part, *map(_called, (was, now))) if was != now else ()
-    for name in sorted({*before["settings"], *after["settings"]}):
-        yield from _changed("setting", name, before["settings"].get(name), after["settings"].get(name))
-    yield from _changed("setting", "k", before.get("k"), after.get("k"))
+def _facts(record: Record, places: Collection[object]) -> Iterator[tuple[tuple[Any, ...], object]]:
+    """((kind, what it is, …), value) of all that is compared but sentences; of the passages at these places."""
+    library = record["library"]
+    yield ("version", "the program's version"), record.get("program")
+    for name, what in (("id", "id"), ("generation", "generation"), ("chunker", "chunker")):
+        yield ("library", f"the library's {what}"), library.get(name)
+    for part, model in record["models"].items():
+        digest = f" ({model['digest'][:12]})" if model and model.get("digest") else ""
+        yield ("model", part), model and f"{model.get('name')}{digest}"
+    for name, value in {**record["settings"], "k": record.get("k")}.items():
+        yield ("setting", name), value
+    yield ("searched", "what was searched for"), record["searched"]
+    yield ("second look", "the second look"), record.get("second_look")
+    yield ("mode", "how it was answered"), record["mode"]
+    for item in record["passages"]:
+        if _place(item) in places:
+            where, at = _where(item), _place(item)
+            yield ("passage text", f"the text of {where}", at), item["text_sha256"][:12]
+            yield ("path", f"the path of {where}", at), item["path"]
+            yield ("passage moved", f"the rank of {where}", at), item["rank"]
+            for name, score in {"score": item.get("score"), **item["scores"]}.items():
+                yield ("passage score", f"{where}: {name}", at), score
+    for item in record["sentences"]:
+        yield ("verdict", f"the verdict on “{item['text']}”"), item["verdict"]
+    for item in record["citations"]:
+        cited = f"the citation ({item['file']}, p.{item['page']})"
+        is_supported = "supported by its page" if item["supported"] else "not supported by its page"
+        yield ("citation", cited, item["start"], item["end"]), is_supported
 
 
-def _passages(before: Record, after: Record) -> Iterator[Difference]:
-    old = {_place(item): item for item in before["passages"]}
-    new = {_place(item): item for item in after["passages"]}
-    for place, item in old.items():
-        if place not in new:
-            yield Difference("passage left", f"{_where(item)}, rank {item['rank']} before, is no longer found.")
-    for place, item in new.items():
-        if place not in old:
-            yield Difference("passage came", f"{_where(item)} was not found before and has rank {item['rank']} now.")
-            continue
-        was = old[place]
-        if was["text_sha256"] != item["text_sha256"]:
-            yield Difference("passage text", f"{_where(item)} has another text under the same place.")
-        if was["path"] != item["path"]:
-            yield Difference("path", f"{_where(item)} was at {was['path']} and is at {item['path']}.")
-        if was["rank"] != item["rank"]:
-            yield Difference("passage moved", f"{_where(item)} had rank {was['rank']} and has {item['rank']}.")
-        for name, one, other in _other_scores(was, item):
-            yield Difference("passage score", f"{_where(item)}: {name} was {_number(one)} and is {_number(other)}.")
-
-
-def _other_scores(was: Record, item: Record) -> Iterator[tuple[str, float | None, float | None]]:
-    one, other = ({"score": each.get("score"), **each["scores"]} for each in (was, item))
-    for name in {**one, **other}:
-        left, right = one.get(name), other.get(name)
-        if left is not right if left is None or right is None else abs(left - right) > SAME_SCORE:
-            yield name, left, right
+def _same(one: object, other: object) -> bool:
+    """Whether two values are the same; scores, as good as the same."""
+    if isinstance(one, float) and isinstance(other, int | float):
+        return abs(one - other) <= SAME_SCORE
+    return one == other
 
 
 def _answer(before: Record, after: Record) -> Iterator[Difference]:
-    yield from _changed("searched", "what was searched for", before["searched"], after["searched"])
-    yield from _changed("second look", "the second look", before.get("second_look"), after.get("second_look"))
-    yield from _changed("mode", "how it was answered", before["mode"], after["mode"])
-    if before["refused"] != after["refused"]:
-        yield Difference("refused", "It was refused and is answered." if before["refused"] else "It is refused now.")
-    old, new = _sentences(before), _sentences(after)
+    """The sentences that came and went; the whole answer where it was not split into any, as a refusal is not."""
+    old, new = ([item["text"] for item in each["sentences"]] or [each["answer"]] for each in (before, after))
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            for one, other in zip(before["sentences"][a:b], after["sentences"][c:d], strict=False):
-                yield from _changed("verdict", f"the verdict on “{one['text']}”", one["verdict"], other["verdict"])
-            continue
-        yield from (Difference("answer", f"- {text}") for text in old[a:b])
-        yield from (Difference("answer", f"+ {text}") for text in new[c:d])
+        if tag != "equal":
+            yield from (Difference("answer", f"- {text}") for text in old[a:b])
+            yield from (Difference("answer", f"+ {text}") for text in new[c:d])
     if old == new and before["answer"] != after["answer"]:
         yield Difference("answer", "Its sentences are the same, but the text between them differs.")
-    yield from _citations(before["citations"], after["citations"])
-
-
-def _sentences(record: Record) -> list[str]:
-    """The answer's sentences; the whole of it where it was not split into any, as a refusal is not."""
-    return [item["text"] for item in record["sentences"]] or [record["answer"]]
-
-
-def _citations(before: Sequence[Record], after: Sequence[Record]) -> Iterator[Difference]:
-    old, new = ({_cited(item): item["supported"] for item in each} for each in (before, after))
-    for place in {**old, **new}:
-        was, now = old.get(place), new.get(place)
-        if now is None:
-            message = "is no longer cited"
-        elif was is None:
-            message = "is cited now"
-        else:
-            message = "is now supported by its page" if now else "is no longer supported by its page"
-        if was != now:
-            yield Difference("citation", f"({place[0]}, p.{place[1]}) {message}.")
-
-
-def _cited(item: Record) -> tuple[str, int, int, int]:
-    return item["file"], item["page"], item["start"], item["end"]
 
 
 def _place(item: Record) -> tuple[str, int, int]:
@@ -239,20 +211,3 @@ def _place(item: Record) -> tuple[str, int, int]:
 def _where(item: Record) -> str:
     first, last = item["page_start"], item["page_end"]
     return f"{item['file']}, p.{first}" + (f"-{last}" if last != first else "")
-
-
-def _called(model: Record | None) -> str | None:
-    if model is None:
-        return None
-    digest = model.get("digest")
-    return f"{model.get('name')} ({digest[:12]})" if digest else str(model.get("name"))
-
-
-def _number(score: float | None) -> str:
-    return "none" if score is None else f"{score:.7g}"
-
-
-def _changed(kind: str, what: str, before: object, after: object) -> Iterator[Difference]:
-    if before != after:
-        was, now = (f"{value}" if value not in (None, "") else "nothing" for value in (before, after))
-        yield Difference(kind, f"{what[:1].upper()}{what[1:]} was {was} and is {now}.")
