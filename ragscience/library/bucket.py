@@ -359,14 +359,14 @@ class BucketFiles(LocalFiles):
         return name in self._known if name else super().exists(path)
 
     @contextmanager
-    def opened(self, path: Path, md5: str, *, only_here: bool = False) -> Iterator[Path]:
+    def opened(self, path: Path, md5: str) -> Iterator[Path]:
         """The cached file, downloaded first where it is not there. Raises FileProblem or SourceError."""
         name = self.name_of(path)
         if not name:
             yield path
             return
         file = self._cached(md5)
-        if file is None and not only_here:
+        if file is None:
             if self._downloaded(self._looked_at(name)) != md5:
                 message = f"{name} has changed in {self.address} since it was read."
                 raise FileProblem(message, "`python ingest.py` reads it as it is.", reason="changed")

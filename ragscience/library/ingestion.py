@@ -169,12 +169,12 @@ class LocalFiles:
         return os.path.lexists(path)
 
     @contextmanager
-    def opened(self, path: Path, md5: str, *, only_here: bool = False) -> Iterator[Path]:
+    def opened(self, path: Path, md5: str) -> Iterator[Path]:
         """The file to read for `path`, which stays while the `with` lasts; `md5` is that of its bytes.
 
-        Raises FileProblem where it cannot be had, with `only_here` also where it is not on this machine.
+        Raises FileProblem where it cannot be had.
         """
-        del md5, only_here
+        del md5
         yield path
 
     def shown(self, path: str) -> str:

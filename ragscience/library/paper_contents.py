@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -231,7 +230,7 @@ def parts_of(new: NewPaper) -> dict[str, bytes]:
         [storable(chunk.section) for chunk in chunks],
     )
     fingerprint = new.fingerprint
-    sketch = struct.pack(f"<{len(fingerprint.sketch) + 1}Q", fingerprint.shingles, *sorted(fingerprint.sketch))
+    sketch = fingerprint.shingles.to_bytes(8, "little") + fingerprint.sketch.astype("<u8").tobytes()
     return {"contents": PaperContents.of(new.document).pack(), "outline": outline.pack(), "sketch": sketch}
 
 

@@ -15,12 +15,15 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Metadata
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ragscience.core.arrays import Scores
 
 
@@ -75,7 +78,7 @@ class Fingerprint:
     """When the file was last changed, in nanoseconds since 1970."""
     shingles: int
     """Number of distinct shingles of the text."""
-    sketch: tuple[int, ...]
+    sketch: NDArray[np.uint64] = field(compare=False)
     """The smallest 64-bit hashes of the shingles, ascending, at most `SKETCH_SIZE`."""
     is_damaged: bool = False
     """Whether the file, or one of its pages, could only be read in part."""
@@ -100,6 +103,8 @@ class Duplicate:
 
 def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) -> Fingerprint:
     """The fingerprint of a paper with this text; time grows with the text, about 5 ms for 1,000 words."""
+    import numpy as np
+
     words = _WORD.findall(unicodedata.normalize("NFKC", _BROKEN_WORD.sub("", text)).casefold())
     hashes = {_hash(" ".join(words[start : start + SHINGLE_WORDS])) for start in range(len(words) - SHINGLE_WORDS + 1)}
     known = _ARXIV.fullmatch(metadata.arxiv_id)
@@ -114,7 +119,7 @@ def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) 
         metadata.year,
         modified_ns,
         len(hashes),
-        tuple(sorted(hashes)[:SKETCH_SIZE]),
+        np.array(sorted(hashes)[:SKETCH_SIZE], np.uint64),
     )
 
 
@@ -151,9 +156,9 @@ def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None
 
     Of more than `_COMPARED` papers that have something in common, not every pair is compared, but each paper is.
     """
-    pairs = sorted(_sharing_statements(papers) | _sharing_text(papers))
-    if among is not None:
-        pairs = [pair for pair in pairs if any(papers[place].paper in among for place in pair)]
+    named = {place for place, paper in enumerate(papers) if among is None or paper.paper in among}
+    pairs = sorted(_sharing_statements(papers) | _sharing_text(papers, named))
+    pairs = [pair for pair in pairs if not named.isdisjoint(pair)]
     found = (
         _compared(papers[first], papers[second], float(overlap))
         for (first, second), overlap in zip(pairs, overlaps(papers, pairs), strict=True)
@@ -176,14 +181,20 @@ def _sharing_statements(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
     }
 
 
-def _sharing_text(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
-    """Indices of papers that may have the same text: they share one in `_LEAST_SHARED` of the shorter's hashes."""
+def _sharing_text(papers: Sequence[Fingerprint], named: set[int]) -> set[tuple[int, int]]:
+    """Indices of papers that may have the same text: they share one in `_LEAST_SHARED` of the shorter's hashes.
+
+    Only hashes that one of the `named` has are looked at.
+    """
     import numpy as np
 
     long = [place for place, paper in enumerate(papers) if paper.shingles >= _ENOUGH_SHINGLES]
     sizes = np.array([len(papers[place].sketch) for place in long], np.int64)
-    hashes = np.concatenate([np.empty(0, np.uint64), *(np.array(papers[place].sketch, np.uint64) for place in long)])
+    hashes = np.concatenate([np.empty(0, np.uint64), *(papers[place].sketch for place in long)])
     owners = np.repeat(np.arange(len(long)), sizes)
+    if len(named) < len(papers):
+        theirs = np.isin(hashes, hashes[np.isin(owners, [at for at, place in enumerate(long) if place in named])])
+        hashes, owners = hashes[theirs], owners[theirs]
     order = np.lexsort((owners, hashes))
     hashes, owners = hashes[order], owners[order]
     pairs = [np.empty(0, np.int64)]

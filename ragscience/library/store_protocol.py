@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -241,19 +240,20 @@ class Store(ABC):
 
     def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
         """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
+        import numpy as np
+
         found = []
         with self._database.now() as at:
             papers = self.papers(ids)
             sketches = dict(at.parts("sketch", {paper.paper_id for paper in papers})) if at is not None else {}
             for paper in papers:
-                sketch = sketches.get(paper.paper_id, bytes(8))
-                shingles, *hashes = struct.unpack(f"<{len(sketch) // 8}Q", sketch)
+                hashes = np.frombuffer(sketches.get(paper.paper_id, bytes(8)), "<u8")
                 known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
                 pages = self.contents(paper.paper_id).pages if paper.warnings else ()  # without one, it lacks nothing
                 is_damaged = REPAIRED_FILE in paper.warnings or any(one.warning.startswith(LOST_PAGE) for one in pages)
                 empty = sum(page.start == page.end for page in pages)
                 found.append(
-                    replace(known, shingles=shingles, sketch=tuple(hashes), is_damaged=is_damaged, empty_pages=empty)
+                    replace(known, shingles=int(hashes[0]), sketch=hashes[1:], is_damaged=is_damaged, empty_pages=empty)
                 )
         return found
 

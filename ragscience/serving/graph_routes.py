@@ -45,13 +45,13 @@ class BuildBody(BaseModel):
     again: Annotated[bool, Strict(), Field(description="Also passages that were read before.")] = False
 
 
-graph_routes = APIRouter(tags=["graph"])
+graph_routes = APIRouter(tags=["graph"], default_response_class=Response)
 """The routes, to be mounted under the version's prefix."""
 map_page_route = APIRouter(include_in_schema=False)
 """The page of the map, without a prefix."""
 
 
-@graph_routes.get("/graph", response_class=Response)
+@graph_routes.get("/graph")
 def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
     found = state_of(request).engine.graph.summary()
@@ -60,7 +60,7 @@ def summary(request: Request) -> Response:
     return record_reply(counts, built=found.passages_read > 0, papers_unread=len(found.unread), unread=unread)
 
 
-@graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}}, response_class=Response)
+@graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}})
 def build(request: Request, body: BuildBody | None = None) -> Response:
     """Read the passages that the graph lacks; the job's progress, in passages, is at `/jobs/{id}`."""
     body = body or BuildBody()
@@ -68,7 +68,7 @@ def build(request: Request, body: BuildBody | None = None) -> Response:
     return json_reply(state_of(request).queue.build_graph(wanted, person_of(request.scope).name), 202)
 
 
-@graph_routes.get("/graph/concepts", response_class=Response)
+@graph_routes.get("/graph/concepts")
 def concepts(
     request: Request,
     q: Annotated[str, Query(max_length=300, description="A part of a name; nothing: all.")] = "",
@@ -81,7 +81,7 @@ def concepts(
     return record_reply(query=q, total=total, offset=offset, concepts=[_entity(one) for one in found])
 
 
-@graph_routes.get("/graph/concepts/{name:path}", response_class=Response)
+@graph_routes.get("/graph/concepts/{name:path}")
 def concept(
     request: Request,
     name: Annotated[str, Path(min_length=1, max_length=300, description="A name, or the id of an entity.")],
@@ -109,7 +109,7 @@ def concept(
     )
 
 
-@graph_routes.get("/graph/path", response_class=Response)
+@graph_routes.get("/graph/path")
 def path(
     request: Request,
     source: Annotated[Name, Query(alias="from")],
@@ -123,7 +123,7 @@ def path(
     return record_reply(source=names[0], target=names[-1], steps=[_step(step, md5) for step in steps])
 
 
-@graph_routes.get("/graph/similar/{md5}", response_class=Response)
+@graph_routes.get("/graph/similar/{md5}")
 def similar(md5: Md5, request: Request, limit: Limit = 5) -> Response:
     """The papers most like one, by the mean of their passages' vectors."""
     paper, related = state_of(request).engine.graph.related(md5, limit)
@@ -131,7 +131,7 @@ def similar(md5: Md5, request: Request, limit: Limit = 5) -> Response:
     return record_reply(of(paper, "md5 file"), related=near)
 
 
-@graph_routes.get("/map", response_class=Response)
+@graph_routes.get("/map")
 async def map_data(request: Request) -> Response:
     """What the map shows: papers and entities with their places, and the relations between them."""
     return await _map_reply(request, lambda drawn: Response(drawn.data, media_type="application/json"))

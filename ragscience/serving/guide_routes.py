@@ -66,11 +66,11 @@ class AgentActionBody(BaseModel):
     use_reranking: bool = True
 
 
-guide_routes = APIRouter(tags=["graph guide"])
+guide_routes = APIRouter(tags=["graph guide"], default_response_class=Response)
 """The routes, to be mounted under `/api`."""
 
 
-@guide_routes.post("/build_graph", response_class=Response)
+@guide_routes.post("/build_graph")
 async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     """Fetch papers on a topic, read them, and give the graph of them; a client that leaves ends it."""
     queue, cancel = state_of(request).queue, Flag()
@@ -86,7 +86,7 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     return json_reply(_built(made.result(), job.warnings))
 
 
-@guide_routes.post("/agent_action", response_class=Response)
+@guide_routes.post("/agent_action")
 async def agent_action(body: AgentActionBody, request: Request) -> Response:
     """Chat with papers, summarize them, compare them, or look for what they leave open."""
     state = state_of(request)

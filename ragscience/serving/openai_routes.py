@@ -69,16 +69,16 @@ class ChatBody(BaseModel):
     n: Literal[1] = 1
 
 
-openai_routes = APIRouter(tags=["openai"])
+openai_routes = APIRouter(tags=["openai"], default_response_class=Response)
 
 
-@openai_routes.get("/models", responses=_AS_JSON, response_class=Response)
+@openai_routes.get("/models", responses=_AS_JSON)
 def models() -> Response:
     """The models: the library, asked once or by the agent."""
     return json_reply({"object": "list", "data": [_model(name) for name in MODELS]})
 
 
-@openai_routes.get("/models/{name:path}", responses=_AS_JSON, response_class=Response)
+@openai_routes.get("/models/{name:path}", responses=_AS_JSON)
 def model(name: str) -> Response:
     """One of them."""
     if name not in MODELS:
@@ -87,9 +87,7 @@ def model(name: str) -> Response:
 
 
 @openai_routes.post(
-    "/chat/completions",
-    responses={200: {"content": {"application/json": _OBJECT, "text/event-stream": {}}}},
-    response_class=Response,
+    "/chat/completions", responses={200: {"content": {"application/json": _OBJECT, "text/event-stream": {}}}}
 )
 async def chat(body: ChatBody, request: Request) -> Response:
     """The answer to the last message, in one piece or as it comes."""

@@ -40,35 +40,29 @@ _MAGIC_WITHIN = 1024
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 
 
-paper_routes = APIRouter(tags=["papers"])
+paper_routes = APIRouter(tags=["papers"], default_response_class=Response)
 
 
-@paper_routes.get("/papers", response_description="As `list --json` prints it.", response_class=Response)
+@paper_routes.get("/papers", response_description="As `list --json` prints it.")
 def papers(request: Request) -> Response:
     """The papers of the library, by their names."""
     every = state_of(request).engine.papers.list()
     return json_reply(select("schema papers", papers=[paper_output(paper) for paper in every]))
 
 
-@paper_routes.get(
-    "/papers/{md5}", response_description="As a paper of `list --json` prints it.", response_class=Response
-)
+@paper_routes.get("/papers/{md5}", response_description="As a paper of `list --json` prints it.")
 def one(md5: Md5, request: Request) -> Response:
     """What is known of a paper."""
     return json_reply(paper_output(_paper(state_of(request), md5)))
 
 
-@paper_routes.get("/papers/{md5}/outline", response_description="As `show --json` prints it.", response_class=Response)
+@paper_routes.get("/papers/{md5}/outline", response_description="As `show --json` prints it.")
 def outline(md5: Md5, request: Request) -> Response:
     """Headings, tables and figures of a paper, with their pages."""
     return json_reply(outline_output(state_of(request).engine.papers.outline(md5)))
 
 
-@paper_routes.get(
-    "/papers/{md5}/pages/{number}",
-    response_description="As `show --page --json` prints it.",
-    response_class=Response,
-)
+@paper_routes.get("/papers/{md5}/pages/{number}", response_description="As `show --page --json` prints it.")
 def page(md5: Md5, number: Number, request: Request) -> Response:
     """The text of a page as it was read, with its parts."""
     return json_reply(page_output(state_of(request).engine.papers.page(md5, number)))
@@ -109,7 +103,7 @@ def bibliography(
     return Response(text, media_type="application/json" if form == "csl" else "text/plain; charset=utf-8")
 
 
-@paper_routes.post("/uploads", status_code=202, responses={202: {"model": Job}}, response_class=Response)
+@paper_routes.post("/uploads", status_code=202, responses={202: {"model": Job}})
 async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
     """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
     state = state_of(request)
@@ -127,20 +121,20 @@ async def upload(files: Annotated[list[UploadFile], File()], request: Request) -
     return json_reply(state.queue.add(paths, person_of(request.scope).name), 202)
 
 
-@paper_routes.delete("/papers/{md5}", status_code=202, responses={202: {"model": Job}}, response_class=Response)
+@paper_routes.delete("/papers/{md5}", status_code=202, responses={202: {"model": Job}})
 def remove(md5: Md5, request: Request) -> Response:
     """Take a paper out of the library; its file stays."""
     state = state_of(request)
     return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
 
 
-@paper_routes.get("/jobs", response_class=Response)
+@paper_routes.get("/jobs")
 def jobs(request: Request) -> Response:
     """Changes of the library, the newest first."""
     return json_reply({"jobs": state_of(request).queue.jobs()})
 
 
-@paper_routes.get("/jobs/{job_id}", responses={200: {"model": Job}}, response_class=Response)
+@paper_routes.get("/jobs/{job_id}", responses={200: {"model": Job}})
 def job(job_id: JobId, request: Request) -> Response:
     """One change of the library, and how far it is."""
     found: Job | None = state_of(request).queue.job(job_id)
@@ -208,7 +202,7 @@ class WordsBody(BaseModel):
     page: Annotated[int | None, Field(ge=1, le=1_000_000, description="Where they begin; without it, any page.")] = None
 
 
-@paper_routes.get("/papers/{md5}/pages/{number}/geometry", response_class=Response)
+@paper_routes.get("/papers/{md5}/pages/{number}/geometry")
 def geometry(md5: Md5, number: Number, request: Request) -> Response:
     """The size of a page, and where its lines and parts stand on it.
 
@@ -227,7 +221,6 @@ def geometry(md5: Md5, number: Number, request: Request) -> Response:
 @paper_routes.get(
     "/papers/{md5}/pages/{number}/image",
     responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
-    response_class=Response,
 )
 def image(
     md5: Md5,
@@ -241,7 +234,7 @@ def image(
     return Response(state.pictures.picture(page.paper, number, width), headers=_FOR_GOOD, media_type="image/png")
 
 
-@paper_routes.post("/papers/{md5}/places", response_class=Response)
+@paper_routes.post("/papers/{md5}/places")
 def places(md5: Md5, body: WordsBody, request: Request) -> Response:
     """Where words stand in a paper; 404 where they do not."""
     library = state_of(request).engine.library
@@ -250,7 +243,7 @@ def places(md5: Md5, body: WordsBody, request: Request) -> Response:
     return record_reply(of(paper, "md5 file"), places=[{"parts": parts} for parts in found])
 
 
-@paper_routes.get("/passages/{chunk_id}", response_class=Response)
+@paper_routes.get("/passages/{chunk_id}")
 def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: Request) -> Response:
     """A passage and where it stands."""
     library = state_of(request).engine.library
@@ -261,7 +254,7 @@ def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: 
         return record_reply(shown, title=title, parts=passage_parts(library, chunk))
 
 
-@paper_routes.get("/answers/{answer_id}/sources", response_class=Response)
+@paper_routes.get("/answers/{answer_id}/sources")
 def sources(answer_id: AnswerId, request: Request) -> Response:
     """The sources of an earlier answer, numbered as under it, with the boxes of their quotes."""
     engine = state_of(request).engine

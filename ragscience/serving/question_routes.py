@@ -111,10 +111,10 @@ def history_of(request: Request) -> SavedAnswers:
     return state_of(request).engine.history.for_person(person_of(request.scope).name)
 
 
-question_routes = APIRouter(tags=["questions"])
+question_routes = APIRouter(tags=["questions"], default_response_class=Response)
 
 
-@question_routes.post("/search", response_description="As `search --json` prints it.", response_class=Response)
+@question_routes.post("/search", response_description="As `search --json` prints it.")
 async def search(body: SearchBody, request: Request) -> Response:
     """The ranked passages for a question."""
     state, wanted = state_of(request), SearchRequest(**body.fields())
@@ -124,7 +124,7 @@ async def search(body: SearchBody, request: Request) -> Response:
     return json_reply(search_output(found, None))
 
 
-@question_routes.post("/ask", response_description="As `ask --json` prints it.", response_class=Response)
+@question_routes.post("/ask", response_description="As `ask --json` prints it.")
 async def ask(body: AskBody, request: Request) -> Response:
     """The answer to a question, checked against its pages."""
     state, wanted = state_of(request), AskRequest(**body.fields())
@@ -154,7 +154,7 @@ async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
     return EventSourceResponse(told())
 
 
-@question_routes.get("/answers/{answer_id}", response_description="As `ask --json` prints it.", response_class=Response)
+@question_routes.get("/answers/{answer_id}", response_description="As `ask --json` prints it.")
 def answer_of(answer_id: AnswerId, request: Request) -> Response:
     """An earlier answer, with its sources."""
     kept = history_of(request).answer(answer_id)
@@ -162,7 +162,7 @@ def answer_of(answer_id: AnswerId, request: Request) -> Response:
     return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
 
 
-@question_routes.get("/profiles", response_class=Response)
+@question_routes.get("/profiles")
 def profiles(request: Request) -> Response:
     """The ways to search, and which of them the settings choose."""
     engine = state_of(request).engine
@@ -173,26 +173,20 @@ def profiles(request: Request) -> Response:
     return json_reply({"profiles": rows})
 
 
-@question_routes.get(
-    "/conversations", response_description="As `history list --json` prints it.", response_class=Response
-)
+@question_routes.get("/conversations", response_description="As `history list --json` prints it.")
 def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """The conversations that are kept, the one changed last first."""
     every = history_of(request).conversations()[:limit]
     return json_reply(select("schema conversations", conversations=[conversation_output(each) for each in every]))
 
 
-@question_routes.get(
-    "/conversations/{number}",
-    response_description="As `history show --json` prints it.",
-    response_class=Response,
-)
+@question_routes.get("/conversations/{number}", response_description="As `history show --json` prints it.")
 def conversation(number: ConversationNumber, request: Request) -> Response:
     """One conversation with all its answers."""
     return json_reply(turns_output(*history_of(request).conversation(number)))
 
 
-@question_routes.delete("/conversations/{number}", status_code=204, response_class=Response)
+@question_routes.delete("/conversations/{number}", status_code=204)
 def forget(number: ConversationNumber, request: Request) -> Response:
     """Delete a conversation with all its answers."""
     history_of(request).delete(number)

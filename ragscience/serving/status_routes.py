@@ -36,7 +36,7 @@ for suffix, kind in {
     mimetypes.add_type(kind, suffix)  # the system's own table may be wrong or empty
 
 _PAGE = StaticFiles(directory=FOLDER)
-status_routes = APIRouter(tags=["status"])
+status_routes = APIRouter(tags=["status"], default_response_class=Response)
 
 
 @status_routes.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
@@ -53,13 +53,13 @@ async def page_file(name: str, request: Request) -> Response:
     return reply
 
 
-@status_routes.get("/healthz", response_class=Response)
+@status_routes.get("/healthz")
 async def healthz() -> Response:
     """That the server lives."""
     return json_reply({"status": "ok"})
 
 
-@status_routes.get("/readyz", response_class=Response)
+@status_routes.get("/readyz")
 def readyz(request: Request) -> Response:
     """That the library can be read and the models are loaded."""
     state = state_of(request)
@@ -162,7 +162,7 @@ def _template(scope: Any) -> str:
     return next((prefix for prefix in _PREFIXES if scope["path"].startswith(f"{prefix}/")), "") + str(path)
 
 
-session_routes = APIRouter(tags=["session"])
+session_routes = APIRouter(tags=["session"], default_response_class=Response)
 
 
 class TokenBody(BaseModel):
@@ -173,14 +173,14 @@ class TokenBody(BaseModel):
     token: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-@session_routes.get("/session", response_class=Response)
+@session_routes.get("/session")
 async def session(request: Request) -> Response:
     """Who has signed in; open to everybody."""
     gate = state_of(request).gate
     return json_reply(_session(gate.person(request.scope), gate))
 
 
-@session_routes.post("/session", response_class=Response)
+@session_routes.post("/session")
 async def sign_in(body: TokenBody, request: Request) -> Response:
     """Exchange a token for the cookie of a session."""
     gate = state_of(request).gate
@@ -197,7 +197,7 @@ async def sign_in(body: TokenBody, request: Request) -> Response:
     return response
 
 
-@session_routes.delete("/session", status_code=204, response_class=Response)
+@session_routes.delete("/session", status_code=204)
 async def sign_out(request: Request) -> Response:
     """End the session of the cookie."""
     gate = state_of(request).gate
