@@ -17,8 +17,7 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import UNCITED, Answer
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.outputs import answer_output, error_output, search_output
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import answer_output, counted, error_output, plain, search_output
 from ragscience.engine.requests import AskRequest, BadQuestion, Question, SearchRequest, joined, read_questions
 
 Request = TypeVar("Request", bound=SearchRequest)

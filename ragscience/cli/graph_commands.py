@@ -15,8 +15,7 @@ from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
 from ragscience.core.records import title_of
 from ragscience.core.serialization import select
-from ragscience.engine.outputs import page_outputs, step_output
-from ragscience.engine.printable import counted, rounded_time
+from ragscience.engine.printable import counted, page_outputs, rounded_time, step_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

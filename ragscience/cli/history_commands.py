@@ -25,8 +25,7 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.markdown_export import BIBTEX, MARKDOWN, check_form
 from ragscience.engine.markdown_export import JSON as JSON_FILE
-from ragscience.engine.outputs import conversation_output, turns_output
-from ragscience.engine.printable import counted, one_line, plain, shortened
+from ragscience.engine.printable import conversation_output, counted, one_line, plain, shortened, turns_output
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

@@ -14,12 +14,12 @@ from ragscience.cli.output import console, paged, print_json, print_table
 from ragscience.cli.running import confirm, default_home, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.outputs import paper_output
 from ragscience.engine.papers import in_order
+from ragscience.engine.printable import paper_output
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
-    from ragscience.engine.doctor_run import DoctorFinding
+    from ragscience.engine.eval_runs import DoctorFinding
     from ragscience.engine.events import Event
     from ragscience.engine.rebuild_runs import Part
 
@@ -258,7 +258,7 @@ def doctor(
     Nothing is changed. The exit code is 1 if there is an error.
     """
     from ragscience.cli.status_line import STATUS
-    from ragscience.engine.doctor_run import DoctorReport
+    from ragscience.engine.eval_runs import DoctorReport
     from ragscience.engine.events import Progressed
     from ragscience.engine.library_engine import Engine
 
@@ -282,7 +282,7 @@ def doctor(
 def _settings(home: Path | None) -> tuple[Settings, list[DoctorFinding]]:
     """The settings, and what is wrong with them; the defaults where they cannot be used."""
     from ragscience.core.settings import default_settings, find_home, load_settings
-    from ragscience.engine.doctor_run import DoctorFinding
+    from ragscience.engine.eval_runs import DoctorFinding
 
     found: list[DoctorFinding] = []
 

@@ -14,7 +14,7 @@ from ragscience.cli.running import as_called, say
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
 from ragscience.core.serialization import select
-from ragscience.engine import outputs as form
+from ragscience.engine import printable as form
 from ragscience.engine.left_out_files import SkippedFile, pair_line, same_paper
 from ragscience.engine.papers import PAPER_COLUMNS, PaperOutline, PaperPage
 from ragscience.engine.printable import counted, one_line, plain, shortened

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event as Flag
-from typing import Any, TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
-from ragscience.core.errors import RagScienceError
-from ragscience.core.records import Answer, Found
+from ragscience.core.errors import ModelProblem, RagScienceError
+from ragscience.core.records import Answer, Block, Filters, Found, Stage
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import OnEvent
 from ragscience.engine.paper_lookup import check_filters, filters_by_name
@@ -19,7 +25,12 @@ from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.engine.shared_parts import SharedParts
 
-__all__ = ["answer_of", "ask", "search"]
+if TYPE_CHECKING:
+    from ragscience.engine.question_run import QuestionRun
+    from ragscience.engine.requests import AskRequest
+    from ragscience.models.served_llm import ServedLLM
+
+__all__ = ["after_first_search", "answer_of", "ask", "passage_answer", "routed_answer", "search", "small_talk"]
 
 T = TypeVar("T")
 
@@ -97,10 +108,9 @@ def ask(
 def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
     """The answer, by the agent or from one search, with the place of each quote on its page."""
     if request.agent:
-        from ragscience.engine.agent_run import agent_answer
+        from ragscience.engine.searches import agent_answer
 
         return agent_answer(run, request)
-    from ragscience.engine.passage_answer import passage_answer, routed_answer, small_talk
     from ragscience.engine.places import placed
 
     if run.understood.kind == "small talk":
@@ -112,7 +122,7 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
 
 
 def _audit_record(run: QuestionRun, answer: Answer, request: AskRequest, at: str) -> dict[str, Any] | None:
-    from ragscience.engine.answer_record import record_for
+    from ragscience.engine.saved_answers import record_for
 
     try:
         return record_for(run, answer, request, at=at) | {"person": run.person}
@@ -136,3 +146,167 @@ def _recorded(shared: SharedParts, how: str, question: str, act: Callable[[], T]
 
 def _once(first: tuple[str, ...], more: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *more)))
+
+
+def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | None:
+    """The answer, or what a language model is to answer from; None for a question that no route takes."""
+    if request.plain or not run.library.about.chunks:
+        return None
+    began, started, timings = time.time(), time.perf_counter(), Timings()
+
+    def search(text: str, filters: Filters) -> Found:
+        return run.search(text, filters, profile=run.answer_profile)
+
+    context = RouteContext(run.library, search, request.filters, run.kind_probabilities, run.query_vector)
+    routed, question = None, ""
+    with timed(timings, "route_ms"), run.library.snapshot():
+        understood = run.understood
+        for reading in (each for each in understood.readings if not each.is_joined):
+            question = reading.text
+            leans = understood.kind in ("follow-up", "correction") and not reading.files
+            routed = route(question, context, reading.files, leans=leans)
+            if routed is not None:
+                break
+    if routed is None:
+        return None
+    found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0})
+    if routed.for_llm and run.llm is not None:
+        return found
+    total_ms = round((time.perf_counter() - started) * 1000, 3)
+    timings.add("total_ms", total_ms, began)
+    answer = _answer(run, routed, found, timings)
+    if run.on_token is not None:
+        run.on_token(answer.text)
+    return answer
+
+
+def small_talk(run: QuestionRun) -> Answer:
+    """The answer to "thanks" or "hello": a line, without a search."""
+    began, timings = time.time(), Timings()
+    timings.add("total_ms", 0.0, began)
+    block = Block("text", "Ask me something about your papers, or `/help` for what else can be done.")
+    found = Found(run.question, run.answer_profile.name, (), signals={"routed": 1.0})
+    answer = _answer(run, Routed("small_talk", "Nothing was searched for.", (block,), confidence=None), found, timings)
+    if run.on_token is not None:
+        run.on_token(answer.text)
+    return answer
+
+
+def _answer(run: QuestionRun, routed: Routed, found: Found, timings: Timings) -> Answer:
+    trace_id = uuid.uuid4().hex
+    cited = dict.fromkeys(citation for block in routed.blocks for citation in block.citations)
+    return Answer(
+        answer_id=trace_id[:12],
+        question=run.question,
+        text=as_text(routed.blocks),
+        mode="extractive",
+        refused=routed.nothing_found,
+        citations=tuple(cited),
+        found=found,
+        models={**run.models_used, "llm": None},
+        timings_ms=dict(timings),
+        trace_id=trace_id,
+        stages=tuple(timings.stages),
+        confidence=None if routed.nothing_found else routed.confidence,
+        route=routed.route,
+        route_note=routed.note,
+        blocks=routed.blocks,
+    )
+
+
+def after_first_search(answer: Answer, first: Timings) -> Answer:
+    """The answer with the times of both, as those of one question."""
+    if not first.stages:
+        return answer
+    (search,) = first.stages
+    stages, timings = [search], dict(answer.timings_ms)
+    for stage in answer.stages:
+        if stage.name == "total":
+            total_ms = round((stage.started - search.started) * 1000 + stage.ms, 3)
+            timings["total_ms"] = total_ms
+            stages.append(Stage("total", search.started, total_ms))
+        elif stage.name != "search" or _has_part(stage, answer.found):
+            stages.append(stage)
+    timings["search_ms"] = round(sum(stage.ms for stage in stages if stage.name == "search"), 3)
+    return replace(answer, timings_ms=timings, stages=tuple(stages))
+
+
+def _has_part(search: Stage, found: Found) -> bool:
+    """Whether anything was searched for in it: what was found before is only handed over."""
+    end = search.started + search.ms / 1000
+    return any(search.started <= stage.started <= end for stage in found.stages)
+
+
+def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) -> Answer:
+    """The answer from what one search finds, or from what a route has `routed` to the language model."""
+    from ragscience.ask.answer_context import AnswerRequest
+    from ragscience.ask.answers import answer
+    from ragscience.engine.places import placed
+
+    llm, history, question = run.llm, request.history, run.spelled
+    first: dict[str, Found] = {}
+    first_times = Timings()
+    if llm is not None and not history and routed is None:
+        # LangChain's code takes a second or two: it comes while the search runs, in a thread that Ctrl-C leaves.
+        imports = Thread(target=_load, args=(llm,), daemon=True)
+        imports.start()
+        with timed(first_times, "search_ms"):
+            first[question] = _searched(run, request, question)
+        imports.join()
+
+    def find(text: str) -> Found:
+        if routed is not None:
+            return routed
+        if text in first:
+            return first[text]
+        return _searched(run, request, text)
+
+    is_corrective = run.profile.corrective if request.corrective is None else request.corrective
+    given = answer(
+        AnswerRequest(question, history, request.strict),
+        run.answer_context,
+        search=_with_second_look(run, find) if is_corrective else find,
+        on_token=run.on_token,
+    )
+    if given.confidence == "high" and "foreign" in given.found.signals:  # half of the question was not understood
+        given = replace(given, confidence="medium")
+    return after_first_search(placed(given, run.library), first_times)
+
+
+def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
+    from ragscience.engine.searches import search_readings
+
+    if request.plain and not request.history:
+        return run.search(text, request.filters, (), run.answer_profile)
+    also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
+    rewritten = text if text != run.spelled else ""
+    return search_readings(run, request.filters, also, run.answer_profile, rewritten)
+
+
+def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callable[[str], Found]:
+    """The search for one answer: it grades its results and searches again, reworded, if they are doubtful.
+
+    It never returns more passages than requested; without a number, a second search may add some.
+    """
+    from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
+
+    titles: dict[str, str] = {}
+
+    def title_of(file: str) -> str:
+        titles.update({} if titles else {paper.file: paper.title for paper in run.library.papers()})
+        return titles.get(file, "")
+
+    circuit = run.shared.circuit
+    context = CorrectiveContext(
+        find,
+        llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
+        title_of=title_of,
+        most_passages=run.profiles.wanted_for_answer or run.answer_profile.top_k + EXTRA_PASSAGES,
+        seconds=run.settings.answer_seconds,
+    )
+    return Corrective(context, on_failure=circuit.failed)
+
+
+def _load(llm: ServedLLM) -> None:
+    with suppress(ModelProblem):  # the first call raises it again
+        _ = llm.chat_model

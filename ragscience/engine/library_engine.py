@@ -18,8 +18,7 @@ from ragscience.library.store import Home
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
-    from ragscience.engine.doctor_run import DoctorReport
-    from ragscience.engine.eval_runs import EvalRequest
+    from ragscience.engine.eval_runs import DoctorReport, EvalRequest
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest import Ingest
     from ragscience.engine.papers import Papers
@@ -153,6 +152,6 @@ class Engine(SharedParts):
 
         With `fast` the contents of the database are not verified.
         """
-        from ragscience.engine.doctor_run import doctor
+        from ragscience.engine.eval_runs import doctor
 
         return doctor(self.home, self.settings, self.models, network=network, fast=fast, on_event=self.on_event)

@@ -1,23 +1,168 @@
-"""The searches of one question: for each way to read a turn of a conversation, and for each paper that it compares."""
+"""The searches of one question: for each way to read it, for each paper that it compares, and as a run of the agent."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import LEANING, TurnReading
 from ragscience.ask.sides import SubQuery, sides
-from ragscience.core.records import Filters, Found, Hit, Part
+from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Part, Profile
+from ragscience.core.settings import deciding_values
+from ragscience.engine.events import ModelAsked
+from ragscience.engine.requests import QuestionProfiles
+from ragscience.library.filter_selection import match_papers
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
+    from ragscience.agent.agent_state import AgentContext, ToolUse
     from ragscience.core.records import Profile
     from ragscience.engine.question_run import QuestionRun
+    from ragscience.engine.requests import AskRequest
 
-__all__ = ["search_in_parts", "search_readings"]
+__all__ = ["agent_answer", "search_in_parts", "search_readings"]
+
+AGENT_SECONDS = 600.0
+"""Time limit for the agent: after ten minutes, the best draft is the answer."""
+TOOL_TEXT_CHARS = 4000
+"""Of the text of one tool."""
+
+
+def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
+    """The answer by the agent, with the place of each quote on its page; an interrupted run is continued.
+
+    The whole answer is one `Token` event, each finished step a `StepDone`.
+    """
+    from ragscience.agent.loop import answer_by_agent
+    from ragscience.engine.places import placed
+
+    library = run.library
+    context = _context(run, request)
+
+    def resumed(steps: int) -> None:
+        done = "1 step was" if steps == 1 else f"{steps} steps were"
+        run.warn(f"Continuing where this question was interrupted: {done} already done.")
+
+    answer = answer_by_agent(
+        context,
+        checkpoints=run.shared.home.agent if run.settings.history and library.about.chunks else None,
+        run_id=_run_id(run, request),
+        on_resume=resumed,
+    )
+    if run.on_token is not None:
+        run.on_token(answer.text)
+    return placed(answer, library)
+
+
+def agent_profile(run: QuestionRun) -> Profile:
+    """How the agent searches for each sub-query: `rrf`, unless another profile than the default is wanted.
+
+    Each search gives as many passages as a plain answer is made from, so that the question's own are never fewer.
+    """
+    if run.settings.profile != "default" or run.llm_reranker is not None:
+        return run.answer_profile
+    return run.profiles.of_sub_query("rrf")
+
+
+def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
+    from ragscience.agent.agent_state import AgentContext, Limits
+    from ragscience.ask.answer_context import AnswerRequest
+
+    library, settings, filters = run.library, run.settings, request.filters
+    profile = agent_profile(run)
+    papers = _allowed(library.papers(), filters)
+
+    def search(query: str, files: tuple[str, ...]) -> Found:
+        within = replace(filters, papers=tuple(map(_named, files))) if files else filters
+        return run.search(query, within, profile=profile)
+
+    return AgentContext(
+        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
+        answering=run.answer_context,
+        steps_by_llm=run.step_llm is not None,
+        papers=papers,
+        search=search,
+        passages=library.chunks,
+        use_tools=_tools(run, filters, papers, profile) if library.about.chunks else None,
+        limits=Limits(
+            settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
+        ),
+        on_step=run.on_step,
+    )
+
+
+def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile: Profile) -> ToolUse:
+    from ragscience.agent.tool_calling import tool_use
+    from ragscience.agent.tools import Toolbox
+
+    def search(query: str, own: Filters) -> Found:
+        within = replace(
+            filters,
+            papers=own.papers or filters.papers,
+            kinds=own.kinds or filters.kinds,
+            sections=own.sections or filters.sections,
+        )
+        return run.search(query, within, profile=profile)
+
+    ids = run.library.select(filters) if filters != Filters() else None
+    kept = None if ids is None else set(ids.tolist())
+
+    def allowed(hit: Hit) -> bool:
+        return kept is None or hit.chunk.chunk_id in kept
+
+    def about(question: str) -> Sequence[Paper]:
+        named = {one.file for one in PaperNames.of(run.library).in_text(question)}
+        return [paper for paper in papers if paper.file in named] or (papers if len(papers) == 1 else ())
+
+    toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
+    cancelled, name = run.answer_context.cancelled, run.llm.name if run.llm else ""
+    return tool_use(
+        toolbox,
+        about=about,
+        llm=run.step_llm,
+        allowed=allowed,
+        cancelled=cancelled,
+        on_ask=lambda: run.publish(ModelAsked(name, 0)),
+    )
+
+
+def _allowed(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
+    """The papers that the filters allow by their names."""
+    if filters.papers:
+        ids = match_papers(papers, filters.papers)
+        papers = [paper for paper in papers if paper.paper_id in ids]
+    return tuple(papers)
+
+
+def _named(file: str) -> str:
+    """A file's name as a filter pattern, with the characters of shell patterns escaped."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in file)
+
+
+def _run_id(run: QuestionRun, request: AskRequest) -> str:
+    """A digest of who asks, the question, the library as it is now and all settings that an answer depends on."""
+    from ragscience.agent.agent_state import STATE_VERSION
+
+    library, llm = run.library, run.llm
+    parts: list[Any] = [
+        STATE_VERSION,
+        run.question,
+        [[turn.question, turn.answer] for turn in request.history],
+        asdict(request.filters),
+        library.about.version,
+        asdict(library.about.embedder) if library.about.embedder else None,
+        deciding_values(run.settings),
+        QuestionProfiles(run.settings, request.top_k).wanted_for_answer,
+        [llm.name, llm.digest] if llm else None,
+        request.strict,
+        *([run.person] if run.person else []),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def search_readings(
@@ -35,7 +180,14 @@ def search_readings(
     names = PaperNames.of(run.library) if run.library.about.chunks else None
     readings = run.understood.readings
     if rewritten and names is not None:
-        same = next((each for each in readings if _papers(each, names) == _papers(TurnReading(rewritten), names)), None)
+        same = next(
+            (
+                each
+                for each in readings
+                if _papers_meant(each, names) == _papers_meant(TurnReading(rewritten), names)
+            ),
+            None,
+        )
         within = same.files if same else ()
         readings = (TurnReading(rewritten, within, LEANING), *readings) if same else readings
     results: list[tuple[float, Found]] = []
@@ -47,7 +199,7 @@ def search_readings(
     return max(results, key=lambda result: result[0])[1]
 
 
-def _papers(reading: TurnReading, names: PaperNames) -> frozenset[str]:
+def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
     named = {one.file for one in names.in_text(reading.text) if one.strength >= 0.5}
     return frozenset(named or reading.files)
 

@@ -17,13 +17,13 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Paper, title_of
 from ragscience.core.serialization import select
-from ragscience.engine.outputs import (
+from ragscience.engine.page_files import file_of
+from ragscience.engine.places import passage_numbered, passage_parts, placed_sources, word_places
+from ragscience.engine.printable import (
     outline_output,
     page_output,
     paper_output,
 )
-from ragscience.engine.page_files import file_of
-from ragscience.engine.places import passage_numbered, passage_parts, placed_sources, word_places
 from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import ServerState, person_of, state_of
 from ragscience.serving.ingest_queue import Job, safe_name

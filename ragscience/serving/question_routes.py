@@ -17,7 +17,7 @@ from ragscience.core.records import Answer, Turn
 from ragscience.core.serialization import select, to_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
-from ragscience.engine.outputs import (
+from ragscience.engine.printable import (
     answer_output,
     conversation_output,
     search_output,
