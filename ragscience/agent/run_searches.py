@@ -9,7 +9,7 @@ from typing import Any
 from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, Spending, answer_of, found_of
 from ragscience.ask.confidence import answerability
 from ragscience.core.answer_records import Timings, timed
-from ragscience.core.records import Answer, Found, Hit, Part, StoredChunk
+from ragscience.core.records import Answer, Found, Hit, QuestionPart, StoredChunk
 
 __all__ = ["RunSearches", "merged", "merged_found"]
 
@@ -76,7 +76,7 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
     hits = merged(found, limit, first=len(parts))
     kept = {hit.chunk.chunk_id for hit in hits}
     asked = tuple(
-        Part(each.question, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in kept))
+        QuestionPart(each.question, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in kept))
         for each in found
         if each.question in parts and each.question != question
     )

@@ -15,7 +15,7 @@ from ragscience.core.records import Hit
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import terms
 
-__all__ = ["EvidenceIndex", "MergedPassage", "PageSpan", "Place", "Unit", "squeezed"]
+__all__ = ["EvidenceIndex", "MergedPassage", "PageSpan", "PageUnit", "Place", "squeezed"]
 
 _NEAR_CHARS = 300
 """How far a table's caption may be from a row, or one short sentence from another, that are read together."""
@@ -43,7 +43,7 @@ def squeezed(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PageUnit:
     """A sentence or row of a page part: `part.text[start:end]`."""
 
     start: int
@@ -62,11 +62,13 @@ class PageSpan:
         self.text = text
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PageUnit]:
         """Its sentences and rows, in order."""
         spans = split_sentences(self.text)
         pieces = [self.text[span.start : span.end] for span in spans]
-        return [Unit(span.start, span.end, frozenset(terms(piece))) for span, piece in zip(spans, pieces, strict=True)]
+        return [
+            PageUnit(span.start, span.end, frozenset(terms(piece))) for span, piece in zip(spans, pieces, strict=True)
+        ]
 
     @cached_property
     def numbers_by_unit(self) -> list[frozenset[str]]:

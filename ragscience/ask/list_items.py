@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragscience.ask.list_kinds import ListKind
-from ragscience.ask.paper_text import PaperText, Part, Sentence
+from ragscience.ask.paper_text import PaperSentence, PaperText, Part
 from ragscience.ask.summary_cues import zone_of
 from ragscience.core.records import Citation
 from ragscience.core.tokenizing import joined_lines, terms
@@ -29,7 +29,7 @@ class Listed:
     """What was found of a kind."""
 
     items: tuple[Item, ...]
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[PaperSentence, ...]
     """Those that enumerate, the one with most items first."""
 
 
@@ -103,7 +103,7 @@ class _Search:
         self._nouns = re.compile(rf"\b(?:{kind.nouns})\b", re.I)
         self._uses = re.compile(rf"\b(?:{kind.uses})\b" if kind.uses else r"(?!)", re.I)
         self._found: dict[str, Item] = {}
-        self._enumerating: list[tuple[int, int, Sentence]] = []
+        self._enumerating: list[tuple[int, int, PaperSentence]] = []
         self._prose = "\n".join(part.text for part in paper.parts if part.kind in ("text", "abstract", "list"))
 
     def result(self) -> Listed:
@@ -123,12 +123,12 @@ class _Search:
         kept.sort(key=lambda item: -item.support)
         return Listed(tuple(kept), tuple({id(one): one for _, _, one in best}.values()))
 
-    def _is_asked(self, sentence: Sentence) -> bool:
+    def _is_asked(self, sentence: PaperSentence) -> bool:
         if self._wanted and not self._wanted & {*terms(sentence.text), *terms(sentence.section)}:
             return False
         return self._must is None or bool(self._must.search(sentence.text) or self._must.search(sentence.section))
 
-    def _read(self, place: int, sentence: Sentence) -> None:
+    def _read(self, place: int, sentence: PaperSentence) -> None:
         names = self._enumerated(sentence)
         if len(names) >= 2 and self._is_its_own(sentence):
             self._enumerating.append((len(names), -place, sentence))
@@ -154,13 +154,13 @@ class _Search:
             for name in self._beside(sentence.text):
                 self._add(name, sentence, 0.6)
 
-    def _add(self, name: str, sentence: Sentence, support: float) -> None:
+    def _add(self, name: str, sentence: PaperSentence, support: float) -> None:
         item = self._found.setdefault(_key(name), Item(name, sentence.citations))
         if support >= 1.0 > item.support:
             item.cited = sentence.citations
         item.support += support
 
-    def _enumerated(self, sentence: Sentence) -> list[str]:
+    def _enumerated(self, sentence: PaperSentence) -> list[str]:
         """The items of the longest enumeration behind a word for the kind, or behind a word for its use."""
         clean = _plain(sentence.text)
         nouns = list(self._nouns.finditer(clean))
@@ -207,26 +207,26 @@ class _Search:
         ended = ended.rstrip(" ,;")
         return ended if is_plain and len(ended) > 2 else None
 
-    def _announces(self, sentence: Sentence) -> bool:
+    def _announces(self, sentence: PaperSentence) -> bool:
         """Whether a sentence says that several follow: "we consider five datasets"."""
         return bool(_ITS_OWN.search(sentence.text)) and any(
             _is_plural(match.group()) and _ANNOUNCES.search(sentence.text[: match.start()].rstrip())
             for match in self._nouns.finditer(sentence.text)
         )
 
-    def _is_its_own(self, sentence: Sentence) -> bool:
+    def _is_its_own(self, sentence: PaperSentence) -> bool:
         """Whether the sentence speaks of what the paper does, not of what there is."""
         zone = zone_of(sentence.section, sentence.kind)
         return zone in ("data", "experiments", "abstract") or bool(_ITS_OWN.search(sentence.text))
 
-    def _has_section(self, sentence: Sentence) -> bool:
+    def _has_section(self, sentence: PaperSentence) -> bool:
         """Whether the sentence stands under a heading that is the kind in the plural: "5.1 Baselines"."""
         heading = sentence.section.rpartition("›")[2]
         if zone_of(sentence.section, sentence.kind) == "other":
             return False
         return any(len(heading) < 40 and match.group()[-1:] in "sSda" for match in self._nouns.finditer(heading))
 
-    def _rest_of_paragraph(self, sentence: Sentence) -> Iterator[Sentence]:
+    def _rest_of_paragraph(self, sentence: PaperSentence) -> Iterator[PaperSentence]:
         is_behind, length = False, 0
         for following in self._paper.sentences_of(sentence.paragraph):
             length += len(following.text) if is_behind else 0

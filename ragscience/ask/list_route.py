@@ -6,7 +6,7 @@ import re
 
 from ragscience.ask.list_items import Listed, listed
 from ragscience.ask.list_kinds import KINDS
-from ragscience.ask.paper_text import PaperText, Sentence
+from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import zone_of
@@ -86,11 +86,11 @@ def _held(text: str) -> int:
     return len(names) if any(letter.isdigit() for letter in text) else 0
 
 
-def _is_settings(sentence: Sentence) -> int:
+def _is_settings(sentence: PaperSentence) -> int:
     return 2 * bool(_CALLED.search(sentence.section)) + bool(re.search(r"\b(?:we|our|used?|set)\b", sentence.text))
 
 
-def _is_asked(sentence: Sentence, wanted: frozenset[str]) -> bool:
+def _is_asked(sentence: PaperSentence, wanted: frozenset[str]) -> bool:
     is_near = not wanted or bool(wanted & {*terms(sentence.text), *terms(sentence.section)})
     return is_near and zone_of(sentence.section, sentence.kind) != "related"
 

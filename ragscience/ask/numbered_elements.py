@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ragscience.ask.paper_text import PaperText, Part, Sentence
+from ragscience.ask.paper_text import PaperSentence, PaperText, Part
 from ragscience.core.tokenizing import joined_lines, terms
 
 __all__ = [
@@ -117,7 +117,7 @@ def equations(paper: PaperText) -> list[tuple[str, Part]]:
     ]
 
 
-def mentioning(paper: PaperText, kind: str, number: str) -> list[Sentence]:
+def mentioning(paper: PaperText, kind: str, number: str) -> list[PaperSentence]:
     """The sentences that mention an element."""
     return [
         sentence

@@ -16,7 +16,7 @@ from ragscience.core.tokenizing import joined_lines
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["PaperText", "Paragraph", "Part", "Sentence", "paragraphs_of"]
+__all__ = ["PaperSentence", "PaperText", "Paragraph", "Part", "paragraphs_of"]
 
 _PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")
@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class PaperSentence:
     """A sentence of a paper."""
 
     text: str
@@ -130,18 +130,18 @@ class PaperText:
         return tuple(paragraphs_of(self.parts))
 
     @cached_property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[PaperSentence, ...]:
         """The sentences of the paragraphs, in order."""
         return tuple(sentence for n in range(len(self.paragraphs)) for sentence in self.sentences_of(n))
 
-    def sentences_of(self, number: int) -> Iterator[Sentence]:
+    def sentences_of(self, number: int) -> Iterator[PaperSentence]:
         """The sentences of a paragraph."""
         paragraph = self.paragraphs[number]
         first = paragraph.parts[0]
         before = 0
         for text, held in paragraph.spans():
             cited = tuple(self.cite_span(*span) for span in held)
-            yield Sentence(text, cited, first.section, first.kind, number, before < _RUN_IN)
+            yield PaperSentence(text, cited, first.section, first.kind, number, before < _RUN_IN)
             before += len(text)
 
     def cite(self, parts: Sequence[Part]) -> tuple[Citation, ...]:

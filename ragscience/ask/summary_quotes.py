@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ragscience.ask.paper_text import PaperText, Sentence
+from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.summary_cues import ASPECTS, Aspect, zone_of
 from ragscience.core.tokenizing import terms
 from ragscience.search.names import PaperNames
@@ -51,7 +51,7 @@ _LONGEST = 420
 class _Placed:
     """A sentence with its place in the paper."""
 
-    sentence: Sentence
+    sentence: PaperSentence
     zone: str
     along: float
     """How far along its zone it is, 0 to 1."""
@@ -70,11 +70,11 @@ class SummaryQuotes:
         self._paper = paper
         self._names = names
 
-    def of(self, aspect: Aspect, most: int, before: Sequence[Sentence] = ()) -> list[Sentence]:
+    def of(self, aspect: Aspect, most: int, before: Sequence[PaperSentence] = ()) -> list[PaperSentence]:
         """At most `most` sentences for an aspect, in the order of the paper, none of them like one of `before`."""
         scored = [(_score(one, aspect), -n, one.sentence) for n, one in enumerate(self._placed)]
         best = sorted((each for each in scored if each[0] >= aspect.least), key=lambda each: each[:2], reverse=True)
-        chosen: list[tuple[int, Sentence]] = []
+        chosen: list[tuple[int, PaperSentence]] = []
         taken = [set(terms(sentence.text)) for sentence in before]
         for _, place, sentence in best:
             words = set(terms(sentence.text))
@@ -84,7 +84,7 @@ class SummaryQuotes:
                 taken.append(words)
         return [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
 
-    def contributions(self, most: int) -> list[Sentence]:
+    def contributions(self, most: int) -> list[PaperSentence]:
         """The first sentences of the items of the list that the introduction calls its contributions; else none."""
         paragraphs = self._paper.paragraphs
         for n, paragraph in enumerate(paragraphs):
@@ -99,13 +99,13 @@ class SummaryQuotes:
                 return [next(iter(self._paper.sentences_of(item))) for item in items][:most]
         return []
 
-    def limitations(self, most: int) -> list[Sentence]:
+    def limitations(self, most: int) -> list[PaperSentence]:
         """Of a section of that name the first sentence of each paragraph and those that limit.
 
         Without one, the sentences that name a limitation of the paper's own work, each with the next of its paragraph.
         """
         begun: set[int] = set()
-        found: list[tuple[bool, int, Sentence]] = []
+        found: list[tuple[bool, int, PaperSentence]] = []
         for n, sentence in enumerate(self._paper.sentences):
             if zone_of(sentence.section, sentence.kind) != "limits" or not is_sentence(sentence.text):
                 continue
@@ -116,8 +116,8 @@ class SummaryQuotes:
         best = sorted(found, key=lambda each: each[:2])[:most]
         return [sentence for _, _, sentence in sorted(best, key=lambda each: each[1])] or self._named_limits(most)
 
-    def _named_limits(self, most: int) -> list[Sentence]:
-        named = list[Sentence]()
+    def _named_limits(self, most: int) -> list[PaperSentence]:
+        named = list[PaperSentence]()
         for one, after in pairwise((*self._paper.sentences, None)):
             if one is None or one in named or zone_of(one.section, one.kind) == "related":
                 continue

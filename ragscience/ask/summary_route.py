@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragscience.ask.paper_text import PaperText, Sentence
+from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import ASPECTS
@@ -58,7 +58,7 @@ def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Rou
     return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=True)
 
 
-def _parts(quotes: SummaryQuotes, what: str, *, is_short: bool) -> list[tuple[str, list[Sentence]]]:
+def _parts(quotes: SummaryQuotes, what: str, *, is_short: bool) -> list[tuple[str, list[PaperSentence]]]:
     """What to say under which heading, for a summary or for one thing asked for."""
     if what == "contributions":
         listed = quotes.contributions(_MOST)
@@ -77,16 +77,16 @@ def _parts(quotes: SummaryQuotes, what: str, *, is_short: bool) -> list[tuple[st
     return _of_aspects(quotes, (("Method", 2), ("Results", 3), ("Limits", 2), ("Question", 1), ("Data", 2)))
 
 
-def _of_aspects(quotes: SummaryQuotes, wanted: Sequence[tuple[str, int]]) -> list[tuple[str, list[Sentence]]]:
+def _of_aspects(quotes: SummaryQuotes, wanted: Sequence[tuple[str, int]]) -> list[tuple[str, list[PaperSentence]]]:
     """The best sentences of each aspect, the first ones choosing first, in the order of ASPECTS."""
-    chosen: dict[str, list[Sentence]] = {}
+    chosen: dict[str, list[PaperSentence]] = {}
     for name, most in wanted:
         before = [sentence for sentences in chosen.values() for sentence in sentences]
         chosen[name] = quotes.of(_BY_NAME[name], most, before)
     return [(aspect.name, chosen[aspect.name]) for aspect in ASPECTS if chosen.get(aspect.name)]
 
 
-def _blocks(parts: Sequence[tuple[str, list[Sentence]]], *, has_headings: bool) -> list[Block]:
+def _blocks(parts: Sequence[tuple[str, list[PaperSentence]]], *, has_headings: bool) -> list[Block]:
     blocks: list[Block] = []
     for name, sentences in parts:
         if has_headings and len(parts) > 1:
@@ -95,7 +95,7 @@ def _blocks(parts: Sequence[tuple[str, list[Sentence]]], *, has_headings: bool) 
     return blocks
 
 
-def _confidence(parts: Sequence[tuple[str, list[Sentence]]], what: str) -> str:
+def _confidence(parts: Sequence[tuple[str, list[PaperSentence]]], what: str) -> str:
     if not parts:
         return "low"
     names = {name for name, _ in parts}

@@ -18,7 +18,7 @@ from ragscience.core.records import UNCITED, Answer
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import answer_output, counted, error_output, plain, search_output
-from ragscience.engine.requests import AskRequest, BadQuestion, Question, SearchRequest, joined, read_questions
+from ragscience.engine.requests import AskRequest, BadQuestion, ScriptedQuestion, SearchRequest, joined, read_questions
 
 Request = TypeVar("Request", bound=SearchRequest)
 Asked = tuple[str | None, str | None]
@@ -29,7 +29,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
     """Show the passages for each question, as `request` says; an exit code, NOTHING_FOUND where one has none."""
     from ragscience.cli.source_views import hits_view
 
-    def one(question: Question) -> int:
+    def one(question: ScriptedQuestion) -> int:
         screen.doing("searching")
         found = engine.search(_request(request, question), on_event=screen)
         STATUS.hide()
@@ -60,7 +60,7 @@ def ask_all(
     """
     answers: list[Answer] = []
 
-    def one(question: Question) -> int:
+    def one(question: ScriptedQuestion) -> int:
         wanted, talk = _request(request, question), dialogue or engine.dialogue()
         if as_json:
             screen.doing("searching")
@@ -107,16 +107,16 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     return answer
 
 
-def _request(template: Request, question: Question) -> Request:
+def _request(template: Request, question: ScriptedQuestion) -> Request:
     return replace(
         template, question=question.text, history=question.history, filters=joined(template.filters, question.filters)
     )
 
 
-def _each(asked: Asked, one: Callable[[Question], int], screen: Screen, *, as_json: bool) -> int:
+def _each(asked: Asked, one: Callable[[ScriptedQuestion], int], screen: Screen, *, as_json: bool) -> int:
     text, source = asked
     if text is not None:
-        return one(Question(text))
+        return one(ScriptedQuestion(text))
     code = 0
     source = source or "-"
     total = f" of {sum(1 for _ in read_questions(source))}" if Path(source).is_file() else ""

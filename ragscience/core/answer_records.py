@@ -115,7 +115,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QuestionPart:
     """A part of a question, searched for by itself."""
 
     question: str
@@ -142,7 +142,7 @@ class Found:
     """Names that the knowledge graph has near the question; empty without the graph."""
     paths: tuple[FoundPath, ...] = ()
     """The graph's best paths for the question, best first; empty without the graph."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[QuestionPart, ...] = ()
     """The parts of a question that was split for the search, two or more; empty otherwise."""
     stages: tuple[Stage, ...] = ()
     """The summands of `timings_ms`, with their start times."""

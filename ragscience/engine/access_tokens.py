@@ -45,7 +45,7 @@ OWNER = Person("", "writer")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class KeptToken:
     """What is kept of a token."""
 
     name: str
@@ -62,7 +62,7 @@ class _Kept:
     """What the file holds."""
 
     version: Literal[1]
-    tokens: tuple[Token, ...]
+    tokens: tuple[KeptToken, ...]
 
 
 def hash_of(token: str) -> str:
@@ -84,7 +84,7 @@ class AccessTokens:
         check_home(folder)
         return cls(Home(folder).serve_tokens)
 
-    def all(self) -> list[Token]:
+    def all(self) -> list[KeptToken]:
         """The tokens by name; none without a file. Raises LibraryUnavailable for a damaged or unreadable file."""
         try:
             found = from_json(_Kept, self._path.read_bytes()).tokens
@@ -101,11 +101,11 @@ class AccessTokens:
             ) from error
         return sorted(found, key=lambda token: token.name)
 
-    def token_of(self, sha256: str) -> Token | None:
+    def token_of(self, sha256: str) -> KeptToken | None:
         """The token with that hash. Raises as `all`."""
         return next((token for token in self.all() if token.sha256 == sha256), None)
 
-    def verify(self, token: str) -> Token | None:
+    def verify(self, token: str) -> KeptToken | None:
         """What is kept of that token; None for one that is not known. Raises as `all`."""
         return self.token_of(hash_of(token))
 
@@ -123,10 +123,10 @@ class AccessTokens:
             if name in tokens:
                 raise UsageError(f"{name} has a token.", f"Revoke it first: python query.py serve token revoke {name}")
             made = PREFIX + secrets.token_hex(32)
-            tokens[name] = Token(name, role, hash_of(made), datetime.now(UTC).isoformat(timespec="seconds"))
+            tokens[name] = KeptToken(name, role, hash_of(made), datetime.now(UTC).isoformat(timespec="seconds"))
         return made
 
-    def revoke(self, name: str) -> Token:
+    def revoke(self, name: str) -> KeptToken:
         """End a person's token; a running server refuses it from the next request on. Raises NothingFound."""
         with self._changing() as tokens:
             if name not in tokens:
@@ -134,7 +134,7 @@ class AccessTokens:
             return tokens.pop(name)
 
     @contextmanager
-    def _changing(self) -> Iterator[dict[str, Token]]:
+    def _changing(self) -> Iterator[dict[str, KeptToken]]:
         """The tokens by name, to change, and written afterwards; one process at a time."""
         with disk_errors(self._path):
             folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)

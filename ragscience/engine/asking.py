@@ -18,7 +18,7 @@ from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer, Block, Filters, Found, Stage
-from ragscience.engine.dialogue import Dialogue
+from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent
 from ragscience.engine.paper_lookup import check_filters, filters_by_name
 from ragscience.engine.question_run import QuestionRun
@@ -122,8 +122,6 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
 
 
 def _audit_record(run: QuestionRun, answer: Answer, request: AskRequest, at: str) -> dict[str, Any] | None:
-    from ragscience.engine.saved_answers import record_for
-
     try:
         return record_for(run, answer, request, at=at) | {"person": run.person}
     except RagScienceError as error:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
-from ragscience.core.records import Answer, Citation, StoredChunk, Turn
+from ragscience.core.records import Answer, Citation, Paper, StoredChunk, Turn
+from ragscience.core.settings import deciding_values
 from ragscience.core.tokenizing import counted
+from ragscience.engine.requests import DECIDING_WHERE_SET, AskRequest
 from ragscience.library.atomic_files import disk_errors
+from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
+from ragscience.library.audit import of_answer, place_of, plain, without_credentials
 from ragscience.library.history import History, KeptAnswer, check_name
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
+    from ragscience.engine.question_run import QuestionRun
     from ragscience.library.store import Home, Store
 
-__all__ = ["Dialogue"]
+__all__ = ["Dialogue", "record_for"]
 
 HISTORY_TURNS = 6
 """Earlier turns by which a follow-up is understood; the older ones are seldom meant, and cost prompt."""
@@ -181,3 +187,66 @@ def _holds(chunk: StoredChunk, citation: Citation) -> bool:
     if citation.end:
         return chunk.start <= citation.start and citation.end <= chunk.end
     return chunk.page_start <= citation.page <= chunk.page_end
+
+
+def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> dict[str, Any]:
+    """The record of an answer that this run has just given, `at` that moment (ISO 8601, UTC), as JSON.
+
+    It has no credentials in URLs, except in text by the user or a model. Raises RagScienceError for a damaged library.
+    """
+    library = run.library
+    with library.snapshot():
+        earlier = library.chunks([number for turn in request.history for number in turn.passages])
+        papers = _papers(library, [*(hit.chunk for hit in answer.found.hits), *earlier])
+        embedder = library.about.embedder
+        depends_on = {
+            "settings": deciding_values(run.settings),
+            "library": {
+                "id": library.about.library_id,
+                "generation": library.about.version,
+                "chunker": library.about.chunker,
+                "embedder": embedder and asdict(embedder),
+            },
+            "models": _models(run, answer, embedder.digest if embedder else ""),
+        }
+    places = {chunk.chunk_id: place_of(chunk, papers.get(chunk.paper_id)) for chunk in earlier}
+    asked = {
+        "schema": AUDIT_SCHEMA_VERSION,
+        "at": at,
+        "program": __version__,
+        "agent": request.agent,
+        "strict": request.strict,
+        "plain": request.plain,
+        "k": request.top_k,
+        "filters": asdict(request.filters),
+        "history": [
+            {
+                "question": turn.question,
+                "answer": turn.answer,
+                "passages": [places[number] for number in turn.passages if number in places],
+            }
+            for turn in request.history
+        ],
+        "chosen": sorted(run.settings.model_fields_set & DECIDING_WHERE_SET),
+    }
+    record: dict[str, Any] = plain(asked) | without_credentials(depends_on)
+    return record | of_answer(answer, papers, run.warnings)
+
+
+def _papers(library: Store, chunks: Iterable[StoredChunk]) -> dict[int, Paper]:
+    """The papers of the passages by id, but for those that have changed since they were read."""
+    chunks = list(chunks)
+    found = (library.paper(path=path) for path in {chunk.path for chunk in chunks})
+    ids = {chunk.paper_id for chunk in chunks}
+    return {paper.paper_id: paper for paper in found if paper is not None and paper.paper_id in ids}
+
+
+def _models(run: QuestionRun, answer: Answer, embedder: str) -> dict[str, Any]:
+    """Name and digest of the weights of each part, None for one that was not used; `embedder` is that one's digest."""
+    used, digests = answer.models, {"embedder": embedder}
+    if used.get("reranker"):
+        late = run.tokens_from.identity.digest if run.tokens_from is not None else ""
+        digests["reranker"] = late if run.reranker is None else str(getattr(run.reranker, "digest", ""))
+    if used.get("llm") and run.llm is not None:
+        digests["llm"] = run.llm.digest
+    return {part: {"name": name, "digest": digests.get(part) or None} if name else None for part, name in used.items()}

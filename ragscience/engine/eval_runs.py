@@ -44,7 +44,8 @@ from ragscience.evaluation.question_drafts import (
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
 from ragscience.upkeep.doctor import examine
-from ragscience.upkeep.machine_checks import DoctorFinding, Given, Severity, guarded, worst
+from ragscience.upkeep.machine_checks import DoctorFinding as DoctorFinding
+from ragscience.upkeep.machine_checks import Given, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity

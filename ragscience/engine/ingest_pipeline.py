@@ -21,7 +21,7 @@ from ragscience.engine.events import (
     RunProgressed,
 )
 from ragscience.library import left_out
-from ragscience.library.ingestion import LOCAL, Failure, FileState, LocalFiles, Plan
+from ragscience.library.ingestion import LOCAL, Failure, FileState, IngestPlan, LocalFiles
 from ragscience.library.left_out import duplicates_of
 from ragscience.library.paper_task import EmbeddedPaper, TaskOptions, Vectors, embed_texts, prepare
 from ragscience.library.similarity import Duplicate
@@ -125,7 +125,7 @@ class Pipeline:
         self.reused = 0
         """Chunks whose vectors the library had already."""
 
-    def run(self, plan: Plan, read_all: Callable[[Iterable[Path]], Read], cancel: Flag | None = None) -> None:
+    def run(self, plan: IngestPlan, read_all: Callable[[Iterable[Path]], Read], cancel: Flag | None = None) -> None:
         """Store the files of the plan, until `cancel` is set; the caches are brought up to date in any case.
 
         A file that cannot be read or cut is a failure and the run goes on. Raises ModelProblem where the embedder

@@ -28,7 +28,7 @@ from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.left_out_files import Skips, pair_line
 from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.index_config import available_memory
-from ragscience.library.ingestion import FoundFiles, Plan, apply_renames, make_plan, vanished
+from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan, vanished
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
 from ragscience.library.store import known_files, require_identity, text_hash
@@ -81,7 +81,7 @@ class IngestRun:
         named = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100  # as find_pdfs does
         return self.carry_out(self._planned(paths or [self.library.home.papers]), named)
 
-    def _planned(self, paths: Sequence[Path]) -> Plan:
+    def _planned(self, paths: Sequence[Path]) -> IngestPlan:
         """The work for what the paths name."""
         papers = self.library.home.papers
         if not self._settings.papers and list(paths) == [papers]:
@@ -109,7 +109,7 @@ class IngestRun:
         self.remove_gone(gone, plan)
         return self.carry_out(plan)
 
-    def remove_gone(self, gone: Sequence[Paper], plan: Plan) -> None:
+    def remove_gone(self, gone: Sequence[Paper], plan: IngestPlan) -> None:
         """Remove papers whose files are gone; not while a new file cannot be read, which may be one of theirs."""
         if gone and plan.failures:
             known = known_files(self.library)
@@ -124,7 +124,7 @@ class IngestRun:
             for paper in gone:
                 self._on_event(PaperRemoved(paper, is_file_gone=True, seconds=time.monotonic() - began))
 
-    def _changes(self) -> tuple[Plan, list[Paper]]:
+    def _changes(self) -> tuple[IngestPlan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
         plan = self._planned([self.library.home.papers])
         moved = {paper.paper_id for paper, _ in plan.moved}
@@ -139,7 +139,7 @@ class IngestRun:
 
     # One plan
 
-    def carry_out(self, plan: Plan, named: Sequence[Path] = ()) -> IngestResult:
+    def carry_out(self, plan: IngestPlan, named: Sequence[Path] = ()) -> IngestResult:
         """Store what the plan has to read, but for what is left out and not in `named`.
 
         Raises LibraryUnavailable where the library was made in another way.
@@ -163,7 +163,7 @@ class IngestRun:
         finally:
             self._skips.save()
 
-    def _run(self, plan: Plan, embedder: Embedder) -> Pipeline:
+    def _run(self, plan: IngestPlan, embedder: Embedder) -> Pipeline:
         with ExitStack() as stack:
             readers = self._readers or stack.enter_context(open_readers(self._settings, self._ocr_language))
             readers.start()
@@ -199,7 +199,7 @@ class IngestRun:
             cache_folder=str(settings.chosen("cache_folder") or ""),
         )
 
-    def _open_workers(self, options: TaskOptions, plan: Plan) -> PaperWorkers:
+    def _open_workers(self, options: TaskOptions, plan: IngestPlan) -> PaperWorkers:
         """So many processes of this machine as have room, or the workers of the Ray cluster at an address."""
         library, states, made_by = self.library, {state.path: state for state in plan.to_read}, options.made_by
 
@@ -228,12 +228,12 @@ class IngestRun:
             self._warn(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing.")
         return WorkerProcesses(workers, options, job_of)
 
-    def _opened(self, plan: Plan) -> Callable[[Path], AbstractContextManager[Path]]:
+    def _opened(self, plan: IngestPlan) -> Callable[[Path], AbstractContextManager[Path]]:
         """What gives the file to read for a path of the plan."""
         md5s = {state.path: state.md5 for state in plan.to_read}
         return lambda path: self._files.opened(path, md5s[path])
 
-    def _result(self, plan: Plan, pipeline: Pipeline | None) -> IngestResult:
+    def _result(self, plan: IngestPlan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""
         for paper, state in plan.renames:
             now = self.library.paper(path=str(state.path))

@@ -13,7 +13,7 @@ from ragscience.engine.events import Noted, PaperRemoved
 from ragscience.engine.paper_lookup import find_papers, papers_matching
 from ragscience.library import left_out
 from ragscience.library.filter_selection import fits_file
-from ragscience.library.ingestion import AS_PDF, LOCAL, Failure, FileState, LocalFiles, Plan
+from ragscience.library.ingestion import AS_PDF, LOCAL, Failure, FileState, IngestPlan, LocalFiles
 from ragscience.library.left_out import SkippedFile, SkippedFiles, duplicates, keep_newest
 from ragscience.library.paper_rows import short_names
 from ragscience.library.similarity import Duplicate
@@ -45,7 +45,7 @@ class Skips:
         self._on_event = on_event
         self._files = SkippedFiles(library.home, where.exists)
 
-    def leave_out(self, plan: Plan, named: Sequence[Path], read_by: str) -> Plan:
+    def leave_out(self, plan: IngestPlan, named: Sequence[Path], read_by: str) -> IngestPlan:
         """The plan without what is left out and what could not be read before; what is named itself is tried again.
 
         `read_by` says how files are read now: one that failed is read again where that has changed.

@@ -26,7 +26,7 @@ from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files, require_some_left
 from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
 from ragscience.library.folder_watch import BucketFolder, Folder, Work
-from ragscience.library.ingestion import Failure, Plan, apply_renames, make_plan
+from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES, embed_batch
 
@@ -66,7 +66,7 @@ class RebuildRun(IngestRun):
             self._make_tokens()
         else:
             self._rebuild_indexes()
-        return self._warned(self._result(Plan(()), None))
+        return self._warned(self._result(IngestPlan(()), None))
 
     def read_lost(self, lost: DamagedDatabase) -> IngestResult:
         """Read all papers again that a database had which was put aside."""
@@ -104,7 +104,7 @@ class RebuildRun(IngestRun):
         self._rebuild_indexes()
         return self._result(plan, pipeline)
 
-    def _plan(self, papers: Sequence[Paper]) -> Plan:
+    def _plan(self, papers: Sequence[Paper]) -> IngestPlan:
         """Read these papers again, as far as their files are there."""
         states, failures = [], []
         for paper in papers:
@@ -123,7 +123,7 @@ class RebuildRun(IngestRun):
                 self._on_event(Warned(f"{text} (`python ingest.py sync` follows files)"))
                 continue
             states.append(state)
-        return Plan(tuple(states), failures=tuple(failures))
+        return IngestPlan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:
         self.library.refresh_indexes(anew=True)

@@ -280,7 +280,7 @@ def check_question(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScriptedQuestion:
     """One question of a script."""
 
     text: str
@@ -298,7 +298,7 @@ class BadQuestion:
     question_id: str | None = None
 
 
-def read_questions(source: str) -> Iterator[Question | BadQuestion]:
+def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
     A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
@@ -317,7 +317,7 @@ def read_questions(source: str) -> Iterator[Question | BadQuestion]:
                 yield _parse(raw, number)
 
 
-def _parse(raw: bytes, number: int) -> Question | BadQuestion:
+def _parse(raw: bytes, number: int) -> ScriptedQuestion | BadQuestion:
     question_id: str | None = None
     try:
         try:
@@ -325,7 +325,7 @@ def _parse(raw: bytes, number: int) -> Question | BadQuestion:
         except UnicodeDecodeError:
             raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
         if not line.startswith("{"):
-            return Question(check_question(line))
+            return ScriptedQuestion(check_question(line))
         try:
             item = json.loads(line)
         except (ValueError, RecursionError):
@@ -336,7 +336,7 @@ def _parse(raw: bytes, number: int) -> Question | BadQuestion:
             found = from_json(_Line, item)
         except ValueError as error:
             raise UsageError(f"Line {number}: {str(error).partition(': ')[2]}.", _SHAPE) from None
-        return Question(check_question(found.question), question_id, found.history, _filters(found, number))
+        return ScriptedQuestion(check_question(found.question), question_id, found.history, _filters(found, number))
     except UsageError as error:
         return BadQuestion(error, question_id)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import LEANING, TurnReading
 from ragscience.ask.sides import SubQuery, sides
-from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Part, Profile
+from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
 from ragscience.core.settings import deciding_values
 from ragscience.engine.events import ModelAsked
 from ragscience.engine.requests import QuestionProfiles
@@ -181,11 +181,7 @@ def search_readings(
     readings = run.understood.readings
     if rewritten and names is not None:
         same = next(
-            (
-                each
-                for each in readings
-                if _papers_meant(each, names) == _papers_meant(TurnReading(rewritten), names)
-            ),
+            (each for each in readings if _papers_meant(each, names) == _papers_meant(TurnReading(rewritten), names)),
             None,
         )
         within = same.files if same else ()
@@ -237,6 +233,10 @@ def _searched(whole: Found, found: Found) -> Found:
     return replace(found, hits=tuple({hit.chunk.chunk_id: hit for hit in hits}.values()))
 
 
+def _ids(found: Found) -> list[int]:
+    return [hit.chunk.chunk_id for hit in found.hits]
+
+
 def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], limit: int) -> Found:
     turns = chain.from_iterable(zip_longest(*(each.hits for each in found)))
     once: dict[int, Hit] = {}
@@ -244,7 +244,9 @@ def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], li
         if hit is not None and len(once) < limit:
             once.setdefault(hit.chunk.chunk_id, hit)
     asked = tuple(
-        Part(part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once), part.words)
+        QuestionPart(
+            part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once), part.words
+        )
         for part, each in zip(parts, found, strict=True)
     )
     everything = (whole, *found)

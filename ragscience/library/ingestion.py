@@ -63,7 +63,7 @@ class FoundFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class IngestPlan:
     """The work of a run, planned without loading a model."""
 
     to_read: tuple[FileState, ...]
@@ -199,7 +199,7 @@ def make_plan(
     failures: Sequence[Failure] = (),
     on_compared: Callable[[int], None] = lambda _: None,
     where: LocalFiles = LOCAL,
-) -> Plan:
+) -> IngestPlan:
     """The work for `files`, which are `where`: those that the library lacks, or has under another path.
 
     `on_compared` gets the number of files whose bytes were compared, before each.
@@ -233,7 +233,7 @@ def make_plan(
     papers = {paper.md5: paper for paper in library.papers()} if moved else {}
     renamed = tuple((papers[state.md5], state) for state in moved)
     put_off = _put_off(moved, owners) if failed else frozenset()
-    return Plan(tuple(to_read.values()), renamed, tuple(unchanged), tuple(copies), tuple(failed), put_off)
+    return IngestPlan(tuple(to_read.values()), renamed, tuple(unchanged), tuple(copies), tuple(failed), put_off)
 
 
 def _put_off(moved: Sequence[FileState], owners: Mapping[str, str]) -> frozenset[str]:
@@ -257,7 +257,7 @@ def _still_holds(path: str, md5: str, where: LocalFiles) -> bool:
         return False
 
 
-def apply_renames(library: Store, plan: Plan) -> None:
+def apply_renames(library: Store, plan: IngestPlan) -> None:
     """Update the paths of papers whose files were renamed."""
     if plan.renames:
         library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.renames])

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, Token, hash_of
+from ragscience.engine.access_tokens import OWNER, AccessTokens, KeptToken, Person, hash_of
 from ragscience.serving.problem_responses import problem_response
 from ragscience.serving.request_guard import with_headers
 
@@ -121,7 +121,7 @@ class AccessGate:
         self._is_closed = self._is_closed or bool(self._checked().all())
         return self._is_closed
 
-    def verify(self, token: str) -> Token | None:
+    def verify(self, token: str) -> KeptToken | None:
         """What is kept of a token; None for one that is not known. Raises HTTPException (503)."""
         return self._checked().verify(token)
 

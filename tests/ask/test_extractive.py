@@ -18,7 +18,7 @@ from ragscience.ask.quote_candidates import Unit, follows, units_of
 from ragscience.ask.unit_scores import score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
-from ragscience.core.records import Found, Part
+from ragscience.core.records import Found, QuestionPart
 from ragscience.core.tokenizing import joined_lines, numbers, terms
 from ragscience.search.token_matches import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
@@ -81,7 +81,7 @@ TWO_PARTS = "How many days did training take, and which beam size was used?"
 
 
 def in_parts(*parts):
-    return Found(TWO_PARTS, "rrf", (TRAINING, SAMPLING), parts=tuple(Part(*part) for part in parts))
+    return Found(TWO_PARTS, "rrf", (TRAINING, SAMPLING), parts=tuple(QuestionPart(*part) for part in parts))
 
 
 def test_each_part_of_a_question_chooses_among_its_own_passages():

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from ragscience.core.records import Filters, Turn
-from ragscience.engine.requests import BadQuestion, Question, read_questions
+from ragscience.engine.requests import BadQuestion, ScriptedQuestion, read_questions
 
 
 def read(tmp_path, content):
@@ -21,9 +21,9 @@ def test_plain_lines_and_objects_in_order(tmp_path):
     }
     items = read(tmp_path, b"First?\n\n" + json.dumps(full).encode() + b"\n" + b'{"question": "Last?"}')
     assert items == [
-        Question("First?"),
-        Question("What is it?", "7", (Turn("Who?", "They."),), Filters(papers=("bert*",))),
-        Question("Last?"),
+        ScriptedQuestion("First?"),
+        ScriptedQuestion("What is it?", "7", (Turn("Who?", "They."),), Filters(papers=("bert*",))),
+        ScriptedQuestion("Last?"),
     ]
 
 
@@ -48,7 +48,7 @@ def test_a_bad_line_takes_its_place_and_the_next_goes_on(tmp_path, line, said):
     bad, good = read(tmp_path, line + b"\nGood?\n")
     assert isinstance(bad, BadQuestion)
     assert said in str(bad.error)
-    assert good == Question("Good?")
+    assert good == ScriptedQuestion("Good?")
 
 
 def test_a_question_may_carry_its_own_filters(tmp_path):
