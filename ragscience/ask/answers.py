@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragscience.ask.added_citations import with_citations
 from ragscience.ask.answer_blocks import ROUTE, note, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
@@ -171,12 +170,8 @@ class _AnswerRun:
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
         with timed(self._timings, "check_ms"):
-            checked = check(
-                _real_names(text, given), given, scorer=context.scorer, on_sentence=context.raise_if_cancelled
-            )
-            if checked.citations or checked.unknown:
-                return checked
-            return with_citations(checked, given, scorer=context.scorer)
+            said, may_go_on = _real_names(text, given), context.raise_if_cancelled
+            return check(said, given, scorer=context.scorer, on_sentence=may_go_on, adds=True)
 
     def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragscience.ask.evidence import Place, squeezed
+from ragscience.ask.claim_facts import squeezed
+from ragscience.ask.evidence import Place
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Hit
 

@@ -1,7 +1,6 @@
-"""The checkable facts of a sentence: its numbers, names, negations, and the direction of its comparisons.
+"""What a text says that can be checked: its terms, its numbers with their units, its names, denials and opposites.
 
-Other words may be said in other words; these may not. A sentence is read strictly and a page generously, so that a
-number or name that is missing is really missing.
+A sentence of an answer and the lines of a page are read alike. Other words may be said in other words; these may not.
 """
 
 from __future__ import annotations
@@ -9,235 +8,346 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
-from functools import cache, lru_cache
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache, cached_property, lru_cache
+from itertools import combinations
 
 from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["antonyms_of", "claim_names", "claim_numbers", "negated_terms", "page_names", "page_numbers", "words_of"]
+__all__ = ["FOLDS", "Number", "Said", "is_altered", "loose_points", "squeezed"]
 
-_NUMBER = re.compile(
-    r"(?<![^\W\d_])(?<!\d)"  # not the 100 of P100
-    r"(?:(?<!\d[.,])\d+(?:\.\d+)?[eE][-+]?\d+(?![^\W_])|(?<!\d[.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|(?<![\w.])\.\d+)"
-    r"(?:\s?(?P<times>[KMBk](?![^\W_])|thousand\b|million\b|billion\b|trillion\b))?"
-)
-_POWER = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s*+[×x*·]\s*+10\s*+(?:\^\s*+)?+\{?+\(?+([-+]?\d++)")
-_OF_A_NAME = re.compile(r"(?<!\S)[^\sA-Z]*+[A-Z]\S*+(?<=[-_])$")
-_WIDE_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s\d{3})+(?![\d])")
-_TIMES = {"k": 3, "m": 6, "b": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
+_REFERENCE = re.compile(r"\[\s*+\d{1,3}+(?:\s*+[,;-]\s*+\d{1,3}+)*+\s*+\]")
+"""A paper's citation of another: "[33]", "[2, 5-7]". Its numbers count nothing."""
+_PART_OF_PAPER = re.compile(
+    r"\b(table|fig|figure|sec|section|eq|equation|appendix|algorithm|chapter|theorem|lemma|page|p(?=\.))s?+\.?+\s*+"
+    r"\(?+(?=\d)",
+    re.IGNORECASE,
+)
+"""What numbers a place in a paper, so that "Table 2" becomes a name."""
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s?\d{3})+(?!\d)")
+_POWER = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s*+[×x*·]\s*+10\s*+(?:\^\s*+)?+\{?+\(?+([-+]?\d++)")
+_NUMBERED_NAME = re.compile(r"(?<![^\s(\"“])([^\W\d_a-z][^\W\d_]*+)-(?=\d)")
+_WORD = re.compile(
+    r"(?<![\w.])\.\d+|\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![^\W_]))?|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)?|[^\W_]+"
+)
+_NAME = re.compile(r"(?<![\w\\])[^\W\d_]\w*(?:[-'’]\w+)*")
+_OPENS = re.compile(r"^\W*+$|(?<=\w)(?=\W*+$)\W*?(?:[.:!?…]\s|\n)")
+_LOOSE_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+
 _SPELLED_OUT = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 nineteen twenty
 """
 _SPELLED = {word: str(value) for value, word in enumerate(_SPELLED_OUT.split())}
-_WORD_OR_NUMBER = re.compile(
-    r"(?<![\w.])\.\d+|\d+(?:\.\d+)?e[-+]?\d+(?![^\W_])|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]+"
+_TIMES = {"k": 1e3, "m": 1e6, "b": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+
+
+def _by_first(lines: str) -> dict[str, str]:
+    """For each word the first of its line."""
+    return {word: line.split()[0] for line in lines.replace("|", "\n").splitlines() for word in line.split()}
+
+
+_UNITS = _by_first(
+    """ms msec millisecond milliseconds|s sec secs second seconds|min mins minute minutes|h hour hours|day days
+    week weeks|month months|year years|kb kilobyte kilobytes|mb megabyte megabytes|gb gigabyte gigabytes
+    tb terabyte terabytes|percent|nm|mm|cm|m|km|mg|g gram grams|kg|ml|l|hz|khz|mhz|ghz"""
 )
-_NAME = re.compile(r"(?<![\w\\])[^\W\d_]\w*(?:[-'’]\w+)*")
-_OPENS = re.compile(r"^\W*+$|(?<=\w)(?=\W*+$)\W*?(?:[.:!?…]\s|\n)")
-_PARTS_OF_PAPERS = """
-i a the table tables figure figures fig section sections equation eq appendix algorithm chapter theorem lemma page pages
-passage passages source note yes no
-"""
-_NO_NAMES = frozenset(_PARTS_OF_PAPERS.split())
+_AMOUNTS = _by_first(
+    """half halve halves halved|twice double doubles doubled twofold|thrice triple triples tripled threefold
+    quarter quartered|minority"""
+)
+"""Words that make another amount of a thing; those of one line mean the same."""
+_MORE = frozenset({"over", "above", "exceeding", "beyond", "more than", "greater than", "larger than", "at least"})
+_LESS = frozenset({"under", "below", "less than", "fewer than", "smaller than", "at most", "up to"})
 _NEGATORS = frozenset({"not", "no", "never", "neither", "nor", "without", "cannot", "none", "nothing", "hardly", "n't"})
 _SOFTLY = """
 unlike instead rather fail fails failed lack lacks lacking avoid avoids avoiding only few little remove removes removed
 dispense dispensing eliminate eliminates absence absent impossible unable free
 """
 _SOFT_NEGATORS = frozenset(_SOFTLY.split())
+_NO_NAMES = frozenset({"i", "a", "the", "passage", "passages", "source", "note", "yes", "no"})
 _CLAUSE = re.compile(r"[.;:,!?]|\bbut\b")
-
 _OPPOSITES = """
 more less|more fewer|higher lower|high low|larger smaller|large small|bigger smaller|greater less|greater smaller
 better worse|best worst|faster slower|fast slow|longer shorter|long short|stronger weaker|deeper shallower|above below
-before after|earlier later|increase decrease|increase reduce|increases decreases|rise fall|grow shrink|improve degrade
-improves hurts|improve worsen|outperform underperform|most least|maximum minimum|maximize minimize|maximise minimise
-positive negative|always never|encoder decoder|upper lower|gain loss
-supervised unsupervised|forward backward|easier harder|cheaper costlier|true false|exceed trail
-success failure|accept reject|include exclude|superior inferior|wider narrower
+before after|earlier later|increase decrease|increase reduce|rise fall|rise drop|rose drop|grow shrink|improve degrade
+improve hurt|improve worsen|outperform underperform|most least|maximum minimum|maximize minimize|maximise minimise
+positive negative|always never|encoder decoder|upper lower|gain loss|same different|identical different|follow precede
+supervised unsupervised|forward backward|easier harder|cheaper costlier|true false|exceed trail|incoming outgoing
+success failure|accept reject|include exclude|superior inferior|wider narrower|majority minority|disjoint overlapping
 """
+_LONGEST = 300
+"""Words: a longer text is not a sentence."""
+_NEARLY_VERBATIM = 0.6
+"""Share of a sentence's words that must be on the page in the same order, before differences mean anything."""
 
 
-def claim_numbers(text: str) -> list[frozenset[str]]:
-    """Each number of a sentence, as the forms of which a page must have one: "1.5 million" as 1.5 or 1500000.
+class _Folds(dict[str, str]):
+    """What is left of a character: its letters and digits, folded; a point stays for now."""
 
-    Digits that belong to a word (P100, GPT-3) are part of a name and are not counted here.
-    """
-    plain = _plain(text)
-    return [
-        frozenset(_readings(match))
-        for match in _NUMBER.finditer(plain)
-        if not _OF_A_NAME.search(plain[max(0, match.start() - 40) : match.start()])
-    ]
+    def __missing__(self, character: str) -> str:
+        folded = unicodedata.normalize("NFKC", character).casefold()
+        self[character] = "".join(c for c in folded if c.isalnum() or c == ".")
+        return self[character]
 
 
-def page_numbers(text: str) -> frozenset[str]:
-    """All that may be read as a number on a page: each with and without its multiplier, and spelled from 0 to 20."""
-    plain = _plain(text)
-    found = {reading for match in _NUMBER.finditer(plain) for reading in _readings(match)}
-    found.update(_canonical(re.sub(r",\s", "", wide.group())) for wide in _WIDE_THOUSANDS.finditer(plain))
-    found.update(f"{_canonical(power[1])}e{int(power[2])}" for power in _POWER.finditer(plain))
-    found.update(_SPELLED[word] for word in re.findall(r"[a-z]+", plain.casefold()) if word in _SPELLED)
-    return frozenset(found)
+FOLDS = _Folds()
 
 
-def spelled_numbers(text: str) -> frozenset[str]:
-    """The values of number words from two to twenty, in digits; "one" is too often no number."""
-    words = re.findall(r"[a-z]+", text.casefold())
-    return frozenset(_SPELLED[word] for word in words if word in _SPELLED and word not in ("zero", "one"))
+def squeezed(text: str) -> str:
+    """Letters and digits of `text`, NFKC and case-folded, and the points between digits: what line breaks leave."""
+    return _LOOSE_POINT.sub("", "".join([FOLDS[c] for c in text]))
 
 
-def _plain(text: str) -> str:
-    return joined_lines(unicodedata.normalize("NFKC", text).translate(_DASHES))
+def loose_points(text: str) -> set[int]:
+    """Where in a folded text a point stands that is not between digits."""
+    return {match.start() for match in _LOOSE_POINT.finditer(text)}
 
 
-def _readings(match: re.Match[str]) -> Iterator[str]:
-    times = match["times"]
-    mantissa, e, exponent = match.group().casefold().partition("e")
-    if e and not times:
-        yield f"{_canonical(mantissa)}e{int(exponent)}"
-        return
-    value = _canonical(match.group()[: match.start("times") - match.start()] if times else match.group())
-    yield value
-    if times:
-        whole, _, part = value.partition(".")
-        shift = _TIMES[times.casefold()]
-        yield _canonical(whole + part.ljust(shift, "0")[:shift] + ("." + part[shift:] if part[shift:] else ""))
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number with what it is a number of."""
+
+    value: float
+    times: float
+    """What a word behind it multiplies it by: "1.5 million"; 1 without one."""
+    noun: str
+    """The stem of the word behind it, a unit by its shortest name; empty where none follows."""
+    is_unit: bool
+    bound: str
+    """ "<" or ">" for "up to" or "more than"."""
+    spelled: bool
+    around: frozenset[str]
+    """The terms of the words near it."""
+
+    def equals(self, other: Number) -> bool:
+        """Whether both may be the same, where a table gives one in thousands, millions or billions."""
+        mine, theirs = self.value * self.times, other.value * other.times
+        if math.isclose(mine, theirs):
+            return True
+        return (self.times == 1) != (other.times == 1) and math.isclose(self.value, other.value)
+
+    def fits(self, page: Number) -> bool:
+        """Whether a page's equal number has no other unit and no other bound."""
+        is_other = self.is_unit and page.is_unit and self.noun != page.noun
+        return not is_other and self.bound in ("", page.bound)
 
 
-@lru_cache(maxsize=4096)
-def _canonical(number: str) -> str:
-    """Without thousands commas and without zeros that say nothing: "0.60" is 0.6, ".5" is 0.5, "007" is 7."""
-    whole, _, part = number.strip().replace(",", "").partition(".")
-    part = part.rstrip("0")
-    return (whole.lstrip("0") or "0") + (f".{part}" if part else "")
+class Said:
+    """A text, read for what can be checked."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
 
-def claim_names(text: str) -> dict[str, bool]:
-    """The names of a sentence, case-folded: acronyms, names of systems, capitalised words; whether each is certain.
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Its content words, as stems."""
+        return frozenset(terms(self.text)) - _NEGATORS
 
-    A capitalised word that opens the sentence may be a name or any word: it is listed as not certain.
-    """
-    plain = _plain(text)
-    names: dict[str, bool] = {}
-    for match in _NAME.finditer(plain):
-        word = match.group().removesuffix("'s").removesuffix("’s")
-        key = word.casefold()
-        if len(word) < 2 or key in _NO_NAMES or not word[0].isalpha():
-            continue
-        capitals = sum(character.isupper() for character in word)
-        digits = any(character.isdigit() for character in word)
-        if capitals >= 2 or (capitals and digits):
-            names[key] = True
-        elif word[0].isupper() and terms(word):
-            names[key] = names.get(key, False) or not _OPENS.search(plain[max(0, match.start() - 200) : match.start()])
-    return names
+    @cached_property
+    def _plain(self) -> str:
+        """On one line, each number in one piece, and the numbers of references and of parts of a paper gone."""
+        plain = joined_lines(unicodedata.normalize("NFKC", self.text).translate(_DASHES))
+        plain = _PART_OF_PAPER.sub(lambda part: part[1][:2], _REFERENCE.sub(" ", plain))
+        plain = _THOUSANDS.sub(lambda wide: re.sub(r"\D", "", wide.group()), plain)
+        return _NUMBERED_NAME.sub(r"\1", _POWER.sub(r"\1e\2", plain))
 
+    @cached_property
+    def words(self) -> list[str]:
+        """All words and numbers in order, case-folded, number words in digits, "didn't" as did and n't."""
+        found: list[str] = []
+        for word in _WORD.findall(self._plain.casefold()):
+            if word.endswith(("n't", "n’t")):
+                found += [word[:-3], "n't"]
+            elif word in _TIMES and found and _is_number(found[-1]):
+                found[-1] = f"{float(found[-1]) * _TIMES[word]:.12g}"
+            else:
+                found.append(_SPELLED.get(word, word))
+        return [_canonical(word) for word in found if word]
 
-def page_names(text: str) -> frozenset[str]:
-    """Every word of a page under which a name may be found there, case-folded: whole, in parts, without a plural s."""
-    found: set[str] = set()
-    for match in _NAME.finditer(_plain(text).replace("_", " ")):
-        word = match.group().casefold()
-        found.add(word)
-        if "-" in word or "'" in word or "’" in word:
-            found.update(part for part in re.split(r"[-'’]", word) if part)
-            found.add(re.sub(r"[-'’]", "", word))
-    found.update([word[:-1] for word in found if word.endswith("s") and len(word) > 2])
-    return frozenset(found)
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """Its numbers, in order, those in words from two to twenty too."""
+        tokens = _WORD.findall(self._plain.casefold().replace("%", " percent"))
+        return [
+            _number(tokens, i)
+            for i, word in enumerate(tokens)
+            if word[0].isdigit() or word[0] == "." or word in _SPELLED
+            if _is_number(_SPELLED.get(word, word))
+        ]
 
+    @cached_property
+    def names(self) -> dict[str, bool]:
+        """Acronyms, names of systems, capitalised words, case-folded, and whether each is certainly a name.
 
-def holds_name(name: str, held: frozenset[str], initials: str, squeezed: str) -> bool:
-    """Whether a page with these words, initials of words in a row, and squeezed text, has a name of `claim_names`."""
-    bare = re.sub(r"[-'’]", "", name)
-    if {name, bare, bare.removesuffix("s")} & held or (len(bare) >= 6 and bare.removesuffix("s") in squeezed):
-        return True
-    parts = [part for part in re.split(r"[-'’]", name) if part]
-    if len(parts) > 1:
-        return bare in squeezed if any(map(str.isdigit, parts)) else all(part in held for part in parts)
-    return 3 <= len(bare) <= 6 and bare.isalpha() and bare.removesuffix("s") in initials
-
-
-def words_of(text: str) -> list[str]:
-    """All words and numbers of `text` in order, case-folded, number words in digits, "didn't" as did and n't."""
-    found: list[str] = []
-    plain = _POWER.sub(lambda power: f"{power[1]}e{int(power[2])}", _plain(text).casefold())
-    joined = _WIDE_THOUSANDS.sub(lambda wide: wide.group().replace(", ", ""), plain)
-    for word in _WORD_OR_NUMBER.findall(joined):
-        if word.endswith(("n't", "n’t")):
-            found += [word[:-3], "n't"]
-        else:
-            found.append(
-                _canonical(word)
-                if (word[0].isdigit() or word[0] == ".") and "e" not in word
-                else _SPELLED.get(word, word)
-            )
-    return [word for word in found if word]
-
-
-def counted(words: Sequence[str]) -> dict[str, set[str]]:
-    """For each of `words_of` right after a number, these numbers; stop words and numbers aside."""
-    found: dict[str, set[str]] = {}
-    for number, word in pairwise(words):
-        if number[0].isdigit() and not word[0].isdigit() and _terms_of_word(word):
-            found.setdefault(word, set()).add(number)
-    return found
-
-
-def is_same_number(one: str, other: str) -> bool:
-    """Whether two of `words_of` may be the same number, one of them in thousands, millions or billions."""
-    try:
-        a, b = float(one), float(other)
-    except ValueError:
-        return one == other
-    return a == b or any(math.isclose(a, b * times) or math.isclose(b, a * times) for times in (1e3, 1e6, 1e9))
-
-
-def denies(words: Collection[str]) -> bool:
-    """Whether words of `words_of` deny anything, in however soft a way."""
-    return any(word in _NEGATORS or word in _SOFT_NEGATORS for word in words)
-
-
-def is_negator(word: str) -> bool:
-    """Whether a word of `words_of` denies what follows."""
-    return word in _NEGATORS
-
-
-def negated_terms(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """(denied, said): the terms right behind a "not" or "without", and all others."""
-    denied: set[str] = set()
-    said: set[str] = set()
-    for clause in _CLAUSE.split(_plain(text).casefold()):
-        waiting = False
-        for word in words_of(clause):
-            if word in _NEGATORS:
-                waiting = True
+        A capitalised word that opens a sentence may be any word: it is not certain.
+        """
+        names: dict[str, bool] = {}
+        for match in _NAME.finditer(self._plain):
+            word = match.group().removesuffix("'s").removesuffix("’s")
+            key = word.casefold()
+            if len(word) < 2 or key in _NO_NAMES:
                 continue
-            for term in _terms_of_word(word):
-                (denied if waiting else said).add(term)
-                waiting = False
-    return frozenset(denied), frozenset(said)
+            capitals = sum(character.isupper() for character in word)
+            if capitals >= 2 or (capitals and any(map(str.isdigit, word))):
+                names[key] = True
+            elif word[0].isupper() and terms(word):
+                opens = _OPENS.search(self._plain[max(0, match.start() - 200) : match.start()])
+                names[key] = names.get(key, False) or not opens
+        return names
+
+    @cached_property
+    def squeezed(self) -> str:
+        """Its letters and digits."""
+        return squeezed(self.text)
+
+    @cached_property
+    def _initials(self) -> str:
+        return "".join(word[0] for word in self.words)
+
+    @cached_property
+    def _word_set(self) -> frozenset[str]:
+        found = {part for word in _NAME.findall(self._plain) for part in re.split(r"[-_'’]", word.casefold())}
+        return frozenset(found | {word.removesuffix("s") for word in found} | set(self.words))
+
+    def holds_name(self, name: str) -> bool:
+        """Whether a name of another text is here: as it is, in parts, without a plural s, or as initials in a row."""
+        bare = re.sub(r"[-'’_]", "", name).removesuffix("s")
+        if bare in self._word_set or ((len(bare) >= 6 or not bare.isalpha()) and bare in self.squeezed):
+            return True
+        parts = re.split(r"[-'’]", name)
+        if len(parts) > 1 and bare.isalpha() and all(part in self._word_set for part in parts):
+            return True
+        return 3 <= len(bare) <= 6 and bare.isalpha() and bare in self._initials
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        """The amounts that its words name, such as half or twice."""
+        return frozenset(_AMOUNTS[word] for word in self.words if word in _AMOUNTS)
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(map(_stem, self.words))
+
+    def turns(self, page: Said) -> bool:
+        """Whether it has a word whose opposite is on the page instead."""
+        return any(_opposites().get(stem, frozenset()) & page._stems for stem in self._stems - page._stems)
+
+    @cached_property
+    def negates(self) -> bool:
+        """Whether it has a "not", "never" or "without"."""
+        return any(word in _NEGATORS for word in self.words)
+
+    @cached_property
+    def denies(self) -> bool:
+        """Whether it denies anything, in however soft a way."""
+        return self.negates or any(word in _SOFT_NEGATORS for word in self.words)
+
+    @cached_property
+    def polarity(self) -> tuple[frozenset[str], frozenset[str]]:
+        """(denied, said): the terms right behind a "not" or "without", and all others."""
+        denied: set[str] = set()
+        said: set[str] = set()
+        for clause in _CLAUSE.split(self._plain.casefold()):
+            waiting = False
+            for word in re.sub(r"n['’]t\b", " not", clause).split():
+                bare = word.strip("\"“”'’()[]")
+                if bare in _NEGATORS or bare == "cannot":
+                    waiting = True
+                    continue
+                for term in _stems(bare):
+                    (denied if waiting else said).add(term)
+                    waiting = False
+        return frozenset(denied), frozenset(said)
+
+
+def _canonical(word: str) -> str:
+    """A number without zeros that say nothing: "0.60" is 0.6, "007" is 7; another word as it is."""
+    return f"{float(word):.12g}" if _is_number(word) else word
+
+
+def _is_number(word: str) -> bool:
+    return (word[0].isdigit() or word[0] == ".") and word.isascii() and word[-1].isdigit() and len(word) < 40
+
+
+def _number(tokens: Sequence[str], i: int) -> Number:
+    after = tokens[i + 1 : i + 3]
+    times = _TIMES.get(after[0], 1.0) if after else 1.0
+    unit = next(iter(after[1:] if times != 1 else after), "")
+    noun = _UNITS.get(unit) or next(iter(_stems(unit)), "")
+    before = tokens[max(0, i - 2) : i]
+    bounds = {" ".join(before), *before[-1:]}
+    near = (*tokens[max(0, i - 5) : i], *tokens[i + 1 : i + 6])
+    return Number(
+        float(_SPELLED.get(tokens[i], tokens[i])),
+        times,
+        "" if noun[:1].isdigit() else noun,
+        unit in _UNITS,
+        ">" if bounds & _MORE else "<" if bounds & _LESS else "",
+        tokens[i] in _SPELLED,
+        frozenset(term for word in near for term in _stems(word) if not term[0].isdigit()),
+    )
 
 
 @lru_cache(maxsize=1 << 15)
-def _terms_of_word(word: str) -> tuple[str, ...]:
+def _stems(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(terms(word)))
 
 
-def antonyms_of(word: str) -> frozenset[str]:
-    """The words that would turn a comparison with `word` round; empty for most words. Both case-folded."""
-    return _opposites().get(word, frozenset())
+def _stem(word: str) -> str:
+    return next(iter(_stems(word)), word)
 
 
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
+    """For each stem those that would turn a comparison with it round."""
     table: dict[str, set[str]] = {}
-    for pair in _OPPOSITES.replace("\n", "|").split("|"):
-        if pair.strip():
-            one, other = pair.split()
-            table.setdefault(one, set()).add(other)
-            table.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in table.items()}
+    for pair in _OPPOSITES.replace("\n", "|").strip("|").split("|"):
+        one, other = map(_stem, pair.split())
+        table.setdefault(one, set()).add(other)
+        table.setdefault(other, set()).add(one)
+    return {stem: frozenset(others) for stem, others in table.items()}
+
+
+def is_altered(claim: Said, page: Said) -> bool:
+    """Whether `claim` follows `page` word for word, but for what matters.
+
+    That is another number, unit or name in the same place, the opposite, a "not" more or less, two words exchanged, or
+    numbers in another order. False for a sentence that says it in its own words.
+    """
+    here, there = claim.words, page.words
+    if len(here) > _LONGEST or not here:
+        return False
+    steps = SequenceMatcher(None, there, here, autojunk=False).get_opcodes()
+    same = [word for tag, _, _, j1, j2 in steps if tag == "equal" for word in here[j1:j2]]
+    if len(same) < _NEARLY_VERBATIM * len(here):
+        return False
+    differ = [(there[i1:i2], here[j1:j2]) for tag, i1, i2, j1, j2 in steps if tag != "equal"]
+    inside = differ[steps[0][0] != "equal" : len(differ) - (steps[-1][0] != "equal")]
+    ends = [(gone[-1:], new[-1:]) for gone, new in differ[: steps[0][0] != "equal"]]
+    ends += [(gone[:1], new[:1]) for gone, new in differ[len(differ) - (steps[-1][0] != "equal") :]]
+    changes = [(frozenset(gone), frozenset(new)) for gone, new in (*inside, *ends)]
+    return (
+        any(_replaces(gone - new, new - gone, claim, page) for gone, new in changes)
+        or any(bool(_NEGATORS.intersection(gone)) != bool(_NEGATORS.intersection(new)) for gone, new in inside)
+        or any(gone & new2 and new & gone2 for (gone, new), (gone2, new2) in combinations(changes, 2))
+        or _numbers_once(here, there) != _numbers_once(there, here)
+    )
+
+
+def _replaces(gone: frozenset[str], new: frozenset[str], claim: Said, page: Said) -> bool:
+    """Whether another number, unit or name, or the opposite, has come in the place of what is gone."""
+    for is_kind in (lambda word: word[0].isdigit(), _UNITS.__contains__):
+        if any(map(is_kind, gone)) and any(map(is_kind, new)):
+            return True
+    if any(_opposites().get(_stem(word), frozenset()) & set(map(_stem, gone)) for word in new):
+        return True
+    return bool(gone & set(page.names) and new & set(claim.names))
+
+
+def _numbers_once(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The numbers of `words` that occur once in both, in order."""
+    return [word for word in words if word[0].isdigit() and words.count(word) == others.count(word) == 1]

@@ -2,13 +2,12 @@
 
 import pytest
 
-from ragscience.ask.added_citations import with_citations
 from ragscience.ask.check import check
 from tests.ask.test_checking import HITS
 
 
 def added(text):
-    return with_citations(check(text, HITS, scorer=None), HITS, scorer=None)
+    return check(text, HITS, scorer=None, adds=True)
 
 
 def test_a_sentence_that_a_page_holds_gets_that_page():
@@ -25,10 +24,9 @@ def test_a_sentence_that_a_page_holds_gets_that_page():
 
 @pytest.mark.parametrize("text", ["", "Unicorns prefer tea on Sundays.", "I could not find this in your papers.", "…"])
 def test_what_no_page_holds_stays_as_it_is(text):
-    checked = check(text, HITS, scorer=None)
-    assert with_citations(checked, HITS, scorer=None) == checked
+    assert added(text) == check(text, HITS, scorer=None)
 
 
 def test_without_passages_nothing_is_added():
     checked = check("Everything is a sum.", [], scorer=None)
-    assert with_citations(checked, [], scorer=None) == checked
+    assert check("Everything is a sum.", [], scorer=None, adds=True) == checked
