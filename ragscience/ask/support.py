@@ -146,11 +146,13 @@ def verbatim(claim: Claim, index: EvidenceIndex) -> dict[Place, Quote]:
 
 
 def _best_quote(claim: Claim, place: Place, index: EvidenceIndex) -> Quote | None:
-    """The sentence or row of a page that shares most terms with the claim, the shortest of those."""
+    """The sentence or row of a page that shares most terms with the claim, by itself and then with its neighbours."""
     units = [(span, unit) for span in index.spans([place]) for unit in span.units]
     if not units:
         return None
-    span, unit = max(units, key=lambda each: (len(each[1].terms & claim.terms), -len(each[1].terms)))
+    most = max(len(unit.terms & claim.terms) for _, unit in units)
+    best = [each for each in units if len(each[1].terms & claim.terms) == most]
+    span, unit = max(best, key=lambda each: (len(each[1].around.terms & claim.terms), -len(each[1].terms)))
     shared = len(unit.around.terms & claim.terms)
     return Quote(span, unit.start, unit.end, shared / max(1, len(claim.terms)))
 
@@ -204,13 +206,10 @@ def _turns_round(claim: Claim, quote: Quote) -> bool:
     """Whether the lines of the quote deny what the claim says, or the other way, compare the other way, or differ."""
     unit = quote.unit
     near: Said = unit if len(unit.terms & claim.terms) >= SUPPORT_THRESHOLD * len(claim.terms) else unit.around
-    if claim.turns(near):
-        return True
     denied, said = claim.polarity
     page_denied, page_said = near.polarity
-    if denied & (page_said - page_denied) or (said - denied) & (page_denied - page_said):
-        return True
-    return is_altered(claim, near)
+    denies = denied & (page_said - page_denied) and not near.negates
+    return claim.turns(near) or bool(denies or (said - denied) & (page_denied - page_said)) or is_altered(claim, near)
 
 
 class SupportScorer:
