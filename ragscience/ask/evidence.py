@@ -11,7 +11,7 @@ from ragscience.ask.claim_facts import FOLDS, Said, loose_points, squeezed
 from ragscience.core.records import Hit
 from ragscience.core.sentences import split_sentences
 
-__all__ = ["EvidenceIndex", "Passage", "Place", "Span", "Unit"]
+__all__ = ["EvidenceIndex", "MergedPassage", "PageSpan", "PageUnit", "Place"]
 
 _NEAR_CHARS = 300
 """How far a table's caption may be from a row, or one short sentence from another, that are read together."""
@@ -20,7 +20,7 @@ Place = tuple[str, int]
 """File and page."""
 
 
-class Unit(Said):
+class PageUnit(Said):
     """A sentence or row of a page, `span.text[start:end]`, with the lines around it."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
@@ -31,10 +31,10 @@ class Unit(Said):
         """It and its neighbours."""
 
 
-class Span(Said):
+class PageSpan(Said):
     """What one passage holds of one page."""
 
-    def __init__(self, place: Place, passage: Passage, at: int, text: str) -> None:
+    def __init__(self, place: Place, passage: MergedPassage, at: int, text: str) -> None:
         super().__init__(text)
         self.place = place
         self.path = passage.path
@@ -44,9 +44,9 @@ class Span(Said):
         """Where it begins in `Document.text`."""
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PageUnit]:
         """Its sentences and rows, in order."""
-        units = [Unit(self.text, span.start, span.end) for span in split_sentences(self.text)]
+        units = [PageUnit(self.text, span.start, span.end) for span in split_sentences(self.text)]
         for i, unit in enumerate(units):
             first, last = max(0, i - 1), min(len(units) - 1, i + 1)
             while first > 0 and unit.start - units[first - 1].start <= _NEAR_CHARS:
@@ -56,12 +56,12 @@ class Span(Said):
             unit.around = Said(self.text[units[first].start : units[last].end])
         return units
 
-    def unit_at(self, offset: int) -> Unit:
+    def unit_at(self, offset: int) -> PageUnit:
         """The unit that `text[offset]` is in."""
         return self.units[max(0, bisect_right(self.units, offset, key=lambda unit: unit.start) - 1)]
 
 
-class Passage:
+class MergedPassage:
     """Text of a document without a gap: a passage, or several that overlap."""
 
     def __init__(self, file: str, path: str, start: int, text: str, breaks: Sequence[tuple[int, int]]) -> None:
@@ -74,7 +74,7 @@ class Passage:
         self.squeezed = squeezed(text)
         edges = pairwise([*self.breaks, (len(text), 0)])
         self.spans = [
-            Span((file, page), self, begin, text[begin:end])
+            PageSpan((file, page), self, begin, text[begin:end])
             for (begin, page), (end, _) in edges
             if text[begin:end].strip()
         ]
@@ -111,12 +111,12 @@ class EvidenceIndex:
 
     def __init__(self, hits: Sequence[Hit]) -> None:
         self.passages = list(_merged(hits))
-        self.by_place: dict[Place, list[Span]] = {}
+        self.by_place: dict[Place, list[PageSpan]] = {}
         for passage in self.passages:
             for span in passage.spans:
                 self.by_place.setdefault(span.place, []).append(span)
 
-    def spans(self, places: Sequence[Place]) -> list[Span]:
+    def spans(self, places: Sequence[Place]) -> list[PageSpan]:
         """What was given of these pages."""
         return [span for place in places for span in self.by_place.get(place, [])]
 
@@ -129,10 +129,10 @@ class EvidenceIndex:
         return any(word in passage.squeezed for passage in self.passages)
 
 
-def _merged(hits: Sequence[Hit]) -> Iterator[Passage]:
+def _merged(hits: Sequence[Hit]) -> Iterator[MergedPassage]:
     """The passages, those that overlap or touch put together where their common text is the same."""
     different = {(hit.chunk.path, hit.chunk.start, hit.chunk.text): hit.chunk for hit in hits}
-    now: Passage | None = None
+    now: MergedPassage | None = None
     for chunk in sorted(different.values(), key=lambda chunk: (chunk.path, chunk.start, chunk.end)):
         file, start, text, breaks = chunk.file, chunk.start, chunk.text, dict(chunk.page_breaks)
         if now is not None and now.path == chunk.path:
@@ -145,6 +145,6 @@ def _merged(hits: Sequence[Hit]) -> Iterator[Passage]:
                 now = None
         if now is not None:
             yield now
-        now = Passage(file, chunk.path, start, text, sorted(breaks.items()))
+        now = MergedPassage(file, chunk.path, start, text, sorted(breaks.items()))
     if now is not None:
         yield now

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragscience.ask.claim_facts import Number, Said, is_altered, squeezed
-from ragscience.ask.evidence import EvidenceIndex, Place, Span, Unit
+from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import terms
 
@@ -59,14 +59,14 @@ class Claim(Said):
 class Quote:
     """`span.text[start:end]`, the words of a page that support a claim."""
 
-    span: Span
+    span: PageSpan
     start: int
     end: int
     share: float
     """Of the claim's terms that it and its neighbours hold, 0 to 1."""
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PageUnit:
         """The sentence or row that it is in."""
         return self.span.unit_at(self.start)
 
@@ -157,7 +157,7 @@ def _best_quote(claim: Claim, place: Place, index: EvidenceIndex) -> Quote | Non
     return Quote(span, unit.start, unit.end, shared / max(1, len(claim.terms)))
 
 
-def _found(number: Number, spans: Sequence[Span]) -> list[tuple[Unit, Number]]:
+def _found(number: Number, spans: Sequence[PageSpan]) -> list[tuple[PageUnit, Number]]:
     """Where a number of a claim stands on pages."""
     return [
         (unit, there)
@@ -169,7 +169,7 @@ def _found(number: Number, spans: Sequence[Span]) -> list[tuple[Unit, Number]]:
     ]
 
 
-def _doubtful(claim: Claim, quotes: Sequence[Quote], spans: Sequence[Span], index: EvidenceIndex) -> bool:
+def _doubtful(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan], index: EvidenceIndex) -> bool:
     """Whether something hard speaks against the claim, all of whose numbers are on the pages."""
     return (
         (claim.quoted and bool(claim.pieces))
@@ -181,7 +181,7 @@ def _doubtful(claim: Claim, quotes: Sequence[Quote], spans: Sequence[Span], inde
     )
 
 
-def _stands(number: Number, claim: Claim, spans: Sequence[Span]) -> bool:
+def _stands(number: Number, claim: Claim, spans: Sequence[PageSpan]) -> bool:
     """Whether a number of the claim stands on a page with its unit, and with the words that the claim says it of.
 
     Where the page counts the same thing, it must be this number of them; and the lines must share two other terms.
@@ -194,7 +194,7 @@ def _stands(number: Number, claim: Claim, spans: Sequence[Span]) -> bool:
     return any(len(unit.around.terms & others) >= min(2, len(others)) for unit, _ in found)
 
 
-def _lacks(name: str, certain: bool, claim: Claim, spans: Sequence[Span], index: EvidenceIndex) -> bool:
+def _lacks(name: str, certain: bool, claim: Claim, spans: Sequence[PageSpan], index: EvidenceIndex) -> bool:
     if any(name in squeezed(span.place[0]) for span in spans):
         return False
     if certain:
