@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
-from ragscience.core.paper_records import SURE, page_parts
-from ragscience.core.records import Answer, Box, Citation, title_of
+from ragscience.core.paper_records import SURE
+from ragscience.core.records import Answer, Citation, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
 from ragscience.reading.author_names import last_name
 
 if TYPE_CHECKING:
-    from ragscience.core.records import Page, Paper, StoredChunk
+    from ragscience.core.records import Paper
     from ragscience.library.store import Store
 
 _LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
@@ -113,114 +111,6 @@ def _pattern(part: str) -> re.Pattern[str]:
     return re.compile(r"\s+".join(words))
 
 
-_MOST_PLACES = 20
-_KEPT = ".%=<>"
-"""Signs that count, as they make other numbers."""
-_LEAST_ALIKE = 85
-"""Of 100, of words that are not found as a whole: running heads come between, and programs order formulas anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class PagePart:
-    """Words on one page: `Document.text[start:end]` is `text`."""
-
-    page: int
-    """From 1."""
-    start: int
-    end: int
-    text: str
-    boxes: tuple[Box, ...]
-    """One a line; empty where they are not known."""
-
-
-def passage_numbered(library: Store, chunk_id: int) -> StoredChunk:
-    """The passage with that id. Raises NothingFound."""
-    found = library.chunks([chunk_id])
-    if not found:
-        raise NothingFound(f"The library has no passage {chunk_id}.", "A search gives the ids of passages.")
-    return found[0]
-
-
-def passage_parts(library: Store, chunk: StoredChunk) -> list[PagePart]:
-    """The passage page by page."""
-    boxes, begin = library.contents(chunk.paper_id).boxes, chunk.start
-    return [
-        PagePart(page, begin + start, begin + end, chunk.text[start:end], boxes(page, begin + start, begin + end))
-        for page, start, end in page_parts(chunk, 0, len(chunk.text))
-    ]
-
-
-def word_places(library: Store, paper: Paper, words: str, number: int | None) -> list[list[PagePart]]:
-    """Where the words stand in a paper, on page `number` if it is given: each place as its parts in reading order.
-
-    Words as they were copied from a PDF viewer are found, too: blanks, hyphens, ligatures and most signs do not matter,
-    and what a viewer has between two columns or pages may be left out. Raises NothingFound where they are not found.
-    """
-    from rapidfuzz import fuzz
-
-    with library.snapshot():
-        contents = library.contents(paper.paper_id)
-        near = [page for page in contents.pages if number is None or abs(page.number - number) <= 1]
-        letters = {page.number: _letters_of(library, paper.paper_id, page) for page in near}
-        wanted = "".join(letter for letter, _ in _letters(words, 0))
-        spans = [
-            (found[at][1], found[at + len(wanted) - 1][1] + 1)
-            for page, found in letters.items()
-            if wanted and number in (None, page)
-            for at in _starts(wanted, "".join(letter for letter, _ in found))
-        ][:_MOST_PLACES]
-        places = [list(_parts_of(library, paper, near, span)) for span in spans]
-        for page in near if wanted and not places else ():
-            pair = letters[page.number] + letters.get(page.number + 1, [])
-            text = "".join(letter for letter, _ in pair)
-            like = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=_LEAST_ALIKE)
-            if like is not None and len(text) >= len(wanted):
-                span = pair[like.dest_start][1], pair[like.dest_end - 1][1] + 1
-                parts = list(_parts_of(library, paper, near, span))
-                if any(number in (None, part.page) for part in parts):
-                    return [parts]
-    if not places:
-        where = paper.file if number is None else f"page {number} of {paper.file}"
-        raise NothingFound(f"These words are not found on {where}.", "Take whole words from the text of a page.")
-    return places
-
-
-def _starts(wanted: str, text: str) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + len(wanted))
-
-
-def _parts_of(library: Store, paper: Paper, pages: Sequence[Page], span: tuple[int, int]) -> Iterator[PagePart]:
-    """The parts of `Document.text[start:end]`, one for each page with words of it."""
-    contents = library.contents(paper.paper_id)
-    for page in pages:
-        start, end = max(span[0], page.start), min(span[1], page.end)
-        if start < end:
-            text = contents.text(page.number)[start - page.start : end - page.start]
-            yield PagePart(page.number, start, end, text, contents.boxes(page.number, start, end))
-
-
-def _letters_of(library: Store, paper_id: int, page: Page) -> list[tuple[str, int]]:
-    """Those of a page; none of a damaged one."""
-    try:
-        return _letters(library.contents(paper_id).text(page.number), page.start)
-    except LibraryDamaged:
-        return []
-
-
-def _letters(text: str, start: int) -> list[tuple[str, int]]:
-    """The letters and digits of a text, case and accents aside, each with its offset in the document."""
-    return [(letter, at) for at, character in enumerate(text, start) for letter in _plain(character)]
-
-
-@lru_cache(maxsize=4096)
-def _plain(character: str) -> str:
-    """The letters and digits of a character: "fi" of a ligature, "e" of "é", nothing of a blank or a hyphen."""
-    return "".join(one for one in unicodedata.normalize("NFKD", character).casefold() if one.isalnum() or one in _KEPT)
-
-
 _SEPARATOR = " › "
 """Between the headings of a section's path."""
 _MOST_SECTIONS = 2
@@ -238,31 +128,33 @@ class Source:
     page: int
     citations: tuple[Citation, ...]
     """What the answer cites of it; one that is no more than a passage's text where the answer cites nothing."""
+    md5: str = ""
+    """Of the paper's file; empty where the library no longer has it, and before it is looked for."""
+    title: str = ""
 
 
 def sources_of(answer: Answer) -> list[Source]:
     """The pages that the answer cites, in its order; of one that cites none, the pages where its passages begin."""
-    paths = {hit.chunk.file: hit.chunk.path for hit in answer.found.hits}
-    cited: dict[tuple[str, int], list[Citation]] = {}
-    for citation in answer.citations or _passages(answer):
-        cited.setdefault((citation.file, citation.page), []).append(citation)
-    return [
-        Source(number, file, next((item.path for item in items if item.path), paths.get(file, "")), page, tuple(items))
-        for number, ((file, page), items) in enumerate(cited.items(), 1)
-    ]
+    return _numbered(answer, answer.citations or _passages(answer), 1)
 
 
 def sources_given(answer: Answer) -> list[Source]:
     """`sources_of`, and numbered on from there the pages where passages begin that the answer was given besides."""
     sources = sources_of(answer)
-    paths = {(source.path or source.file, source.page) for source in sources}
-    others: dict[tuple[str, int], list[Citation]] = {}
-    for passage in _passages(answer):
-        if (passage.path or passage.file, passage.page) not in paths:
-            others.setdefault((passage.file, passage.page), []).append(passage)
-    return sources + [
-        Source(number, file, items[0].path, page, tuple(items))
-        for number, ((file, page), items) in enumerate(others.items(), len(sources) + 1)
+    listed = {(source.path or source.file, source.page) for source in sources}
+    others = [one for one in _passages(answer) if (one.path or one.file, one.page) not in listed]
+    return sources + _numbered(answer, others, len(sources) + 1)
+
+
+def _numbered(answer: Answer, citations: Sequence[Citation], first: int) -> list[Source]:
+    """A source for each page, in the order of the citations, numbered from `first`."""
+    paths = {hit.chunk.file: hit.chunk.path for hit in answer.found.hits}
+    pages: dict[tuple[str, int], list[Citation]] = {}
+    for citation in citations:
+        pages.setdefault((citation.file, citation.page), []).append(citation)
+    return [
+        Source(number, file, next((item.path for item in items if item.path), paths.get(file, "")), page, tuple(items))
+        for number, ((file, page), items) in enumerate(pages.items(), first)
     ]
 
 
@@ -353,32 +245,16 @@ def source_now(answer: Answer, number: int, library: Store) -> Source:
     return replace(source, path=paper.path) if paper else source
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedSource:
-    """A numbered source with the paper that it is of now."""
-
-    number: int
-    md5: str
-    """Of the paper's file; empty where the library no longer has it."""
-    file: str
-    title: str
-    page: int
-    quotes: tuple[Citation, ...]
-    """With their boxes, as far as known."""
-
-
-def placed_sources(answer: Answer, library: Store) -> list[PlacedSource]:
+def placed_sources(answer: Answer, library: Store) -> list[Source]:
     """The sources of an answer, as `sources_of` numbers them, each with its paper and the boxes of its quotes."""
     found = []
     for source in sources_of(answer):
         md5 = next((quote.md5 for quote in source.citations if quote.md5), "")
         paper = library.paper(md5=md5) if md5 else _paper_of(source, library)
-        if paper is None:
-            found.append(PlacedSource(source.number, "", source.file, "", source.page, source.citations))
-        else:
+        if paper is not None:
             quotes = tuple(placed_citation(quote, paper.paper_id, library) for quote in source.citations)
-            title = title_of(paper)
-            found.append(PlacedSource(source.number, paper.md5, paper.file, title, source.page, quotes))
+            source = replace(source, file=paper.file, citations=quotes, md5=paper.md5, title=title_of(paper))
+        found.append(source)
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Filters, Profile, Turn
@@ -90,7 +91,9 @@ KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "refere
 _YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
 _FIRST, _LAST = 1, 9999
 _HOW = "Write /filter section=method kind=table year=2015-2020 author=vaswani, or /filter off."
-_NAMES = ("paper", "section", "kind", "year", "author")
+_FIELDS = {"paper": "papers", "section": "sections", "kind": "kinds", "author": "authors", "year": "years"}
+"""The field of `Filters` for each name."""
+_LISTS = tuple(_FIELDS.values())[:-1]
 
 
 def filters_of(
@@ -142,28 +145,14 @@ def year_range(text: str) -> tuple[int, int]:
 
 def joined(general: Filters, own: Filters) -> Filters:
     """The filters of a whole run with those of one question of it: lists together, its own pages and years first."""
-    return Filters(
-        papers=(*general.papers, *own.papers),
-        pages=own.pages or general.pages,
-        kinds=(*general.kinds, *own.kinds),
-        sections=(*general.sections, *own.sections),
-        years=own.years or general.years,
-        authors=(*general.authors, *own.authors),
-    )
+    lists = {name: (*getattr(general, name), *getattr(own, name)) for name in _LISTS}
+    return replace(general, **lists, pages=own.pages or general.pages, years=own.years or general.years)
 
 
 def described(filters: Filters) -> str:
     """The filters as `/filter` takes them: `section=method year=2015-2020`; empty without filters."""
-    parts = [
-        f"{name}={shlex.quote(value)}"
-        for name, values in (
-            ("paper", filters.papers),
-            ("section", filters.sections),
-            ("kind", filters.kinds),
-            ("author", filters.authors),
-        )
-        for value in values
-    ]
+    lists = {name: getattr(filters, field) for name, field in _FIELDS.items() if field in _LISTS}
+    parts = [f"{name}={shlex.quote(value)}" for name, values in lists.items() for value in values]
     if filters.pages:
         first, last = filters.pages
         parts.append(f"pages={first}" if first == last else f"pages={first}-{last}")
@@ -192,21 +181,15 @@ def refiltered(filters: Filters, typed: str) -> Filters:
     given: dict[str, list[str]] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals or name not in _NAMES:
+        if not equals or name not in _FIELDS:
             raise UsageError(f"{word!r} is no filter.", _HOW)
-        given.setdefault(name, []).extend([value] if value.strip() else [])
-    years = given.get("year", [])
+        given.setdefault(_FIELDS[name], []).extend([value] if value.strip() else [])
+    years = given.get("years", [])
     if len(years) > 1:
         raise UsageError("There are two years.", "Write them as one range: year=2015-2020.")
-    made = filters_of(
-        papers=given.get("paper"),
-        sections=given.get("section"),
-        kinds=given.get("kind"),
-        years=years[0] if years else None,
-        authors=given.get("author"),
-    )
-    fields = {"paper": "papers", "section": "sections", "kind": "kinds", "year": "years", "author": "authors"}
-    return replace(filters, **{fields[name]: getattr(made, fields[name]) for name in given})
+    values: dict[str, Any] = {**given, "years": "".join(years) or None}
+    made = filters_of(**values)
+    return replace(filters, **{field: getattr(made, field) for field in given})
 
 
 LONGEST_QUESTION = 8000
@@ -239,9 +222,8 @@ class SearchRequest:
 
     def overrides(self) -> dict[str, object]:
         """The settings that this request replaces, by name."""
-        switches = {"graph": self.graph}
-        given = {"profile": self.profile, "rerank": self.rerank}
-        given |= {name: None if value is None else "on" if value else "off" for name, value in switches.items()}
+        graph = None if self.graph is None else "on" if self.graph else "off"
+        given = {"profile": self.profile, "rerank": self.rerank, "graph": graph}
         if self.llm is not None:
             given |= {"answerer": "extractive"} if self.llm == NO_LLM else {"answerer": "auto", "llm": self.llm}
         return {name: value for name, value in given.items() if value is not None}
@@ -358,16 +340,9 @@ _SHAPE = 'Write {"question": "…", "history": [{"question": "…", "answer": "�
 
 
 def _filters(line: _Line, number: int) -> Filters:
-    def texts(value: str | tuple[str, ...]) -> tuple[str, ...]:
-        return (value,) if isinstance(value, str) else value
-
+    given: dict[str, Any] = {field: getattr(line, name) for name, field in _FIELDS.items()}
+    given |= {name: (given[name],) for name in _LISTS if isinstance(given[name], str)}
     try:
-        return filters_of(
-            papers=texts(line.paper),
-            sections=texts(line.section),
-            kinds=texts(line.kind),
-            years=None if line.year is None else str(line.year),
-            authors=texts(line.author),
-        )
+        return filters_of(**given | {"years": None if line.year is None else str(line.year)})
     except UsageError as error:
         raise UsageError(f"Line {number}: {error.message}", error.fix) from None

@@ -17,8 +17,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Paper, title_of
 from ragscience.core.serialization import select
-from ragscience.engine.page_files import file_of
-from ragscience.engine.places import passage_numbered, passage_parts, placed_sources, word_places
+from ragscience.engine.page_files import file_of, passage_numbered, passage_parts, word_places
+from ragscience.engine.places import placed_sources
 from ragscience.engine.printable import (
     outline_output,
     page_output,
@@ -261,7 +261,7 @@ def sources(answer_id: AnswerId, request: Request) -> Response:
     answer = history_of(request).answer(answer_id).answer
     shown = [
         of(each, "number md5 file title page")
-        | {"quotes": [of(quote, "quote supported start end boxes") for quote in each.quotes]}
+        | {"quotes": [of(quote, "quote supported start end boxes") for quote in each.citations]}
         for each in placed_sources(answer, engine.library)
     ]
     return record_reply(answer_id=answer.answer_id, sources=shown)

@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk
-from ragscience.engine.places import passage_numbered, word_places
+from ragscience.engine.page_files import passage_numbered, word_places
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.pdf_reader import read_pdf
 from tests.library.making import CHUNKER, EMBEDDER, unit_rows
