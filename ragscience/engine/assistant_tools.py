@@ -13,13 +13,15 @@ from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Filters, Found, Paper, StoredChunk
+from ragscience.engine.asking import ask, search
+from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.places import find_quote, sources_of
 from ragscience.engine.requests import AskRequest, SearchRequest
 
 if TYPE_CHECKING:
     from threading import Event as Flag
 
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
 
 
 TOKENS = 4000
@@ -55,10 +57,10 @@ class ToolReply:
 
 
 class AssistantTools:
-    """The tools over one engine; safe for several threads."""
+    """The tools over one library; safe for several threads."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, shared: SharedParts) -> None:
+        self._shared = shared
 
     @staticmethod
     def tools() -> list[AssistantTool]:
@@ -92,7 +94,7 @@ class AssistantTools:
                 "search": self._search, "fetch": self._fetch, "ask": partial(self._ask, person),
                 "check_quote": self._check_quote,
             }  # fmt: skip
-            box = Toolbox(self._engine.library, search=_no_search, most_chars=chars)
+            box = Toolbox(self._shared.library, search=_no_search, most_chars=chars)
             if name in own:
                 return own[name](box, chars, cancel, **checked)
             result: ToolResult = box.call(name, checked)
@@ -107,8 +109,8 @@ class AssistantTools:
             sections=(where["section"],) if "section" in where else (),
             kinds=(where["kind"],) if "kind" in where else (),
         )
-        found = self._engine.search(SearchRequest(query, filters, top_k=8), cancel=cancel)
-        library = self._engine.library
+        found = search(self._shared, SearchRequest(query, filters, top_k=8), cancel=cancel)
+        library = self._shared.library
         papers_of = {path: library.paper(path=path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
         # A paper may have left the library since the search.
         there = [(hit.chunk, paper) for hit in found.hits if (paper := papers_of[hit.chunk.path]) is not None]
@@ -138,7 +140,9 @@ class AssistantTools:
     ) -> ToolReply:
         papers = tuple(each.paper_id for each in box.papers(paper)) if paper else ()
         request = AskRequest(question, Filters(paper_ids=papers))
-        answer = self._engine.ask(request, dialogue=self._engine.dialogue(person=person), cancel=cancel)
+        shared = self._shared
+        dialogue = Dialogue(shared.home, shared.settings, name=None, continue_last=False, person=person)
+        answer = ask(self._shared, request, dialogue=dialogue, cancel=cancel)
         sources = [{"number": one.number, "file": one.file, "page": one.page} for one in sources_of(answer)]
         text = _cut(answer.text, chars)
         value = {
@@ -152,8 +156,8 @@ class AssistantTools:
         return _as_json(value)
 
     def _check_quote(self, box: Toolbox, _chars: int, cancel: Flag | None, quote: str, paper: str = "") -> ToolReply:
-        library = self._engine.library
-        papers = {each.paper_id: each for each in (box.papers(paper) if paper else self._engine.papers.list())}
+        library = self._shared.library
+        papers = {each.paper_id: each for each in (box.papers(paper) if paper else self._shared.library.papers())}
         if paper:
             pages = [(number, page) for number, one in papers.items() for page in range(1, one.pages + 1)]
         else:
@@ -165,8 +169,8 @@ class AssistantTools:
 
     def _pages_like(self, quote: str, cancel: Flag | None) -> list[tuple[int, int]]:
         """(id of the paper, page) of the passages that are nearest to the words."""
-        found: Found = self._engine.search(
-            SearchRequest(quote, Filters(kinds=("all",)), top_k=40, rerank="off"), cancel=cancel
+        found: Found = search(
+            self._shared, SearchRequest(quote, Filters(kinds=("all",)), top_k=40, rerank="off"), cancel=cancel
         )
         return list(dict.fromkeys(page for hit in found.hits for page in _pages(hit.chunk)))
 
@@ -174,9 +178,9 @@ class AssistantTools:
         """The passage that `search` gave this id, with its paper. Raises NothingFound."""
         match = _ID.fullmatch(id_.strip())
         if match:
-            for paper in self._engine.papers.list():
+            for paper in self._shared.library.papers():
                 if paper.md5.startswith(match[1]):
-                    for chunk in self._engine.library.paper_chunks(paper.paper_id):
+                    for chunk in self._shared.library.paper_chunks(paper.paper_id):
                         if chunk.ordinal == int(match[2]):
                             return chunk, paper
         raise NothingFound(f"There is no passage {id_[:80]!r}.", "Take an id that `search` gave.")

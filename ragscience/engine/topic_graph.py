@@ -11,13 +11,15 @@ import numpy as np
 
 from ragscience.core.errors import Cancelled, NothingFound, UsageError
 from ragscience.core.records import Paper
+from ragscience.engine.asking import search
 from ragscience.engine.events import Event, FetchRequest, OnEvent
-from ragscience.engine.graph_runs import GraphRequest
+from ragscience.engine.graph_runs import GraphRequest, LibraryGraph
+from ragscience.engine.ingest import Ingest
 from ragscience.engine.requests import SearchRequest
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 
 if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
+    from ragscience.engine.shared_parts import SharedParts
 
 
 MOST_ENTITIES, MOST_RELATIONS = 500, 2000
@@ -52,7 +54,7 @@ class TopicGraph:
 
 
 def build_topic_graph(
-    engine: Engine, request: TopicRequest, *, on_event: OnEvent, cancel: Flag | None = None
+    shared: SharedParts, request: TopicRequest, *, on_event: OnEvent, cancel: Flag | None = None
 ) -> TopicGraph:
     """Find the papers, read what the library lacks of them, bring the knowledge graph up to date; writes the library.
 
@@ -69,23 +71,23 @@ def build_topic_graph(
         raise Cancelled
     failures: tuple[str, ...] = ()
     if request.from_library:
-        papers = _found_papers(engine, request, cancel)
+        papers = _found_papers(shared, request, cancel)
     else:
-        papers, failures = _fetched_papers(engine, request, on_event, cancel)
+        papers, failures = _fetched_papers(shared, request, on_event, cancel)
     if cancel is not None and cancel.is_set():
         raise Cancelled
-    engine.graph.build(GraphRequest(), on_event=told)
-    library = engine.library
+    LibraryGraph(shared).build(GraphRequest(), on_event=told)
+    library = shared.library
     with library.snapshot():
-        edges = _similar(engine, papers)
-        entities, relations = _stated(engine, papers)
+        edges = _similar(shared, papers)
+        entities, relations = _stated(shared, papers)
     return TopicGraph(tuple(papers), edges, entities, relations, failures)
 
 
-def papers_named(engine: Engine, names: Sequence[str]) -> list[Paper]:
+def papers_named(shared: SharedParts, names: Sequence[str]) -> list[Paper]:
     """The paper of each name: an MD5, a file, a title, an arXiv id or an address; each once. Raises NothingFound."""
     known: dict[str, Paper] = {}
-    for paper in engine.papers.list():
+    for paper in shared.library.papers():
         arxiv = paper.metadata.arxiv_id
         bare = arxiv.rpartition("v")[0] or arxiv
         forms = [paper.md5, paper.file, paper.title, paper.metadata.title, paper.metadata.url, arxiv, bare]
@@ -103,11 +105,11 @@ def papers_named(engine: Engine, names: Sequence[str]) -> list[Paper]:
     return list(found.values())
 
 
-def _found_papers(engine: Engine, request: TopicRequest, cancel: Flag | None) -> list[Paper]:
+def _found_papers(shared: SharedParts, request: TopicRequest, cancel: Flag | None) -> list[Paper]:
     """The papers whose passages fit the topic best."""
     most = min(200, PASSAGES_PER_PAPER * request.count)
-    found = engine.search(SearchRequest(request.topic, top_k=most, rerank="off"), cancel=cancel)
-    by_id = {paper.paper_id: paper for paper in engine.papers.list()}
+    found = search(shared, SearchRequest(request.topic, top_k=most, rerank="off"), cancel=cancel)
+    by_id = {paper.paper_id: paper for paper in shared.library.papers()}
     best = dict.fromkeys(hit.chunk.paper_id for hit in found.hits)
     papers = [by_id[paper_id] for paper_id in best if paper_id in by_id][: request.count]
     if not papers:
@@ -116,22 +118,22 @@ def _found_papers(engine: Engine, request: TopicRequest, cancel: Flag | None) ->
 
 
 def _fetched_papers(
-    engine: Engine, request: TopicRequest, on_event: OnEvent, cancel: Flag | None
+    shared: SharedParts, request: TopicRequest, on_event: OnEvent, cancel: Flag | None
 ) -> tuple[list[Paper], tuple[str, ...]]:
     """(the papers that arXiv has for the topic, as they are in the library, why others are missing)."""
     from ragscience.sources.fetch_arguments import identify
 
-    if engine.settings.offline:
+    if shared.settings.offline:
         raise UsageError(
             "The server is offline: papers cannot be fetched from arXiv.",
             'Start it without --offline, or send "source": "library" to use the papers that are there.',
         )
     if not identify(request.topic).topic:
         raise UsageError("The topic is an address or the number of a paper.", "Give words to search for.")
-    came = engine.ingest.fetch(FetchRequest((request.topic,), request.count), on_event=on_event, cancel=cancel)
+    came = Ingest(shared).fetch(FetchRequest((request.topic,), request.count), on_event=on_event, cancel=cancel)
     if not came.papers and came.failures:
         raise came.failures[0].error
-    places = {form: paper for paper in engine.papers.list() for form in (paper.md5, paper.file, paper.path)}
+    places = {form: paper for paper in shared.library.papers() for form in (paper.md5, paper.file, paper.path)}
     found = [places.get(one.md5) or places.get(one.file) for one in came.papers]
     papers = {paper.md5: paper for paper in found if paper is not None}
     failures = [f"{one.title}: {one.error}" for one in came.papers if one.error]
@@ -141,11 +143,11 @@ def _fetched_papers(
     return list(papers.values()), tuple(failures)
 
 
-def _similar(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[int, int, float], ...]:
+def _similar(shared: SharedParts, papers: Sequence[Paper]) -> tuple[tuple[int, int, float], ...]:
     """Each of these papers with the others most like it."""
     from ragscience.graph.paper_map import paper_map, similarity_edges
 
-    known = paper_map(engine.library)
+    known = paper_map(shared.library)
     row = {paper.md5: at for at, paper in enumerate(known.papers)}
     places = [at for at, paper in enumerate(papers) if paper.md5 in row]
     means = known.means[[row[papers[at].md5] for at in places]]
@@ -153,10 +155,10 @@ def _similar(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[int, int, f
     return tuple((places[edge.source], places[edge.target], round(edge.weight, 6)) for edge in similar)
 
 
-def _stated(engine: Engine, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+def _stated(shared: SharedParts, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
     """(the entities that these papers name, what they state between them)."""
-    graph, _ = engine.graph_and_vectors()
-    chunks = {chunk.chunk_id for paper in papers for chunk in engine.library.paper_chunks(paper.paper_id)}
+    graph, _ = shared.graph_and_vectors()
+    chunks = {chunk.chunk_id for paper in papers for chunk in shared.library.paper_chunks(paper.paper_id)}
     named = [one for one in graph.entities() if not chunks.isdisjoint(one.chunk_ids)]
     entities = sorted(named, key=lambda one: (-one.mentions, one.key))[:MOST_ENTITIES]
     kept = {one.key for one in entities}
