@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
-from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.engine.events import Event, ModelChosen, OnEvent
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.engine.shared_parts import open_store
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from ragscience.graph.extraction import Report
     from ragscience.graph.graph_exchange import Transferred
     from ragscience.graph.graph_model import KnowledgeGraph
-    from ragscience.graph.traversal import Walk
+    from ragscience.graph.map_html import ServedMap as ServedMap
+    from ragscience.graph.traversal import Neighbourhood
 
 HOPS = 2
 """Steps around an entity that are shown (the graph guide)."""
@@ -95,39 +95,6 @@ class EntityPassages:
 
 
 @dataclass(frozen=True, slots=True)
-class NearEntity:
-    """An entity, with (file, page) of passages that name it."""
-
-    entity: Entity
-    pages: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NearRelation:
-    """A relation near an entity."""
-
-    step: PathStep
-    depth: int
-    """Steps to its farther end, from 1."""
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbourhood:
-    """The entities of a name and what is around them, nearest first."""
-
-    entities: tuple[NearEntity, ...]
-    hops: int
-    relations: tuple[NearRelation, ...]
-    reached: int
-    """Entities within so many hops, without those of the name."""
-    walked: int
-    """Relations within so many hops, shown or not."""
-    co_occurring: int = 0
-    """Entities that are only named in one sentence with these, and were left out."""
-
-
-@dataclass(frozen=True, slots=True)
 class MapSummary:
     """What the map shows."""
 
@@ -135,20 +102,6 @@ class MapSummary:
     entities: int
     left_out: str
     """One line on what the map leaves out; empty if it shows everything."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServedMap:
-    """The map of one state of the library, without a path of this machine."""
-
-    state: str
-    """As of `LibraryGraph.state`."""
-    page: bytes
-    """HTML; its links are `/#paper=MD5&page=N`."""
-    policy: str
-    """The Content-Security-Policy that the page needs: its one script and style by their hashes, nothing else."""
-    data: bytes
-    """JSON: `nodes`, `edges` (with indices of nodes), `left_out`, and `papers`: the MD5 of each file."""
 
 
 def types_named(text: str | None) -> tuple[str, ...]:
@@ -297,7 +250,7 @@ class LibraryGraph:
 
         At most `most` relations within `hops` steps (None: MOST_RELATIONS, HOPS). Raises NothingFound.
         """
-        from ragscience.graph.traversal import pages_of, walk
+        from ragscience.graph.traversal import NearEntity, Neighbourhood, co_occurring, pages_of, relations_around, walk
 
         hops = hops or HOPS
         types = frozenset(self._shared.settings.graph_entity_types)
@@ -307,10 +260,10 @@ class LibraryGraph:
             entities = [
                 NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in map(graph.entity, keys)
             ]
-            relations = _relations(graph, around, library, most or MOST_RELATIONS)
+            relations = relations_around(graph, around, library, most or MOST_RELATIONS)
             reached = len(around.depths) - len(keys)
-            co_occurring = 0 if together else _co_occurring(graph, keys)
-        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.relations), co_occurring)
+            others = 0 if together else co_occurring(graph, keys)
+        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.relations), others)
 
     def path(self, first: str, second: str, *, together: bool = False) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
         """(names on the shortest way between two things, its relations with pages).
@@ -370,17 +323,11 @@ class LibraryGraph:
 
     def served_map(self) -> ServedMap:
         """The map as it is now. Raises NothingFound for an empty library."""
-        from ragscience.graph.map_html import map_page, map_policy
+        from ragscience.graph.map_html import served_page
 
         with self._library():
-            state = self.state()
             drawing, papers = self._drawn()
-        md5 = {paper.file: paper.md5 for paper in papers}
-        page = map_page(drawing, {file: f"/#paper={one}" for file, one in md5.items()})
-        data = {"schema": SCHEMA_VERSION, "nodes": drawing.nodes, "edges": drawing.edges}
-        return ServedMap(
-            state, page, map_policy(), to_json({**data, "left_out": drawing.left_out, "papers": md5}).encode()
-        )
+            return served_page(self.state(), drawing, {paper.file: paper.md5 for paper in papers})
 
     def _drawn(self) -> tuple[MapDrawing, list[Paper]]:
         """(the drawing of the papers and the entities, all papers). Raises NothingFound for an empty library."""
@@ -426,19 +373,3 @@ def _named(graph: KnowledgeGraph, name: str) -> Sequence[str]:
         f"The graph has no {name!r}.",
         f"Similar names: {hint}." if hint else "`python query.py map OUT.html` shows all names.",
     )
-
-
-def _co_occurring(graph: KnowledgeGraph, keys: Sequence[str]) -> int:
-    """How many entities have no stated relation with these, only a sentence in common."""
-    stated = {one.other_end(key) for key in keys for one in graph.around(key, stated_only=True)}
-    return len({one.other_end(key) for key in keys for one in graph.around(key)} - stated - set(keys))
-
-
-def _relations(graph: KnowledgeGraph, around: Walk, library: Store, most: int) -> tuple[NearRelation, ...]:
-    """The relations walked, by the depth of their farther end, then the strongest first."""
-    from ragscience.graph.traversal import steps_of
-
-    far = {one: max(1, around.depths[one.source], around.depths[one.target]) for one in around.relations}
-    order = sorted(far, key=lambda one: (far[one], -around.relations[one], one.source, one.target))[:most]
-    steps = steps_of(order, graph, library)
-    return tuple(NearRelation(step, far[one], one.confidence) for step, one in zip(steps, order, strict=True))

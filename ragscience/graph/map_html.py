@@ -12,11 +12,12 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.graph.map_data import MapDrawing
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
@@ -45,6 +46,28 @@ def write_file(target: Path, content: bytes) -> None:
     """Write the file atomically. Raises RagScienceError where the write fails."""
     with disk_errors(target):
         write_atomically(target, content)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedMap:
+    """The map of one state of the library, without a path of this machine."""
+
+    state: str
+    """Changes with the papers and with the graph."""
+    page: bytes
+    """HTML; its links are `/#paper=MD5&page=N`."""
+    policy: str
+    """The Content-Security-Policy that the page needs: its one script and style by their hashes, nothing else."""
+    data: bytes
+    """JSON: `nodes`, `edges` (with indices of nodes), `left_out`, and `papers`: the MD5 of each file."""
+
+
+def served_page(state: str, drawing: MapDrawing, md5: Mapping[str, str]) -> ServedMap:
+    """The map of that state for a server; `md5` has that of each file."""
+    page = map_page(drawing, {file: f"/#paper={one}" for file, one in md5.items()})
+    data = {"schema": SCHEMA_VERSION, "nodes": drawing.nodes, "edges": drawing.edges}
+    shown = to_json(data | {"left_out": drawing.left_out, "papers": md5})
+    return ServedMap(state, page, map_policy(), shown.encode())
 
 
 def file_link(path: str, target: Path, home: Path) -> str:

@@ -14,7 +14,7 @@ from ragscience.core.paper_records import page_parts
 from ragscience.core.records import PathStep, StoredChunk
 from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import CO_OCCURS, GraphPath, Relation, folded
+from ragscience.graph.graph_records import CO_OCCURS, Entity, GraphPath, Relation, folded
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -175,3 +175,50 @@ def _page_naming(chunk: StoredChunk, entities: Sequence[Sequence[str]]) -> int:
     pages = {page: named(start, end) for page, start, end in page_parts(chunk, 0, len(chunk.text))}
     best = max(pages, key=lambda page: (pages[page], -page), default=chunk.page_start)
     return best if pages.get(best) else chunk.page_start
+
+
+@dataclass(frozen=True, slots=True)
+class NearEntity:
+    """An entity, with (file, page) of passages that name it."""
+
+    entity: Entity
+    pages: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NearRelation:
+    """A relation near an entity."""
+
+    step: PathStep
+    depth: int
+    """Steps to its farther end, from 1."""
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The entities of a name and what is around them, nearest first."""
+
+    entities: tuple[NearEntity, ...]
+    hops: int
+    relations: tuple[NearRelation, ...]
+    reached: int
+    """Entities within so many hops, without those of the name."""
+    walked: int
+    """Relations within so many hops, shown or not."""
+    co_occurring: int = 0
+    """Entities that are only named in one sentence with these, and were left out."""
+
+
+def co_occurring(graph: KnowledgeGraph, keys: Sequence[str]) -> int:
+    """How many entities have no stated relation with these, only a sentence in common."""
+    stated = {one.other_end(key) for key in keys for one in graph.around(key, stated_only=True)}
+    return len({one.other_end(key) for key in keys for one in graph.around(key)} - stated - set(keys))
+
+
+def relations_around(graph: KnowledgeGraph, around: Walk, library: Store, most: int) -> tuple[NearRelation, ...]:
+    """The relations walked, by the depth of their farther end, then the strongest first."""
+    far = {one: max(1, around.depths[one.source], around.depths[one.target]) for one in around.relations}
+    order = sorted(far, key=lambda one: (far[one], -around.relations[one], one.source, one.target))[:most]
+    steps = steps_of(order, graph, library)
+    return tuple(NearRelation(step, far[one], one.confidence) for step, one in zip(steps, order, strict=True))
