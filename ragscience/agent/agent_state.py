@@ -1,20 +1,15 @@
-"""The state of the agentic loop between nodes: plain JSON values, so that a run can be resumed.
-
-Passages are kept by their ids and scores; their text is read from the library again.
-"""
+"""The state of the agentic loop between two nodes, its limits, and what one run works with."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest
 from ragscience.ask.generation import WrappedLLM
-from ragscience.core.errors import ModelProblem
-from ragscience.core.records import Answer, Found, Hit, Paper, Stage, Step, StoredChunk
-from ragscience.core.serialization import from_json, to_json
+from ragscience.ask.sides import SubQuery
+from ragscience.core.records import Answer, Found, Hit, Paper, Step
 from ragscience.models.model_protocols import ChatModel, Reply
 
 __all__ = [
@@ -22,29 +17,19 @@ __all__ = [
     "STATE_VERSION",
     "AgentContext",
     "AgentState",
-    "BoundedLLM",
-    "Feedback",
+    "CountedLLM",
+    "GradedDraft",
     "Limits",
-    "Passages",
-    "Search",
-    "Spending",
+    "Reflection",
     "ToolNote",
     "ToolUse",
     "ToolsUsed",
-    "answer_of",
-    "found_of",
-    "plain_answer",
-    "plain_found",
-    "plain_hits",
-    "plain_stages",
 ]
 
-STATE_VERSION = 3
-"""Increased when the keys or the meaning of a state change: older runs then start over."""
+STATE_VERSION = 4
+"""Increased when the fields or the meaning of a state change: older runs then start over."""
 MOST_QUERIES = 4
 """Sub-queries of one pass of the loop."""
-Passages = Callable[[Sequence[int]], Sequence[StoredChunk]]
-"""The passages of these ids, those that the library has, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,99 +60,66 @@ class Limits:
         return (5 + self.tool_calls) * self.iterations
 
 
-class Feedback(TypedDict):
-    """What a reflection gives back to the decomposition."""
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """A grade, and what would make it better."""
 
     score: float
-    missing: list[str]
-    """What the question asks for and the draft does not say."""
-    unsupported: list[str]
-    """Claims of the draft that no passage holds."""
+    """0 to 1."""
+    missing: tuple[str, ...] = ()
+    """Words of the question, and sub-queries, that the passages do not hold."""
+    unsupported: tuple[str, ...] = ()
+    """Claims that no passage holds."""
+    why: str = ""
+    """What decided the score, in a few words."""
 
 
-class AgentState(TypedDict, total=False):
-    """One run, between two nodes."""
+@dataclass(frozen=True, slots=True)
+class GradedDraft:
+    """An answer of one pass, and its grade once it has one."""
+
+    answer: Answer
+    iteration: int
+    grade: Reflection = Reflection(0.0)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """The better draft has the higher one: no refusal first, then the score."""
+        return not self.answer.refused, self.grade.score
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """One run, between two nodes; all of it can be written as JSON and read again."""
 
     question: str
     """Made standalone."""
-    iteration: int
-    """Passes begun so far."""
-    asked: list[dict[str, Any]]
-    """Every sub-query so far: `text`, and `papers` to search within."""
-    parts: list[str]
-    """The texts of those of the first pass."""
-    queue: list[dict[str, Any]]
-    """Those that are to be searched for."""
-    found: list[dict[str, Any]]
-    """What each search gave, as `plain_found`."""
-    fresh: int
-    """Passages that the last retrieval found for the first time."""
-    notes: list[str]
+    rounds: tuple[tuple[SubQuery, ...], ...] = ()
+    """The sub-queries of each pass."""
+    found: tuple[Found, ...] = ()
+    """What each search, and each tool that gives passages, has found."""
+    fresh: int = 0
+    """Passages and notes that the last retrieval has brought."""
+    notes: tuple[str, ...] = ()
     """What tools said."""
-    draft: dict[str, Any]
-    """As `plain_answer`."""
-    feedback: Feedback
-    best: dict[str, Any]
-    """The best `draft`, its `rank` (no refusal, score) and the `iteration` that it is of; empty before the first."""
-    timings: dict[str, float]
-    """Milliseconds of all drafts together."""
-    stages: list[list[Any]]
-    """Of all drafts, as `plain_stages`."""
-    steps: list[dict[str, Any]]
-    """The trace so far, as fields of `records.Step`."""
-    warnings: list[str]
-    spent: dict[str, float]
-    """As `spending.Spending.plain`."""
+    drafts: tuple[GradedDraft, ...] = ()
+    answer: Answer | None = None
+    """The last node's."""
+    steps: tuple[Step, ...] = ()
+    """The trace so far."""
+    warnings: tuple[str, ...] = ()
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """Of all calls of the LLM: `prompt` and `answer`."""
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The texts of the first pass's sub-queries."""
+        return tuple(query.text for query in self.rounds[0]) if self.rounds else ()
 
-def plain_hits(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """The hits without their text."""
-    return [
-        {
-            "chunk_id": hit.chunk.chunk_id,
-            "score": hit.score,
-            "scores": dict(hit.scores),
-            "found_by": list(hit.found_by),
-        }
-        for hit in hits
-    ]
-
-
-def plain_found(found: Found) -> dict[str, Any]:
-    """What a search gave, without the text of its passages."""
-    return {"record": to_json(replace(found, hits=())), "hits": plain_hits(found.hits)}
-
-
-def plain_stages(stages: Sequence[Stage]) -> list[list[Any]]:
-    """Name, start and milliseconds of each."""
-    return [[stage.name, stage.started, stage.ms] for stage in stages]
-
-
-def found_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> Found:
-    """What `plain_found` was made from; a passage that is not among `passages` is left out."""
-    return replace(from_json(Found, plain["record"]), hits=_hits_of(plain["hits"], passages))
-
-
-def plain_answer(answer: Answer) -> dict[str, Any]:
-    """An answer without the text of its passages."""
-    return {
-        "record": to_json(replace(answer, found=replace(answer.found, hits=()))),
-        "hits": plain_hits(answer.found.hits),
-    }
-
-
-def answer_of(plain: Mapping[str, Any], passages: Mapping[int, StoredChunk]) -> Answer:
-    """What `plain_answer` was made from."""
-    answer = from_json(Answer, plain["record"])
-    return replace(answer, found=replace(answer.found, hits=_hits_of(plain["hits"], passages)))
-
-
-def _hits_of(plain: Sequence[Mapping[str, Any]], passages: Mapping[int, StoredChunk]) -> tuple[Hit, ...]:
-    there = [item for item in plain if item["chunk_id"] in passages]
-    return tuple(
-        Hit(rank, passages[item["chunk_id"]], item["score"], item["scores"], tuple(item["found_by"]))
-        for rank, item in enumerate(there, start=1)
-    )
+    @property
+    def best(self) -> GradedDraft:
+        """The best draft, the first of several equally good ones. Raises ValueError before there is one."""
+        return max(self.drafts, key=lambda draft: draft.rank)
 
 
 Search = Callable[[str, tuple[str, ...]], Found]
@@ -193,17 +145,12 @@ class ToolsUsed:
 
     notes: tuple[ToolNote, ...] = ()
     llm_calls: int = 0
-    prompt_tokens: int = 0
-    answer_tokens: int = 0
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """As `AgentState.tokens`."""
 
 
-class ToolUse(Protocol):
-    """Chooses tools for a question and calls them."""
-
-    def __call__(
-        self, question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float
-    ) -> ToolsUsed:
-        """At most `most_calls` calls; by rules, or by the LLM where it may be asked. Raises nothing to be expected."""
+ToolUse = Callable[..., ToolsUsed]
+"""Chooses tools and calls them: `(question, missing, *, by_llm, most_calls, seconds)`, as `tool_calling.tool_use`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,100 +165,34 @@ class AgentContext:
     papers: tuple[Paper, ...]
     """Those that the question may use."""
     search: Search
-    passages: Passages
     use_tools: ToolUse | None
     limits: Limits
     on_step: Callable[[Step], None] | None
     """Receives each step when it is done."""
 
 
-_COUNTED = ("searches", "llm_calls", "tool_calls", "prompt_tokens", "answer_tokens")
+class CountedLLM(WrappedLLM):
+    """A chat model that remembers its replies, so that their tokens can be counted."""
 
-
-class Spending:
-    """Counts searches, calls and tokens of one run, and its seconds by the wall clock.
-
-    `before` is what an interrupted run had spent, as returned by `plain`.
-    """
-
-    def __init__(self, limits: Limits, before: Mapping[str, float]) -> None:
-        self._limits = limits
-        self._started = time.monotonic() - before.get("seconds", 0.0)
-        self.searches = self.llm_calls = self.tool_calls = self.prompt_tokens = self.answer_tokens = 0
-        for name in _COUNTED:
-            setattr(self, name, int(before.get(name, 0)))
-
-    @property
-    def seconds(self) -> float:
-        """Since the run began, without the time between an interruption and now."""
-        return time.monotonic() - self._started
-
-    @property
-    def seconds_left(self) -> float:
-        """Never below 0."""
-        return max(0.0, self._limits.seconds - self.seconds)
-
-    @property
-    def tokens(self) -> int:
-        """Of prompts and replies."""
-        return self.prompt_tokens + self.answer_tokens
-
-    def may_go_on(self) -> bool:
-        """Whether there is time and there are tokens for another pass."""
-        return self.seconds_left > 0 and self.tokens < self._limits.tokens
-
-    def may_ask(self) -> bool:
-        """Whether the LLM may be called once more."""
-        return self.may_go_on() and self.llm_calls < self._limits.llm_calls
-
-    def plain(self) -> dict[str, float]:
-        """All of it, for the state."""
-        return {**{name: getattr(self, name) for name in _COUNTED}, "seconds": round(self.seconds, 3)}
-
-
-class BoundedLLM(WrappedLLM):
-    """A chat model whose calls and tokens are counted; a call beyond the budget fails, and is not made.
-
-    Tokens that the server did not count are estimated.
-    """
-
-    def __init__(self, llm: ChatModel, spending: Spending) -> None:
+    def __init__(self, llm: ChatModel) -> None:
         super().__init__(llm)
-        self._spending = spending
+        self._replies: list[tuple[str, Reply]] = []
 
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Reply:
-        """The model's; counted when it is iterated over. Its iteration raises ModelProblem where nothing is left."""
-        return _CountedReply(
-            super().reply(messages, max_tokens=max_tokens, schema=schema), self, self._spending, messages
-        )
+        """The model's."""
+        reply = self.llm.reply(messages, max_tokens=max_tokens, schema=schema)
+        self._replies.append(("\n".join(text for _, text in messages), reply))
+        return reply
 
+    @property
+    def calls(self) -> int:
+        """How many replies there were."""
+        return len(self._replies)
 
-class _CountedReply:
-    def __init__(self, reply: Reply, llm: BoundedLLM, spending: Spending, messages: Sequence[tuple[str, str]]) -> None:
-        self._llm = llm
-        self._spending = spending
-        self._messages = messages
-        self._reply = reply
-        self.prompt_tokens: int | None = None
-        self.answer_tokens: int | None = None
-        self.done_reason = ""
-
-    def __iter__(self) -> Iterator[str]:
-        spending = self._spending
-        if not spending.may_ask():
-            raise ModelProblem("The agent's budget is spent.", "Ask for less at once.")
-        spending.llm_calls += 1
-        said: list[str] = []
-        try:
-            for piece in self._reply:
-                said.append(piece)
-                yield piece
-        finally:
-            reply, count = self._reply, self._llm.counter.count
-            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
-            self.done_reason = reply.done_reason
-            asked = "\n".join(text for _, text in self._messages)
-            spending.prompt_tokens += count(asked) if reply.prompt_tokens is None else reply.prompt_tokens
-            spending.answer_tokens += count("".join(said)) if reply.answer_tokens is None else reply.answer_tokens
+    def tokens(self) -> dict[str, int]:
+        """As `AgentState.tokens`; a prompt that the server did not count is estimated."""
+        prompts = [self.counter.count(text) if one.prompt_tokens is None else one.prompt_tokens
+                   for text, one in self._replies]  # fmt: skip
+        return {"prompt": sum(prompts), "answer": sum(one.answer_tokens or 0 for _, one in self._replies)}

@@ -1,8 +1,8 @@
 """Arithmetic as a person writes it, worked out exactly and within bounds: nothing of it is ever run as code.
 
 The expression is read by `ast`, and only numbers, operators and a few functions of it are understood. Numbers are
-fractions, so that 0.1 + 0.2 is 0.3; roots and logarithms have 34 digits. What would grow too large is refused before it
-is worked out.
+fractions, so that 0.1 + 0.2 is 0.3; roots and logarithms are floats. What would grow too large is refused before it is
+worked out.
 """
 
 from __future__ import annotations
@@ -28,12 +28,6 @@ SHOWN_DIGITS = 12
 MOST_PLACES = 30
 """Decimal places that `round` takes."""
 
-_DIGITS = decimal.Context(
-    prec=34,
-    Emax=600,
-    Emin=-600,
-    traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
-)
 _SIGNS = str.maketrans({"×": "*", "·": "*", "∙": "*", "÷": "/", "−": "-", "–": "-", "⁄": "/", "^": "**"})
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _PERCENT = re.compile(r"%(?=\s*(?:$|[),*/]|of\b))")
@@ -66,13 +60,11 @@ def evaluate(expression: str) -> Fraction:
     text = _as_written(expression, shown)
     try:
         return _value(ast.parse(text, mode="eval").body, text)
-    except (SyntaxError, ValueError, MemoryError):
+    except (SyntaxError, ValueError, MemoryError):  # of Python's parser
         raise UsageError(f"{shown} cannot be read as arithmetic.", _HOW) from None
-    except (ZeroDivisionError, decimal.DivisionByZero):
+    except ZeroDivisionError:
         raise UsageError(f"{shown} divides by zero.", "It has no value.") from None
-    except decimal.InvalidOperation:
-        raise UsageError(f"{shown} has no real value.", "Change it.") from None
-    except (OverflowError, decimal.Overflow):
+    except OverflowError:
         raise UsageError(f"{shown} is too large or too fine.", _LARGEST) from None
     except RecursionError:
         raise UsageError(f"{shown} is nested too deep.", "Work it out in parts.") from None
@@ -101,7 +93,7 @@ def _as_written(expression: str, shown: str) -> str:
 
 
 def _value(node: ast.expr, text: str) -> Fraction:
-    """The value of a part of `text`. Raises UsageError, ArithmeticError and decimal's signals."""
+    """The value of a part of `text`. Raises UsageError and ArithmeticError."""
     source = text[node.col_offset : node.end_col_offset]
     match node:
         case ast.Constant():
@@ -120,11 +112,9 @@ def _value(node: ast.expr, text: str) -> Fraction:
     raise UsageError(f"{_shortened(source)!r} is no arithmetic.", _HOW)
 
 
-def _power(base: Fraction, exponent: Fraction) -> Fraction | Decimal:
+def _power(base: Fraction, exponent: Fraction) -> Fraction | float:
     if exponent.denominator != 1:
-        if base < 0:
-            raise decimal.InvalidOperation
-        return _DIGITS.power(_decimal(base), _decimal(exponent))
+        return _real(math.pow)(base, exponent)
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if abs(base) not in (0, 1) and bits * abs(exponent.numerator) > 2 * MOST_BITS:
         what = " ** ".join(_shortened(str(value)) for value in (base, exponent))
@@ -132,22 +122,24 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction | Decimal:
     return Fraction(base**exponent.numerator)
 
 
+def _real(function: Callable[..., float]) -> Callable[..., float]:
+    """A function of floats that raises UsageError where it has no real value."""
+
+    def worked_out(*values: Fraction) -> float:
+        try:
+            return function(*map(float, values))
+        except ValueError:
+            said = ", ".join(_shortened(str(value)) for value in values)
+            raise UsageError(f"{said} has no real value here.", "Change it.") from None
+
+    return worked_out
+
+
 def _rounded(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
     """To the nearest, a half to the even one, as Python's `round`."""
     if places.denominator != 1 or abs(places) > MOST_PLACES:
         raise UsageError(f"round takes whole places up to {MOST_PLACES}, not {_shortened(str(places))}.", _HOW)
     return Fraction(round(value, places.numerator))
-
-
-def _logarithm(value: Fraction, base: Fraction | None = None) -> Decimal:
-    if value <= 0 or (base is not None and base <= 0):
-        raise decimal.InvalidOperation
-    natural = _DIGITS.ln(_decimal(value))
-    return natural if base is None else _DIGITS.divide(natural, _DIGITS.ln(_decimal(base)))
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def _bounded(value: Fraction) -> Fraction:
@@ -160,7 +152,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | Decimal | int]] = {
+_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | float | int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -169,17 +161,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | D
     ast.Mod: operator.mod,
     ast.Pow: _power,
 }
-_FUNCTIONS: dict[str, tuple[int, Callable[..., Fraction | Decimal | int]]] = {
-    "sqrt": (1, lambda value: _DIGITS.sqrt(_decimal(value))),
-    "abs": (1, abs),
-    "min": (99, lambda *values: min(values)),
-    "max": (99, lambda *values: max(values)),
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Fraction | float | int]]] = {
+    **{name: (1, _real(getattr(math, name))) for name in ("sqrt", "exp", "log2", "log10")},
+    **{name: (1, function) for name, function in (("abs", abs), ("floor", math.floor), ("ceil", math.ceil))},
+    **{name: (99, lambda *values, of=of: of(values)) for name, of in (("min", min), ("max", max))},
     "round": (2, _rounded),
-    "floor": (1, math.floor),
-    "ceil": (1, math.ceil),
-    "exp": (1, lambda value: _DIGITS.exp(_decimal(value))),
-    "log": (2, _logarithm),
-    "log2": (1, lambda value: _logarithm(value, Fraction(2))),
-    "log10": (1, lambda value: _logarithm(value, Fraction(10))),
+    "log": (2, _real(math.log)),
 }
 """Name: most arguments, and what it does. `log` is the natural one unless a base is given."""

@@ -7,40 +7,27 @@ model raises anything or makes a run longer than its limits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.agent.agent_state import (
     MOST_QUERIES,
     AgentContext,
     AgentState,
-    BoundedLLM,
-    Spending,
+    CountedLLM,
+    GradedDraft,
     ToolsUsed,
-    plain_answer,
-    plain_found,
-    plain_stages,
 )
-from ragscience.agent.answer_drafts import (
-    Reflection,
-    Split,
-    SplitRequest,
-    added_timings,
-    ask_for_grade,
-    ask_for_queries,
-    draft,
-    guarded,
-    lower_of,
-    own_stages,
-)
-from ragscience.agent.answer_drafts import reflect as reflect_by_rules
-from ragscience.agent.run_searches import RunSearches, merged_found
+from ragscience.agent.answer_drafts import draft, guarded, lower_of, merged_found, reflect
+from ragscience.agent.llm_questions import Split, SplitRequest, ask_for_grade, ask_for_queries
 from ragscience.ask.generation import CancellableLLM
 from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
+from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
-from ragscience.core.records import Answer, Found, Stage, Step
+from ragscience.core.records import Answer, Found, Step
+from ragscience.core.tokenizing import counted
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
 
@@ -49,301 +36,304 @@ if TYPE_CHECKING:
 
 __all__ = ["Nodes"]
 
+_T = TypeVar("_T")
+
 _STEP_SECONDS = 120.0
 """Longest time for one structured question to the LLM."""
+_SUMMED = ("llm_ms", "check_ms", "presence_ms", "quotes_ms")
+"""Times of an answer that those of all drafts are added up for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What a node did: the state's changes, and its line of the trace, with further `fields` of `Step`."""
+@dataclass(slots=True)
+class _Step:
+    """A step on its way: the state's changes, its line of the trace, further fields of `Step`, and what it costs."""
 
-    changes: AgentState
-    summary: str
+    summary: str = ""
     by: str = "rules"
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    searches: int = 0
+    tools: ToolsUsed = field(default_factory=ToolsUsed)
+    llm: CountedLLM | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    def tokens(self) -> dict[str, int]:
+        """Of the LLM's replies, and of choosing tools."""
+        own = self.llm.tokens() if self.llm else {}
+        return {name: own.get(name, 0) + self.tools.tokens.get(name, 0) for name in ("prompt", "answer")}
 
 
-def _traced(act: Callable[[Nodes, AgentState], _Done]) -> Callable[[Nodes, AgentState], AgentState]:
-    """The node as LangGraph calls it: its changes of the state, with a step of the trace and what it cost."""
+_Act = Callable[["Nodes", AgentState, _Step], None]
+
+
+def _traced(act: _Act) -> Callable[[Nodes, AgentState], dict[str, Any]]:
+    """The node as LangGraph calls it: its changes of the state, with a step of the trace. Raises Cancelled."""
 
     @wraps(act)
-    def node(self: Nodes, state: AgentState) -> AgentState:
-        return self.step(act, state)
+    def node(self: Nodes, state: AgentState) -> dict[str, Any]:
+        return self.traced(act, state)
 
     return node
 
 
 class Nodes:
-    """The nodes over one context; `before` is what an interrupted run had spent."""
+    """The nodes over one context."""
 
-    def __init__(self, context: AgentContext, before: Mapping[str, float]) -> None:
+    def __init__(self, context: AgentContext) -> None:
         self._context = context
-        self._spending = Spending(context.limits, before)
-        self._llm = None if context.answering.llm is None else BoundedLLM(context.answering.llm, self._spending)
         self._given_up: set[str] = set()
         """Requests that the LLM has failed; they are not made again in this run."""
-        self._searches = RunSearches(context, self._spending)
 
-    def after_decompose(self, state: AgentState) -> str:
-        """To search, or to the end where nothing is left to ask."""
-        return "retrieve" if state["queue"] else "generate_answer"
-
-    def after_retrieve(self, state: AgentState) -> str:
-        """To a draft if there is new evidence."""
-        if state["fresh"] or state["iteration"] == 1:
-            return "reason"
-        return self._again(state)
-
-    def after_reflect(self, state: AgentState) -> str:
-        """To the end where the draft is good enough, else to another pass within the limits."""
-        enough = state["feedback"]["score"] >= self._context.limits.enough
-        return "generate_answer" if enough else self._again(state)
-
-    def _again(self, state: AgentState) -> str:
-        more = state["iteration"] < self._context.limits.iterations and self._spending.may_go_on()
-        return "decompose_query" if more else "generate_answer"
+    def after(self, state: AgentState) -> str:
+        """The node that comes next; empty at the end."""
+        last = state.steps[-1] if state.steps else None
+        if last is None:
+            return "decompose_query"
+        enough = bool(state.drafts) and state.drafts[-1].grade.score >= self._context.limits.enough
+        match last.node:
+            case "decompose_query":
+                return "retrieve" if last.queries else "generate_answer"
+            case "retrieve" if state.fresh or len(state.rounds) == 1:
+                return "reason"
+            case "reason":
+                return "reflect"
+            case "generate_answer":
+                return ""
+        more = len(state.rounds) < self._context.limits.iterations and self._may_go_on(state)
+        return "decompose_query" if more and not (last.node == "reflect" and enough) else "generate_answer"
 
     def answer(self, state: AgentState) -> Answer:
         """The answer of a run that has come to its end, with its trace and all that it cost."""
-        spent = state["spent"]
-        best = self._searches.answer_of(state["draft"])
-        used = {"prompt": int(spent["prompt_tokens"]), "answer": int(spent["answer_tokens"])}
-        found = [self._searches.found_of(each) for each in state["found"]]
-        search_ms = sum(each.timings_ms.get("search_ms", 0.0) for each in found)
-        searched = tuple(stage for each in found for stage in each.stages)
-        times = {"search_ms": round(search_ms, 3), "total_ms": round(1000 * spent["seconds"], 3)}
+        best = state.answer or state.best.answer
+        made = [each.answer for each in state.drafts]
+        times = {name: [each.timings_ms[name] for each in made if name in each.timings_ms] for name in _SUMMED}
+        summed = {name: round(sum(each), 3) for name, each in times.items() if each}
+        searched = sum(each.timings_ms.get("search_ms", 0.0) for each in state.found)
+        whole = sum(step.seconds for step in state.steps)
+        stages = tuple(stage for each in made for stage in each.stages if f"{stage.name}_ms" in _SUMMED)
         return replace(
             best,
             question=self._context.request.question,
-            warnings=tuple(dict.fromkeys((*state["warnings"], *best.warnings))),
-            timings_ms={**best.timings_ms, **state["timings"], **times},
-            tokens={**best.tokens, **used} if any(used.values()) else best.tokens,
-            trace=tuple(_step_of(plain) for plain in state["steps"]),
-            found=replace(best.found, stages=searched),
-            stages=tuple(Stage(*stage) for stage in state["stages"]),
-        )
-
-    @_traced
-    def decompose_query(self, state: AgentState) -> _Done:
-        """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
-        context, asked = self._context, state["asked"]
-        first = not asked
-        split, warnings = self._split(state)
-        question = state["question"]
-        if first:
-            question = split.question if split else context.request.reading or context.request.question
-        wanted = [SubQuery(question)] if first else []
-        names = context.answering.names
-        wanted += [each for text in split.queries for each in in_its_papers(text, names)] if split else []
-        queue, by = _not_asked(wanted, asked), "llm"
-        if split is None or not queue:
-            by = "rules"
-            wanted += (
-                parts_of(question, names) if first else _about_missing(question, state["feedback"]["missing"], names)
-            )
-            queue = _not_asked(wanted, asked)
-        texts = [query.text for query in queue]
-        plain = [{"text": query.text, "papers": list(query.papers)} for query in queue]
-        return _Done(
-            {
-                "question": question,
-                "iteration": state["iteration"] + bool(queue),
-                "asked": [*asked, *plain],
-                "parts": texts if first else state["parts"],
-                "queue": plain,
-                "warnings": [*state["warnings"], *warnings],
+            warnings=tuple(dict.fromkeys((*state.warnings, *best.warnings))),
+            timings_ms={
+                **best.timings_ms, **summed, "search_ms": round(searched, 3), "total_ms": round(1000 * whole, 3)
             },
-            _count(len(queue), "query", "queries") if queue else "nothing is left to ask",
-            by,
-            {"queries": tuple(texts)},
-        )
-
-    def _split(self, state: AgentState) -> tuple[Split | None, list[str]]:
-        """The LLM's sub-queries, or None; and what is to be said about it."""
-        llm = self._asking("sub-queries")
-        if llm is None:
-            return None, []
-        first = not state["asked"]
-        request, feedback = self._context.request, state["feedback"]
-        wanted = SplitRequest(
-            request.question if first else state["question"],
-            request.history if first else (),
-            self._context.papers,
-            [query["text"] for query in state["asked"]],
-            feedback["missing"],
-            feedback["unsupported"],
-        )
-        done = ask_for_queries(llm, wanted, seconds=self._step_seconds())
-        return done.value, self._given_up_on("sub-queries", done)
+            tokens={**best.tokens, **state.tokens} if any(state.tokens.values()) else best.tokens,
+            trace=state.steps,
+            found=replace(best.found, stages=tuple(stage for each in state.found for stage in each.stages)),
+            stages=stages,
+        )  # fmt: skip
 
     @_traced
-    def retrieve(self, state: AgentState) -> _Done:
+    def decompose_query(self, state: AgentState, step: _Step) -> None:
+        """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
+        request, names, first = self._context.request, self._context.answering.names, not state.rounds
+        split = self._split(state, step)
+        question = state.question
+        if first:
+            question = split.question if split else request.reading or request.question
+        wanted = [SubQuery(question)] if first else []
+        wanted += [each for text in split.queries for each in in_its_papers(text, names)] if split else []
+        queue, step.by = _not_asked(wanted, state.rounds), "llm"
+        if split is None or not queue:
+            step.by = "rules"
+            missing = () if first else state.drafts[-1].grade.missing
+            wanted += parts_of(question, names) if first else _about_missing(question, missing, names)
+            queue = _not_asked(wanted, state.rounds)
+        step.changes = {"question": question, "rounds": (*state.rounds, tuple(queue)) if queue else state.rounds}
+        step.summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"
+        step.fields = {"queries": tuple(query.text for query in queue)}
+
+    def _split(self, state: AgentState, step: _Step) -> Split | None:
+        """The LLM's sub-queries, or None; with the question itself where there is no conversation to lean on."""
+        llm = self._asking("sub-queries", state, step)
+        if llm is None:
+            return None
+        request, grade = self._context.request, state.drafts[-1].grade if state.drafts else None
+        wanted = SplitRequest(
+            state.question if state.rounds else request.question,
+            () if state.rounds else request.history,
+            self._context.papers,
+            [query.text for each in state.rounds for query in each],
+            grade.missing if grade else (),
+            grade.unsupported if grade else (),
+        )
+        done = ask_for_queries(llm, wanted, seconds=self._step_seconds(state, step))
+        split = self._value("sub-queries", done, step)
+        rewritten = split.question if split and wanted.history else ""
+        return split and replace(split, question=rewritten or wanted.question)
+
+    @_traced
+    def retrieve(self, state: AgentState, step: _Step) -> None:
         """Search for each sub-query, and call tools; what was found before stays."""
-        found, warnings, notes_of_step = list(state["found"]), list(state["warnings"]), []
-        known = _ids(found)
-        before = len(known)
+        found, noted = list(state.found), list[str]()
+        before = len(_ids(found))
         failed: RagScienceError | None = None
-        for query in state["queue"]:
+        for query in state.rounds[-1]:
             self._context.answering.raise_if_cancelled()
             # The question itself is searched for however late it is: there must be something to answer from.
-            if found and not self._spending.may_go_on():
-                warnings.append("The agent's budget was spent before everything was searched for.")
+            if found and not self._may_go_on(state, step):
+                step.warnings.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
-                each = self._searches.found_for(query["text"], tuple(query["papers"]))
+                found.append(self._searched(query, step))
             except RagScienceError as problem:
                 failed = failed or problem
-                notes_of_step.append(f"{query['text']}: {problem}")
-                continue
-            self._searches.keep(each)
-            found.append(plain_found(each))
+                noted.append(f"{query.text}: {problem}")
         if not found and failed is not None:
             raise failed
         if failed is not None:
-            warnings.append(f"A sub-query could not be searched for: {failed}")
-        notes = list(state["notes"])
-        for note in self._used_tools(state).notes:
-            gave = _count(len(note.hits), "passage", "passages") if note.hits else " ".join(note.text.split())[:200]
-            notes_of_step.append(f"{note.call}: {gave}")
+            step.warnings.append(f"A sub-query could not be searched for: {failed}")
+        notes = dict.fromkeys(state.notes)
+        step.tools = self._used_tools(state, step)
+        for note in step.tools.notes:
+            gave = counted(len(note.hits), "passage") if note.hits else " ".join(note.text.split())[:200]
+            noted.append(f"{note.call}: {gave}")
             if note.hits:
-                each = Found(note.call, "tool", note.hits)
-                self._searches.keep(each)
-                found.append(plain_found(each))
+                found.append(Found(note.call, "tool", note.hits))
             elif not note.error:
-                notes.append(f"{note.call}: {note.text}")
-        known = _ids(found)
-        new = len(known) - before
-        changes: AgentState = {
-            "found": found,
-            "fresh": new + len(notes) - len(state["notes"]),
-            "notes": list(dict.fromkeys(notes)),
-            "warnings": warnings,
-        }
-        queries = tuple(query["text"] for query in state["queue"])
-        counted = {"queries": queries, "notes": tuple(notes_of_step), "passages": len(known), "new_passages": new}
-        return _Done(changes, f"{_count(new, 'new passage', 'new passages')}, {len(known)} in all", fields=counted)
+                notes[f"{note.call}: {note.text}"] = None
+        whole = len(_ids(found))
+        new = whole - before
+        step.changes = {"found": tuple(found), "fresh": new + len(notes) - len(state.notes), "notes": tuple(notes)}
+        step.summary = f"{counted(new, 'new passage')}, {whole} in all"
+        queries = tuple(query.text for query in state.rounds[-1])
+        step.fields = {"queries": queries, "notes": tuple(noted), "passages": whole, "new_passages": new}
 
-    def _used_tools(self, state: AgentState) -> ToolsUsed:
-        context, spending = self._context, self._spending
-        if context.use_tools is None or not spending.may_go_on() or context.limits.tool_calls == 0:
+    def _searched(self, query: SubQuery, step: _Step) -> Found:
+        """What the search finds for a sub-query. Raises what the search raises."""
+        step.searches += 1
+        timings = Timings()
+        with timed(timings, "search_ms"):
+            found = self._context.search(query.text, query.papers)
+        both = {**found.timings_ms, **timings}
+        return replace(found, question=query.text, timings_ms=both, stages=(*found.stages, *timings.stages))
+
+    def _used_tools(self, state: AgentState, step: _Step) -> ToolsUsed:
+        context = self._context
+        if context.use_tools is None or not self._may_go_on(state, step) or context.limits.tool_calls == 0:
             return ToolsUsed()
-        by_llm = self._asking("tools") is not None
-        if not by_llm and state["iteration"] > 1:
+        by_llm = self._asking("tools", state, step) is not None
+        if not by_llm and len(state.rounds) > 1:
             return ToolsUsed()  # rules choose the same tools each time
-        used = context.use_tools(
-            state["question"],
-            state["feedback"]["missing"],
+        return context.use_tools(
+            state.question,
+            state.drafts[-1].grade.missing if state.drafts else (),
             by_llm=by_llm,
             most_calls=context.limits.tool_calls,
-            seconds=self._step_seconds(),
+            seconds=self._step_seconds(state, step),
         )
-        spending.tool_calls += len(used.notes)
-        spending.llm_calls += used.llm_calls
-        spending.prompt_tokens += used.prompt_tokens
-        spending.answer_tokens += used.answer_tokens
-        return used
 
     @_traced
-    def reason(self, state: AgentState) -> _Done:
+    def reason(self, state: AgentState, step: _Step) -> None:
         """A draft from the merged passages."""
-        found = [self._searches.found_of(each) for each in state["found"]]
-        whole = merged_found(state["question"], state["parts"], found, self._context.limits.passages)
-        llm = self._llm if self._spending.may_ask() else None
-        seconds = max(self._spending.seconds_left, 0.001)
-        made = draft(self._context, whole, state["notes"], llm=llm, seconds=seconds)
+        whole = merged_found(state.question, state.parts, state.found, self._context.limits.passages)
+        llm = self._counted(step) if self._may_go_on(state, step) else None
+        seconds = max(self._seconds_left(state, step), 0.001)
+        made = draft(self._context, whole, state.notes, llm=llm, seconds=seconds)
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
-        summary = "a refusal" if made.refused else f"a draft of {_count(claims, 'sentence', 'sentences')}"
-        return _Done(
-            {
-                "draft": plain_answer(made),
-                "timings": added_timings(state["timings"], made),
-                "stages": [*state["stages"], *plain_stages(own_stages(made))],
-            },
-            f"{summary} from {_count(len(whole.hits), 'passage', 'passages')}",
-            "llm" if made.mode == "llm" else "rules",
-            {"passages": len(whole.hits)},
-        )
+        said = "a refusal" if made.refused else f"a draft of {counted(claims, 'sentence')}"
+        step.changes = {"drafts": (*state.drafts, GradedDraft(made, len(state.rounds)))}
+        step.summary = f"{said} from {counted(len(whole.hits), 'passage')}"
+        step.by, step.fields = "llm" if made.mode == "llm" else "rules", {"passages": len(whole.hits)}
 
     @_traced
-    def reflect(self, state: AgentState) -> _Done:
-        """A grade of the draft, and what it lacks; the best draft is kept."""
-        made = self._searches.answer_of(state["draft"])
-        grade = reflect_by_rules(state["question"], state["parts"], made)
-        warnings, by = list(state["warnings"]), "rules"
-        llm = self._asking("a grade") if made.mode == "llm" and not made.refused else None
+    def reflect(self, state: AgentState, step: _Step) -> None:
+        """A grade of the draft, and what it lacks."""
+        made = state.drafts[-1].answer
+        grade = reflect(state.question, state.parts, made)
+        llm = self._asking("a grade", state, step) if made.mode == "llm" and not made.refused else None
         if llm is not None:
-            done = ask_for_grade(llm, state["question"], made, seconds=self._step_seconds())
-            warnings += self._given_up_on("a grade", done)
-            if done.value is not None:
-                grade, by = lower_of(grade, done.value), "llm"
-        better = _rank(grade, made) > tuple(state["best"].get("rank", ()))
-        best = {"draft": state["draft"], "rank": list(_rank(grade, made)), "iteration": state["iteration"]}
-        feedback = {"score": grade.score, "missing": list(grade.missing), "unsupported": list(grade.unsupported)}
-        return _Done(
-            {"feedback": feedback, "best": best if better else state["best"], "warnings": warnings},  # type: ignore[typeddict-item]  # the three keys of Feedback
-            f"{grade.score:.2f} ({grade.why})" + ("" if better else ", not better than before"),
-            by,
-            {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)},
-        )
+            done = ask_for_grade(
+                llm, state.question, made.text, made.found.hits, seconds=self._step_seconds(state, step)
+            )
+            theirs = self._value("a grade", done, step)
+            if theirs is not None:
+                grade, step.by = lower_of(grade, theirs), "llm"
+        graded = replace(state.drafts[-1], grade=grade)
+        better = all(graded.rank > each.rank for each in state.drafts[:-1])
+        step.changes = {"drafts": (*state.drafts[:-1], graded)}
+        step.summary = f"{grade.score:.2f} ({grade.why})" + ("" if better else ", not better than before")
+        step.fields = {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)}
 
     @_traced
-    def generate_answer(self, state: AgentState) -> _Done:
+    def generate_answer(self, state: AgentState, step: _Step) -> None:
         """The best draft, or the refusal where the passages support none of it."""
-        best, enough = state["best"], self._context.limits.enough
-        made = guarded(self._searches.answer_of(best["draft"]), state["notes"])
-        score, warnings = best["rank"][1], list(state["warnings"])
+        best, enough = state.best, self._context.limits.enough
+        made, score = guarded(best.answer, state.notes), best.grade.score
         if not made.refused and score < enough:
-            passes = _count(state["iteration"], "pass", "passes")
-            warnings.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
-        summary = "a refusal" if made.refused else f"the draft of pass {best['iteration']}"
-        changes: AgentState = {"draft": plain_answer(made), "warnings": warnings}
-        return _Done(changes, summary, "llm" if made.mode == "llm" else "rules", {"score": score})
+            passes = counted(len(state.rounds), "pass", "passes")
+            step.warnings.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
+        step.changes, step.fields = {"answer": made}, {"score": score}
+        step.summary = "a refusal" if made.refused else f"the draft of pass {best.iteration}"
+        step.by = "llm" if made.mode == "llm" else "rules"
 
-    def step(self, act: Callable[[Nodes, AgentState], _Done], state: AgentState) -> AgentState:
-        """Act, and record what it cost. Raises Cancelled."""
+    def traced(self, act: _Act, state: AgentState) -> dict[str, Any]:
+        """What the node changes, with what it cost. Raises Cancelled."""
         self._context.answering.raise_if_cancelled()
-        before, began, started = self._spending.plain(), time.time(), time.perf_counter()
-        done = act(self, state)
-        spent = self._spending.plain()
-        cost = {name: int(spent[name] - before.get(name, 0)) for name in spent}
-        step = Step(
+        began, step = time.time(), _Step()
+        act(self, state, step)
+        tokens = step.tokens()
+        done = Step(
             act.__name__,
-            done.changes.get("iteration", state["iteration"]),
-            done.summary,
-            done.by,
-            searches=cost["searches"],
-            llm_calls=cost["llm_calls"],
-            tool_calls=cost["tool_calls"],
-            tokens=cost["prompt_tokens"] + cost["answer_tokens"],
-            seconds=round(time.perf_counter() - started, 3),
+            len(step.changes.get("rounds", state.rounds)),
+            step.summary,
+            step.by,
+            searches=step.searches,
+            llm_calls=(step.llm.calls if step.llm else 0) + step.tools.llm_calls,
+            tool_calls=len(step.tools.notes),
+            tokens=sum(tokens.values()),
+            seconds=round(time.perf_counter() - step.started, 3),
             started=began,
-            **done.fields,
+            **step.fields,
         )
         if self._context.on_step is not None:
-            self._context.on_step(step)
-        return {**done.changes, "steps": [*state["steps"], asdict(step)], "spent": spent}
+            self._context.on_step(done)
+        return {
+            **step.changes,
+            "steps": (*state.steps, done),
+            "warnings": (*state.warnings, *step.warnings),
+            "tokens": {name: state.tokens.get(name, 0) + count for name, count in tokens.items()},
+        }
 
-    def _asking(self, what: str) -> ChatModel | None:
-        """The LLM, where it may be called for this now."""
-        if self._llm is None or not self._context.steps_by_llm:
+    def _counted(self, step: _Step) -> CountedLLM | None:
+        """The LLM, whose replies count for this step."""
+        if self._context.answering.llm is None:
             return None
-        may = self._spending.may_ask() and self._context.answering.circuit.allows() and what not in self._given_up
-        return CancellableLLM(self._llm, self._context.answering.cancelled) if may else None
+        step.llm = step.llm or CountedLLM(self._context.answering.llm)
+        return step.llm
 
-    def _given_up_on(self, what: str, done: Structured[Any]) -> list[str]:
-        """The warning about a question that came to nothing; it is not put again."""
-        if done.value is not None:
-            return []
-        self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}
-        return [f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}"]
+    def _asking(self, what: str, state: AgentState, step: _Step) -> ChatModel | None:
+        """The LLM, where it may be called for this now."""
+        answering = self._context.answering
+        may = self._context.steps_by_llm and what not in self._given_up and answering.circuit.allows()
+        llm = self._counted(step) if may and self._may_go_on(state, step) else None
+        return llm and CancellableLLM(llm, answering.cancelled)
 
-    def _step_seconds(self) -> float:
-        return min(_STEP_SECONDS, self._spending.seconds_left)
+    def _value(self, what: str, done: Structured[_T], step: _Step) -> _T | None:
+        """What the LLM said; where a question came to nothing there is a warning, and it is not put again."""
+        if done.value is None:
+            self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}
+            step.warnings.append(f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}")
+        return done.value
+
+    def _seconds_left(self, state: AgentState, step: _Step | None = None) -> float:
+        now = time.perf_counter() - step.started if step else 0.0
+        return max(0.0, self._context.limits.seconds - sum(each.seconds for each in state.steps) - now)
+
+    def _may_go_on(self, state: AgentState, step: _Step | None = None) -> bool:
+        """Whether there is time and there are tokens for more."""
+        tokens = sum(each.tokens for each in state.steps) + (sum(step.tokens().values()) if step else 0)
+        return self._seconds_left(state, step) > 0 and tokens < self._context.limits.tokens
+
+    def _step_seconds(self, state: AgentState, step: _Step) -> float:
+        return min(_STEP_SECONDS, self._seconds_left(state, step))
 
 
-def _not_asked(wanted: Sequence[SubQuery], asked: Sequence[Mapping[str, Any]]) -> list[SubQuery]:
+def _not_asked(wanted: Sequence[SubQuery], rounds: Sequence[Sequence[SubQuery]]) -> list[SubQuery]:
     """The first MOST_QUERIES of `wanted` that are new, each once; case, blanks and closing marks are ignored."""
-    known = {(_folded(each["text"]), tuple(each["papers"])) for each in asked}
+    known = {(_folded(query.text), query.papers) for each in rounds for query in each}
     new = {(_folded(query.text), query.papers): query for query in reversed(wanted) if _folded(query.text)}
     return [query for key, query in reversed(new.items()) if key not in known][:MOST_QUERIES]
 
@@ -362,18 +352,5 @@ def _about_missing(question: str, missing: Sequence[str], names: PaperNames | No
     return found
 
 
-def _ids(found: Sequence[Mapping[str, Any]]) -> set[int]:
-    return {hit["chunk_id"] for each in found for hit in each["hits"]}
-
-
-def _rank(grade: Reflection, made: Answer) -> tuple[bool, float]:
-    """The sort key of drafts: no refusal first, then the score."""
-    return (not made.refused, grade.score)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-def _step_of(plain: Mapping[str, Any]) -> Step:
-    return Step(**{**plain, **{name: tuple(plain[name]) for name in ("queries", "notes", "missing")}})
+def _ids(found: Sequence[Found]) -> set[int]:
+    return {hit.chunk.chunk_id for each in found for hit in each.hits}

@@ -1,4 +1,4 @@
-"""The tools within the loop: called by a model that can call tools, else by the rules of tool_planning.py.
+"""The tools within the loop: called by a model that can call tools, else as the question words the calls by itself.
 
 LangChain binds the tools to the model; it is imported inside functions.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.agent_state import ToolNote, ToolsUsed, ToolUse
 from ragscience.agent.calculator import calculate
@@ -19,23 +19,14 @@ from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, schemas
 from ragscience.core.errors import Cancelled, ModelProblem, UsageError
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Hit, Paper
-from ragscience.models.model_http import Silence, SilentReply, cancellable
-from ragscience.models.model_protocols import Counter
+from ragscience.models.model_http import SilentReply, cancellable
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+    from langchain_core.messages import AIMessage
 
+    from ragscience.models.served_llm import ServedLLM
 
-__all__ = [
-    "MOST_PLANNED",
-    "TOOL_RULES",
-    "ToolLLM",
-    "ToolLimits",
-    "ask_for_tools",
-    "expressions",
-    "planned_calls",
-    "tool_use",
-]
+__all__ = ["MOST_PLANNED", "TOOL_RULES", "ToolLimits", "ask_for_tools", "expressions", "planned_calls", "tool_use"]
 
 MOST_PLANNED = 4
 """Calls that one question gives."""
@@ -63,8 +54,12 @@ _CLEAR = re.compile(r"\d\s*(?:\*\*?|\+|×|÷|\^|%\s*of\b)\s*[(\d.]|\d\s+[-−/]\
 def planned_calls(question: str, about: Sequence[Paper]) -> list[ToolCall]:
     """The calls that the question words by itself: calculations, then pages and sections of the papers in `about`."""
     calls = [ToolCall("calculate", {"expression": each}) for each in expressions(question)]
+    pages = dict.fromkeys(map(int, _PAGE.findall(question)))
+    named = (match[1] or match[2] for match in _NAMED.finditer(question))
+    sections = dict.fromkeys((*_NUMBERED.findall(question), *named))
     for paper in about:
-        calls += [ToolCall(tool, {"paper": paper.file, key: value}) for tool, key, value in _places(question)]
+        calls += [ToolCall("read_page", {"paper": paper.file, "page": page}) for page in pages]
+        calls += [ToolCall("read_section", {"paper": paper.file, "section": section}) for section in sections]
     return calls[:MOST_PLANNED]
 
 
@@ -97,20 +92,6 @@ def _has_value(text: str) -> bool:
     return True
 
 
-def _places(question: str) -> list[tuple[str, str, str | int]]:
-    """(tool, argument, value) for each page and section that is named."""
-    pages: list[tuple[str, str, str | int]] = [
-        ("read_page", "page", int(number)) for number in dict.fromkeys(_PAGE.findall(question))
-    ]
-    return pages + [("read_section", "section", name) for name in dict.fromkeys(_sections(question))]
-
-
-def _sections(question: str) -> Iterator[str]:
-    yield from _NUMBERED.findall(question)
-    for match in _NAMED.finditer(question):
-        yield match.group(1) or match.group(2)
-
-
 TOOL_RULES = """\
 You look things up for a researcher in a library of papers, with the tools that you are given. Call a tool where it
 helps to answer the question; call several where several things are asked. Do not repeat a call. What tools return is
@@ -123,30 +104,6 @@ _LONGEST_ARGUMENT = 80
 """Characters of an argument, as a call is shown."""
 _AGAIN = "You have made this call already; its result is above. Make another one, or reply with: done"
 _ENOUGH = "No more calls are run. Reply with: done"
-
-
-class ToolLLM(Protocol):
-    """A chat model that may know tools, such as models.served_llm.ServedLLM."""
-
-    silence: Silence
-    """How long a reply may be silent."""
-
-    @property
-    def calls_tools(self) -> bool:
-        """Whether the server says that the model can call tools."""
-
-    def tool_chunks(
-        self, messages: Sequence[Any], tools: Sequence[Mapping[str, Any]], max_tokens: int
-    ) -> Iterator[AIMessageChunk]:
-        """The reply of the model, which may call `tools`. Raises ModelProblem."""
-
-    @property
-    def window(self) -> int:
-        """Tokens that prompt and reply share."""
-
-    @property
-    def counter(self) -> Counter:
-        """Estimates tokens for this model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +119,7 @@ def tool_use(
     toolbox: Toolbox,
     *,
     about: Callable[[str], Sequence[Paper]],
-    llm: ToolLLM | None,
+    llm: ServedLLM | None,
     allowed: Callable[[Hit], bool],
     cancelled: Callable[[], bool] | None = None,
     on_ask: Callable[[], None] | None = None,
@@ -174,137 +131,114 @@ def tool_use(
     """
 
     def use(question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float) -> ToolsUsed:
-        exchange = _Exchange()
         if by_llm and llm is not None and llm.calls_tools:
             wanted = [f"Question: {sanitize(question)}"]
             wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
-            limits = ToolLimits(most_calls, seconds, cancelled)
             if on_ask is not None:
                 on_ask()
+            limits = ToolLimits(most_calls, seconds, cancelled)
             exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
         else:
             calls = planned_calls(question, about(question))[:most_calls]
-            exchange.done += [(call, toolbox.call(call.name, call.arguments)) for call in calls]
-        return ToolsUsed(
-            tuple(_note(call, result, allowed) for call, result in exchange.done),
-            llm_calls=len(exchange.tokens),
-            prompt_tokens=sum(each.get("prompt", 0) for each in exchange.tokens),
-            answer_tokens=sum(each.get("answer", 0) for each in exchange.tokens),
-        )
+            exchange = ToolExchange([(call, toolbox.call(call.name, call.arguments)) for call in calls])
+        notes = tuple(_note(call, result, allowed) for call, result in exchange.done)
+        tokens = {name: sum(each.get(name, 0) for each in exchange.tokens) for name in ("prompt", "answer")}
+        return ToolsUsed(notes, len(exchange.tokens), tokens)
 
     return use
 
 
-def ask_for_tools(llm: ToolLLM, messages: Sequence[tuple[str, str]], toolbox: Toolbox, limits: ToolLimits) -> _Exchange:
-    """The calls that the model makes after `messages` (role, text), each with its result, in their order.
-
-    At most `limits.calls` are run, wrong ones among them. The same call is not run twice, and a reply that only repeats
-    calls is the last one; so is one that comes after the time limit, that does not end, or that does not fit into the
-    context window. A server failure ends the loop, too. A model that cannot call tools is not called. Raises Cancelled.
-    """
-    exchange = _Exchange()
-    if limits.calls < 1 or not llm.calls_tools:
-        return exchange
-    from langsmith.run_helpers import tracing_context
-
-    with tracing_context(enabled=False):
-        _ToolLoop(llm, toolbox, limits, exchange).run([("system", TOOL_RULES), *messages])
-    return exchange
-
-
 @dataclass(slots=True)
-class _Exchange:
+class ToolExchange:
     """The calls that were run, and the tokens of each reply (keys `prompt` and `answer`)."""
 
     done: list[tuple[ToolCall, ToolResult]] = field(default_factory=list)
     tokens: list[Mapping[str, int]] = field(default_factory=list)
 
 
-class _ToolLoop:
-    """The exchange of calls and results with one model about one question."""
+def ask_for_tools(
+    llm: ServedLLM, messages: Sequence[tuple[str, str]], toolbox: Toolbox, limits: ToolLimits
+) -> ToolExchange:
+    """The calls that the model makes after `messages` (role, text), each with its result, in their order.
 
-    def __init__(self, llm: ToolLLM, toolbox: Toolbox, limits: ToolLimits, exchange: _Exchange) -> None:
-        self._llm = llm
-        self._toolbox = toolbox
-        self._limits = limits
-        self._deadline = time.monotonic() + limits.seconds
-        self._exchange = exchange
-        self._made: set[str] = set()
+    At most `limits.calls` are run, wrong ones among them. The same call is not run twice, and a reply that only repeats
+    calls is the last one; so is one that comes after the time limit, that does not end, or that does not fit into the
+    context window. A server failure ends the loop, too. A model that cannot call tools is not called. Raises Cancelled.
+    """
+    exchange = ToolExchange()
+    if limits.calls < 1 or not llm.calls_tools:
+        return exchange
+    from langchain_core.messages import ToolMessage
+    from langsmith.run_helpers import tracing_context
 
-    def run(self, messages: Sequence[tuple[str, str]]) -> None:
-        """Ask, run the calls and send their results, until nothing new is called or a limit is reached."""
-        sent: list[Any] = list(messages)
-        used = self._llm.counter.count(" ".join(text for _, text in messages))
-        done = self._exchange.done
-        while len(done) < self._limits.calls and time.monotonic() < self._deadline:
-            if used + _LONGEST_TURN > self._llm.window:
-                return
-            reply = self._reply(sent)
-            if reply is None or not reply.tool_calls:
-                return
-            before = len(done)
-            answers = [self._answer(call) for call in reply.tool_calls]
-            if len(done) == before:
-                return
-            sent += [reply, *answers]
-            used += self._llm.counter.count(" ".join(str(message.content) for message in [reply, *answers]))
+    deadline, made = time.monotonic() + limits.seconds, set[str]()
 
-    def _reply(self, sent: list[Any]) -> AIMessage | None:
-        """The model's next message; None where the server failed or the time is over."""
-        from langchain_core.messages import AIMessage
-
-        stream = self._llm.tool_chunks(sent, schemas(), _LONGEST_TURN)
-        said: list[str] = []
-        calls: list[Any] = []
-        tokens: dict[str, int] = {}
-        try:
-            with closing(cancellable(stream, self._is_over, self._llm.silence)) as chunks:
-                for pieces, chunk in enumerate(chunks, start=1):
-                    said.append(str(chunk.content))
-                    calls += chunk.tool_calls
-                    if chunk.usage_metadata:
-                        used = chunk.usage_metadata
-                        tokens = {"prompt": used["input_tokens"], "answer": used["output_tokens"]}
-                    if pieces >= _MOST_PIECES or len(calls) > self._limits.calls:
-                        break
-        except (ModelProblem, SilentReply):
-            return None
-        except Cancelled:
-            if time.monotonic() < self._deadline:
-                raise
-            return None
-        finally:
-            self._exchange.tokens.append(tokens)
-        return AIMessage(content="".join(said), tool_calls=calls)
-
-    def _is_over(self) -> bool:
-        cancelled = self._limits.cancelled
-        return time.monotonic() >= self._deadline or (cancelled is not None and cancelled())
-
-    def _answer(self, call: Mapping[str, Any]) -> ToolMessage:
+    def answered(call: Mapping[str, Any]) -> ToolMessage:
         """What the model receives for one of its calls; a new one is run."""
-        from langchain_core.messages import ToolMessage
-
-        def message(text: str) -> ToolMessage:
-            return ToolMessage(text, tool_call_id=call["id"], name=call["name"])
-
         key = json.dumps([call["name"], call["args"]], sort_keys=True, default=str)
-        if key in self._made or len(self._exchange.done) >= self._limits.calls:
-            return message(_AGAIN if key in self._made else _ENOUGH)
-        self._made.add(key)
-        result = self._toolbox.call(call["name"], call["args"])
-        self._exchange.done.append((ToolCall(call["name"], dict(call["args"])), result))
-        return message(result.text)
+        text = _AGAIN if key in made else _ENOUGH
+        if key not in made and len(exchange.done) < limits.calls:
+            made.add(key)
+            result = toolbox.call(call["name"], call["args"])
+            exchange.done.append((ToolCall(call["name"], dict(call["args"])), result))
+            text = result.text
+        return ToolMessage(text, tool_call_id=call["id"], name=call["name"])
+
+    sent: list[Any] = [("system", TOOL_RULES), *messages]
+    used = llm.counter.count(" ".join(text for _, text in sent))
+    with tracing_context(enabled=False):
+        while len(exchange.done) < limits.calls and time.monotonic() < deadline:
+            if used + _LONGEST_TURN > llm.window:
+                break
+            reply = _tool_reply(llm, sent, exchange, limits, deadline)
+            before = len(exchange.done)
+            new = [reply, *map(answered, reply.tool_calls)] if reply is not None else []
+            if len(exchange.done) == before:
+                break
+            sent += new
+            used += llm.counter.count(" ".join(str(message.content) for message in new))
+    return exchange
+
+
+def _tool_reply(
+    llm: ServedLLM, sent: list[Any], exchange: ToolExchange, limits: ToolLimits, deadline: float
+) -> AIMessage | None:
+    """The model's next message; None where the server failed or the time is over."""
+    from langchain_core.messages import AIMessage
+
+    def is_over() -> bool:
+        return time.monotonic() >= deadline or (limits.cancelled is not None and limits.cancelled())
+
+    said, calls, tokens = list[str](), list[Any](), dict[str, int]()
+    try:
+        stream = llm.tool_chunks(sent, schemas(), _LONGEST_TURN)
+        with closing(cancellable(stream, is_over, llm.silence)) as chunks:
+            for pieces, chunk in enumerate(chunks, start=1):
+                said.append(str(chunk.content))
+                calls += chunk.tool_calls
+                if used := chunk.usage_metadata:
+                    tokens = {"prompt": used["input_tokens"], "answer": used["output_tokens"]}
+                if pieces >= _MOST_PIECES or len(calls) > limits.calls:
+                    break
+    except (ModelProblem, SilentReply):
+        return None
+    except Cancelled:
+        if time.monotonic() < deadline:
+            raise
+        return None
+    finally:
+        exchange.tokens.append(tokens)
+    return AIMessage(content="".join(said), tool_calls=calls)
 
 
 def _note(call: ToolCall, result: ToolResult, allowed: Callable[[Hit], bool]) -> ToolNote:
-    arguments = ", ".join(f"{name}={_shown(value)}" for name, value in call.arguments.items())
+    shown = ", ".join(f"{name}={_shown(value)}" for name, value in call.arguments.items())
     hits = tuple(hit for hit in result.hits if allowed(hit))
-    if len(hits) < len(result.hits):
-        hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
-        said = "Passages outside of the filters were left out."
-        return ToolNote(f"{call.name}({arguments})", said, hits, error=not hits)
-    return ToolNote(f"{call.name}({arguments})", result.text, hits, result.error)
+    if len(hits) == len(result.hits):
+        return ToolNote(f"{call.name}({shown})", result.text, hits, result.error)
+    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
+    said = "Passages outside of the filters were left out."
+    return ToolNote(f"{call.name}({shown})", said, hits, error=not hits)
 
 
 def _shown(value: object) -> str:

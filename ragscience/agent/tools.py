@@ -6,7 +6,6 @@ papers is sanitized and fenced as in the answer's prompt, and no result is longe
 
 from __future__ import annotations
 
-import glob
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import Element, Filters, Found, Hit, Paper, StoredChunk
 from ragscience.core.tokenizing import counted
-from ragscience.library.filter_selection import match_papers
+from ragscience.library.filter_selection import no_such_paper, papers_exactly, papers_fitting
 from ragscience.search.names import PaperNames
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex
@@ -176,9 +175,9 @@ def _label(heading: str) -> str:
     return first if _NUMBER.fullmatch(first) else ""
 
 
+_INTEGER = re.compile(r"-?[0-9]{1,9}(?:\.0)?")
 _NAMED_IN_ERRORS = 8
 """Papers that an error lists."""
-_LETTER = re.compile("[A-Za-z0-9]")
 KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "reference", "all")
 """Of passages, as `search` takes them."""
 LONGEST = 1000
@@ -309,26 +308,19 @@ def checked_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]
 
 def _checked(name: str, key: str, parameter: Parameter, value: Any) -> str | int:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"{key} of {name} is to be a {parameter.kind}, not {_kind_of(value)}.", parameter.description)
+        kinds = {bool: "true or false", list: "a list", dict: "an object"}
+        found = kinds.get(type(value), "nothing of that kind")
+        raise UsageError(f"{key} of {name} is to be a {parameter.kind}, not {found}.", parameter.description)
     text = " ".join(sendable(str(value)).split())
     if len(text) > LONGEST:
         raise UsageError(f"{key} of {name} has {len(text)} characters.", f"At most {LONGEST}.")
     if parameter.kind == "integer":
-        digits = text.removesuffix(".0")
-        if not (digits.isascii() and digits.lstrip("-").isdigit() and len(digits) < 10):
+        if not _INTEGER.fullmatch(text):
             raise UsageError(f"{key} of {name} is to be an integer, not {text[:80]!r}.", parameter.description)
-        return int(digits)
-    if parameter.among:
-        if text.casefold() not in parameter.among:
-            raise UsageError(f"There is no {key} {text[:80]!r}.", f"It is one of {', '.join(parameter.among)}.")
-        return text.casefold()
-    return text
-
-
-def _kind_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else "nothing of that kind"
+        return int(text.removesuffix(".0"))
+    if parameter.among and text.casefold() not in parameter.among:
+        raise UsageError(f"There is no {key} {text[:80]!r}.", f"It is one of {', '.join(parameter.among)}.")
+    return text.casefold() if parameter.among else text
 
 
 class Toolbox:
@@ -338,30 +330,23 @@ class Toolbox:
         self._library = library
         self._search = search
         self._most_chars = most_chars
-        self._tools: dict[str, Callable[..., ToolResult]] = {
-            "search": self.search,
-            "read_page": self.read_page,
-            "read_section": self.read_section,
-            "calculate": self.calculate,
-            "list_papers": self.list_papers,
-            "cite": self.cite,
-        }
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """What the tool gives; whatever is wrong with the call, or goes wrong in it, is a text that begins "Error:"."""
         try:
-            if name not in self._tools:
-                raise UsageError(f"There is no tool {_quoted(name)}.", f"The tools are {', '.join(self._tools)}.")
-            return self._tools[name](**checked_arguments(name, arguments))
+            agents = [each for each, tool in TOOLS.items() if AGENT in tool.users]
+            if name not in agents:
+                raise UsageError(f"There is no tool {_quoted(name)}.", f"The tools are {', '.join(agents)}.")
+            made: ToolResult = getattr(self, name)(**checked_arguments(name, arguments))
+            return made
         except RagScienceError as error:
             return ToolResult(self._capped(f"Error: {sanitize(str(error))}"), error=True)
 
     def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> ToolResult:
         """The best passages for a query. Raises RagScienceError, as all tools here do."""
-        papers = tuple(_exactly(each.file) for each in self.papers(paper)) if paper else ()
-        found = self._search(
-            query, Filters(papers=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
-        )
+        papers = tuple(each.paper_id for each in self.papers(paper)) if paper else ()
+        where = Filters(paper_ids=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
+        found = self._search(query, where)
         if not found.hits:
             return ToolResult("Nothing was found. Try other words, or leave out paper, section or kind.")
         return shown(found.hits, self._most_chars)
@@ -408,33 +393,19 @@ class Toolbox:
 
     def papers(self, name: str) -> Sequence[Paper]:
         """Those that a name means: a file's, exactly; else a part or pattern; else as a person would call it."""
-        papers = self._library.papers()
-        wanted = name.strip().casefold()
-        exact = [paper for paper in papers if wanted in (paper.file.casefold(), paper.file.casefold()[:-4])]
-        if exact:
-            return exact
-        try:
-            ids = match_papers(papers, [name.strip()])
-            return [paper for paper in papers if paper.paper_id in ids]
-        except NothingFound as error:
-            is_file = wanted.endswith(".pdf")
-            named = () if is_file else {one.paper_id for one in PaperNames.of(self._library).in_text(name)}
-            meant = [paper for paper in papers if paper.paper_id in named]
-            if not meant:
-                nearest = error.fix.partition(" `python")[0] if "mean" in error.fix else ""
-                raise NothingFound(error.message, f"{nearest} list_papers gives all of them.".strip()) from None
-            return meant
+        papers, wanted = self._library.papers(), name.strip()
+        found = papers_exactly(papers, f"{wanted}.pdf") or papers_fitting(papers, wanted)
+        if not found and not wanted.casefold().endswith(".pdf"):
+            named = {one.paper_id for one in PaperNames.of(self._library).in_text(wanted)}
+            found = [paper for paper in papers if paper.paper_id in named]
+        if not found:
+            error = no_such_paper(wanted, papers)
+            nearest = error.fix.partition(" `python")[0] if "mean" in error.fix else ""
+            raise NothingFound(error.message, f"{nearest} list_papers gives all of them.".strip())
+        return found
 
     def _capped(self, text: str) -> str:
         return text if len(text) <= self._most_chars else text[: self._most_chars] + " […]"
-
-
-def _exactly(file: str) -> str:
-    """A pattern that fits this name and no longer one: with a letter in brackets it is a shell pattern only."""
-    letter = _LETTER.search(file)
-    if letter is None:
-        return glob.escape(file)
-    return f"{glob.escape(file[: letter.start()])}[{letter.group()}]{glob.escape(file[letter.end() :])}"
 
 
 def _quoted(text: str) -> str:

@@ -87,7 +87,6 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         steps_by_llm=run.step_llm is not None,
         papers=papers,
         search=search,
-        passages=library.chunks,
         use_tools=_tools(run, filters, papers, profile) if library.about.chunks else None,
         limits=Limits(
             settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
@@ -103,7 +102,7 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
     def search(query: str, own: Filters) -> Found:
         within = replace(
             filters,
-            papers=own.papers or filters.papers,
+            paper_ids=own.paper_ids or filters.paper_ids,
             kinds=own.kinds or filters.kinds,
             sections=own.sections or filters.sections,
         )

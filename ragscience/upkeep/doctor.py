@@ -54,7 +54,6 @@ def other_databases(home: Home) -> Iterator[DoctorFinding]:
     kinds: tuple[tuple[Path, str, Severity], ...] = (
         (home.history, "Your conversations are", "error"),
         *((path, f"The conversations of {path.stem} are", "error") for path in sorted(home.people.glob("*.sqlite"))),
-        (home.agent, "Interrupted runs of the agent are", "warning"),
     )
     for path, what, severity in kinds:
         verdict = _verdict(path, "quick") if path.is_file() else "ok"

@@ -40,7 +40,6 @@ class Library:
         self.fails = fails or {}
         """Number of a search, from 1, to what it raises."""
         self.asked = []
-        self.read_again = []
 
     def search(self, query, papers):
         self.asked.append((query, papers))
@@ -53,10 +52,6 @@ class Library:
         ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1].rank))
         hits = [replace(item, rank=rank) for rank, (_, item) in enumerate(ranked[: self.best], start=1)]
         return Found(query, "rrf", tuple(hits))
-
-    def chunks(self, ids):
-        self.read_again += ids
-        return [item.chunk for item in self.passages if item.chunk.chunk_id in ids]
 
 
 class ScriptedReply:
@@ -133,7 +128,7 @@ def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     answering = AnswerContext(llm=llm, **{name: how.pop(name, value) for name, value in given.items()})
     request = AnswerRequest(question, how.pop("history", ()), how.pop("strict", False), how.pop("reading", ""))
     rest = {"steps_by_llm": True, "papers": (), "use_tools": None, "on_step": None, **how}
-    return AgentContext(request, answering, search=library.search, passages=library.chunks, limits=limits, **rest)
+    return AgentContext(request, answering, search=library.search, limits=limits, **rest)
 
 
 def run(question, library, *, checkpoints=None, run_id="run", on_resume=None, **how):

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from ragscience.agent.answer_drafts import Reflection, lower_of, reflect
+from ragscience.agent.agent_state import Reflection
+from ragscience.agent.answer_drafts import lower_of, reflect
 from ragscience.core.records import Answer, Found, Sentence
 from tests.agent.agent_runs import ANSWERED, PASSAGES
 

@@ -1,6 +1,7 @@
 """The second look at a search: judged, searched again once, and said."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,21 +9,18 @@ from hypothesis import strategies as st
 
 from config import load_settings
 from ragscience.agent.corrective import (
-    AMBIGUOUS,
-    CORRECT,
     CORRECT_FROM,
     EXTRA_PASSAGES,
-    INCORRECT,
     INCORRECT_BELOW,
     MOST_REWRITES,
     Corrective,
     CorrectiveContext,
-    corrective_search,
     expansions,
     joined,
     reworded,
     verdict_of,
 )
+from ragscience.agent.llm_questions import AMBIGUOUS, CORRECT, INCORRECT
 from ragscience.ask.confidence import answerability
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
@@ -66,9 +64,17 @@ def title_of(file):
     return TITLE if file == "bert.pdf" else ""
 
 
-def look(search, llm=None, *, question=QUESTION, most_passages=12, may_rewrite=True):
-    context = CorrectiveContext(search, llm, title_of, most_passages, seconds=60.0)
-    return corrective_search(question, context, may_rewrite=may_rewrite)
+def look(search, llm=None):
+    failures = []
+    looked = whole(search, llm, failures)
+    found = looked(QUESTION)
+    return SimpleNamespace(
+        found=found,
+        verdict=found.verdict,
+        warnings=tuple(each for each in found.warnings if each != "said before"),
+        rewritten="".join(looked.rewritten),
+        failures=failures,
+    )
 
 
 @pytest.fixture
@@ -143,8 +149,7 @@ def test_llm_judges_and_rewrites(server, llm):
     corrected = look(search, llm)
     assert corrected.verdict == CORRECT
     assert search.asked == [QUESTION, "activation function of the masked language model encoder"]
-    assert corrected.llm_calls == 3
-    assert corrected.tokens["prompt"] > 0
+    assert len(server.of("/api/chat")) == 3
     judged = prompt(server, 0)
     assert '<passage 1 source="(bert.pdf, p.3)">' in judged
     assert QUESTION in judged
@@ -159,8 +164,7 @@ def test_llm_without_json_leaves_it_to_the_scores(server, llm, said):
     search = Searches((FIRST, DOUBTFUL), (SECOND, SURE))
     corrected = look(search, llm)
     assert corrected.verdict == AMBIGUOUS
-    assert corrected.failure
-    assert corrected.problem is None
+    assert corrected.failures == []
     assert len(server.of("/api/chat")) == 2
     assert TITLE in corrected.rewritten
 
@@ -184,7 +188,7 @@ def test_rewrites_of_one_answer_are_bounded():
     corrective = whole(search)
     for number in range(6):
         corrective(f"{QUESTION} {number}")
-    assert sum(bool(done.rewritten) for done in corrective.done.values()) == MOST_REWRITES
+    assert len(corrective.rewritten) == MOST_REWRITES
     assert len(search.asked) == 6 + MOST_REWRITES
 
 

@@ -27,9 +27,6 @@ class Papers:
     def search(self, query, papers):
         return self._search(query, Filters(papers=papers))
 
-    def chunks(self, ids):
-        return self.library.chunks(ids)
-
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):

@@ -26,7 +26,7 @@ def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):
         assert f"{step} " in ran.err
     assert "Does the draft answer the question? " in ran.err
     assert "Together: " in ran.err
-    assert not (asked.home / "vectorstore" / "agent.sqlite").exists()
+    assert not (asked.home / "vectorstore" / "agent").exists()
 
 
 def test_json_has_the_trace_and_quiet_says_nothing(asked):

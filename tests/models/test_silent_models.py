@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ragscience.agent.agent_state import BoundedLLM
+from ragscience.agent.agent_state import CountedLLM
 from ragscience.ask.generation import CancellableLLM, Generation
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.models import model_http
@@ -92,16 +92,9 @@ class DeafServer:
         self._listening.close()
 
 
-class Spending:
-    llm_calls = prompt_tokens = answer_tokens = 0
-
-    def may_ask(self):
-        return True
-
-
 @pytest.mark.parametrize(
     "wrapped",
-    [lambda llm: llm, lambda llm: CancellableLLM(llm, lambda: False), lambda llm: BoundedLLM(llm, Spending())],
+    [lambda llm: llm, lambda llm: CancellableLLM(llm, lambda: False), CountedLLM],
     ids=["plain", "cancellable", "counted"],
 )
 def test_the_connection_of_a_cancelled_reply_is_closed_at_once(wrapped):

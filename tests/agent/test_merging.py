@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.agent.run_searches import merged
+from ragscience.agent.answer_drafts import merged
 from ragscience.core.records import Found, Hit, StoredChunk
 
 
