@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ragscience.core.tokenizing import counted
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
-from ragscience.upkeep.machine_checks import DoctorFinding, Given, Severity, few, guarded, quoted, worst
+from ragscience.upkeep.machine_checks import DoctorFinding, Given, few, guarded, quoted, worst
 
 if TYPE_CHECKING:
     from ragscience.library.store import Home, Store
@@ -51,15 +51,15 @@ def contents(library: Store) -> Iterator[DoctorFinding]:
 
 def other_databases(home: Home) -> Iterator[DoctorFinding]:
     """Whether conversations and the small caches that are databases are intact."""
-    kinds: tuple[tuple[Path, str, Severity], ...] = (
-        (home.history, "Your conversations are", "error"),
-        *((path, f"The conversations of {path.stem} are", "error") for path in sorted(home.people.glob("*.sqlite"))),
+    kinds = (
+        (home.history, "Your conversations are"),
+        *((path, f"The conversations of {path.stem} are") for path in sorted(home.people.glob("*.sqlite"))),
     )
-    for path, what, severity in kinds:
+    for path, what in kinds:
         verdict = _verdict(path, "quick") if path.is_file() else "ok"
         if verdict != "ok":
             remedy = f"`mv {quoted(path)} {quoted(path)}.damaged`; a new one is created."
-            yield DoctorFinding("database", severity, f"{what} damaged: {verdict}.", remedy)
+            yield DoctorFinding("database", "error", f"{what} damaged: {verdict}.", remedy)
 
 
 def _verdict(path: Path, check: str) -> str:
