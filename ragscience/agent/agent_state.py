@@ -12,20 +12,6 @@ from ragscience.ask.sides import SubQuery
 from ragscience.core.records import Answer, Found, Hit, Paper, Step
 from ragscience.models.model_protocols import ChatModel, Reply
 
-__all__ = [
-    "MOST_QUERIES",
-    "STATE_VERSION",
-    "AgentContext",
-    "AgentState",
-    "CountedLLM",
-    "GradedDraft",
-    "Limits",
-    "Reflection",
-    "ToolNote",
-    "ToolUse",
-    "ToolsUsed",
-]
-
 STATE_VERSION = 4
 """Increased when the fields or the meaning of a state change: older runs then start over."""
 MOST_QUERIES = 4

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext
     from ragscience.models.model_protocols import ChatModel
 
-__all__ = ["draft", "guarded", "lower_of", "merged", "merged_found", "reflect"]
 
 LATER_SHARE = 4
 """One place in so many is for what later rounds have found."""

@@ -18,8 +18,6 @@ from fractions import Fraction
 
 from ragscience.core.errors import UsageError
 
-__all__ = ["calculate", "evaluate"]
-
 MOST_CHARS = 300
 MOST_BITS = 2048
 """Of a number's numerator and of its denominator: some 600 digits."""

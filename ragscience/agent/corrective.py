@@ -32,8 +32,6 @@ from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured
 
-__all__ = ["EXTRA_PASSAGES", "Corrective", "CorrectiveContext", "expansions", "joined", "reworded", "verdict_of"]
-
 CORRECT_FROM = 0.6
 INCORRECT_BELOW = 0.15
 """Of `answerability`. Questions whose papers the fit had not seen, development set: below 0.15 are 1 % of the searches

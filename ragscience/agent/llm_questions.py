@@ -13,18 +13,6 @@ from ragscience.core.records import Hit, Paper, Turn
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured, ask_structured
 
-__all__ = [
-    "AMBIGUOUS",
-    "CORRECT",
-    "INCORRECT",
-    "Split",
-    "SplitRequest",
-    "ask_for_grade",
-    "ask_for_queries",
-    "ask_for_rewording",
-    "ask_for_verdict",
-]
-
 T = TypeVar("T")
 
 CORRECT, AMBIGUOUS, INCORRECT = "correct", "ambiguous", "incorrect"

@@ -24,7 +24,6 @@ from ragscience.library.atomic_files import write_atomically
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
-__all__ = ["answer_by_agent"]
 
 _MOST_RUNS = 20
 """Interrupted runs that are kept; the oldest leave first."""

@@ -34,7 +34,6 @@ from ragscience.models.structured_output import Structured
 if TYPE_CHECKING:
     from ragscience.search.names import PaperNames
 
-__all__ = ["Nodes"]
 
 _T = TypeVar("_T")
 

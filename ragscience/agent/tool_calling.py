@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ragscience.models.served_llm import ServedLLM
 
-__all__ = ["MOST_PLANNED", "TOOL_RULES", "ToolLimits", "ask_for_tools", "expressions", "planned_calls", "tool_use"]
 
 MOST_PLANNED = 4
 """Calls that one question gives."""

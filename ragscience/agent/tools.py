@@ -26,26 +26,6 @@ from ragscience.sources.bib_formats import as_bibtex
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = [
-    "AGENT",
-    "ASSISTANT",
-    "KINDS",
-    "MOST_HITS",
-    "TOOLS",
-    "Parameter",
-    "Tool",
-    "ToolCall",
-    "ToolResult",
-    "Toolbox",
-    "checked_arguments",
-    "looked_up",
-    "page_text",
-    "paper_list",
-    "parameters_schema",
-    "schemas",
-    "section_of",
-    "shown",
-]
 
 MOST_HITS = 12
 """Passages that one result gives to cite: a section may have a hundred."""

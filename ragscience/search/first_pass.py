@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.store import Store
 
-__all__ = ["FirstPass", "Question", "Scope", "ScoreSource", "SearchLog", "first_pass"]
 
 ScoreSource = Callable[[str], Mapping[int, float]]
 """A further search: for a question the ids of passages, each with a score of 0 to 1. Raises RagScienceError."""

@@ -24,7 +24,6 @@ from ragscience.library.store import term_counts
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["ReadableQuestion", "readable"]
 
 _WORD = re.compile(r"[^\W_]++(?:[-.,'’·][^\W_]++)*+")
 _JOINED = re.compile(r"['’-]")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["RRF_CONSTANT", "by_max", "min_max", "plain_sum", "reciprocal_rank", "shared_weights", "weighted_sum"]
-
 RRF_CONSTANT = 60
 """Cormack, Clarke and Buettcher 2009 (SIGIR), "Reciprocal rank fusion outperforms Condorcet …": k = 60."""
 

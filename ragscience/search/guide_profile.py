@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, Reranker
 
-__all__ = ["NO_RERANKER", "by_words", "guide_search", "nearest"]
 
 NO_RERANKER = "Profile guide has no cross-encoder on this machine: its passages are in the order of the two searches."
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
 
-__all__ = ["SearchModels", "first_of_each", "search"]
 
 _SHINGLE_WORDS = 4
 _SAME = 0.9

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["NAME", "introduced"]
 
 _PART = r"(?:[A-Z][A-Za-z0-9]{0,29}+|[a-z]{1,3}+[A-Z][A-Za-z0-9]{0,29}+)"
 NAME = rf"{_PART}(?:[-‐–][A-Za-z0-9]{{1,30}}+){{0,4}}+"
@@ -30,10 +24,14 @@ _OURS = (
 )
 _DIRECT = re.compile(rf"{_WE} {_VERB}{_DETERMINER} {_NAMES}(?:, or (?:the )?+({NAME}))?+")
 """ "We introduce Adam", "We propose Low-Rank Adaptation, or LoRA"."""
-_IN_APPOSITION = re.compile(
-    rf"{_WE} {_VERB}((?: [\w-]{{1,25}}+){{1,12}}?)(?:,| \()(?: ?the| ?namely)?+ ?{_NAMES}(?=[,.;:)])"
+_PREPOSITION = (
+    "(?:about|across|against|among|as|at|based|between|by|for|from|in|into|of|on|over|that|to|towards?|under|using|"
+    "via|where|which|while|with|within|without)"
 )
-""" "We propose a new simple network architecture, the Transformer,"; the words before may hold no preposition."""
+_IN_APPOSITION = re.compile(
+    rf"{_WE} {_VERB}(?: (?!{_PREPOSITION}\b)[\w-]{{1,25}}+){{1,12}}?(?:,| \()(?: ?the| ?namely)?+ ?{_NAMES}(?=[,.;:)])"
+)
+""" "We propose a new simple network architecture, the Transformer,"; the words before are no preposition."""
 _NAMED = re.compile(rf"{_CALLED}{_NAMES}")
 _OUR_OWN = re.compile(rf"{_OURS}{_NAMES}(?=[,.])")
 _DEFINED = re.compile(rf"(?:^|[.!?:] |  )(?:The )?+{_NAMES} is (?:a|an|our)\b")
@@ -45,10 +43,6 @@ _ANOTHERS = re.compile(
     r"(?:by |in )?[A-Z])"
 )
 """What follows the name of another's work: a citation, "proposed by …"; or a number: "Section 3"."""
-_PREPOSITION = re.compile(
-    r"\b(?:about|across|against|among|as|at|based|between|by|for|from|in|into|of|on|over|that|to|towards?|under|using|"
-    r"via|where|which|while|with|within|without)\b"
-)
 
 
 def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
@@ -59,8 +53,6 @@ def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
     """
     for pattern in (_DIRECT, _IN_APPOSITION, _NAMED, _OUR_OWN, *((_DEFINED,) if abstract else ())):
         for match in pattern.finditer(text):
-            if pattern is _IN_APPOSITION and _PREPOSITION.search(match[1]):
-                continue
-            for group in range(2 if pattern is _IN_APPOSITION else 1, (pattern.groups or 1) + 1):
-                if match[group] and not _ANOTHERS.match(text, match.end(group)):
-                    yield match[group], match.start(group), match.end(group)
+            for group, name in enumerate(match.groups(), start=1):
+                if name and not _ANOTHERS.match(text, match.end(group)):
+                    yield name, match.start(group), match.end(group)

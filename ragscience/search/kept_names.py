@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.errors import RagScienceError
 from ragscience.core.records import title_of
 from ragscience.core.tokenizing import TOKENIZER_VERSION
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import write_atomically
 from ragscience.search.names_of_paper import (
     RULES_VERSION,
     CitedName,
@@ -23,59 +23,51 @@ from ragscience.search.names_of_paper import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from ragscience.core.records import Paper
     from ragscience.library.store import Store
 
-__all__ = ["KeptNames", "KeptPaper", "Row", "kept_names", "name_of"]
-
-_FORMAT = 3
-"""Of the file: a line of what it was made by, then one for each paper. That of earlier versions was a single object."""
-Row = tuple[Any, ...]
-"""A name as it is kept: what it is looked up by, then the fields of PaperName."""
+_FORMAT = 4
+"""Of the file: its checksum, a line of what it was made by, then one for each paper: its id and its fields, by tabs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeptPaper:
-    """The names of a paper: a line of the file, whose fields are read when they are wanted."""
+    """The names of a paper. Its fields are JSON, which has no tab and no line's end, and is read when it is wanted."""
 
-    kept_file: str
-    """As JSON, like the signature and the rows: so no field holds a tab or a line's end."""
-    kept_passages: str
     signature: str
-    """Changes with what the names are found in."""
+    """MD5, passages (lists of references included), title and file: what the names change with."""
     keys: str
     """What the names are looked up by, with blanks between them."""
-    kept_rows: str
+    kept_names: str
     kept_cited: str
-    """What the paper calls the works of others: key, authors and year of each, with colons and blanks between."""
+    """What the paper calls the works of others."""
+
+    @cached_property
+    def about(self) -> tuple[str, int, str, str]:
+        """As `signature`; the title is empty where it is not known."""
+        md5, passages, title, file = json.loads(self.signature)
+        return md5, passages, title, file
 
     @property
-    def cited(self) -> list[CitedName]:
-        """What the paper calls the works of others."""
-        return [CitedName(*each.split(":")) for each in self.kept_cited.split()]
-
-    @property
-    def title(self) -> str:
-        """Its title, empty where it is not known."""
-        return str(json.loads(self.signature)).split(" ", 2)[2].partition("\n")[0]
+    def passages(self) -> int:
+        """How many it has, lists of references included."""
+        return self.about[1]
 
     @property
     def file(self) -> str:
         """Its short name."""
-        text = self.kept_file
-        return str(json.loads(text)) if "\\" in text else text[1:-1]
+        return self.about[3]
+
+    @cached_property
+    def names(self) -> tuple[PaperName, ...]:
+        """Its names, the surest first."""
+        return tuple(PaperName(*row[:-2], *map(tuple, row[-2:])) for row in json.loads(self.kept_names))
 
     @property
-    def passages(self) -> int:
-        """Its passages, lists of references included."""
-        return int(self.kept_passages)
-
-    @property
-    def rows(self) -> list[Row]:
-        """Its names."""
-        return [tuple(row) for row in json.loads(self.kept_rows)]
+    def cited(self) -> list[CitedName]:
+        """What the paper calls the works of others."""
+        return [CitedName(*row) for row in json.loads(self.kept_cited)]
 
 
 @dataclass(slots=True)
@@ -88,13 +80,11 @@ class KeptNames:
 
     def write(self, library: Store) -> None:
         """Keep them on disk, unless they are there, or the library is damaged; a failed write is ignored."""
-        path = library.home.names
         if self.papers and not self.is_on_disk and not library.damage():  # what is left out would stay out
-            head = _json({"made_by": _made_by(library), "generation": self.generation})
-            lines = [f"{key}\t{_line(one)}" for key, one in self.papers.items()]
-            body = "\n".join([head, *lines]).encode()
-            with contextlib.suppress(RagScienceError), disk_errors(path):
-                write_atomically(path, _checksum(body) + body)
+            lines = ["\t".join((str(key), *astuple(paper))) for key, paper in self.papers.items()]
+            body = "\n".join([json.dumps([_made_by(library), self.generation]), *lines]).encode()
+            with contextlib.suppress(OSError):
+                write_atomically(library.home.names, b"%08x\n" % zlib.crc32(body) + body)
                 self.is_on_disk = True
 
 
@@ -104,74 +94,39 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
     `before` is of another generation of the library. To be called within a snapshot. Raises what reading the library
     raises.
     """
-    if before is not None:
-        papers = before.papers
-    else:
-        papers, generation = _read(library.home.names, _made_by(library))
-        if generation == library.about.version:
-            return KeptNames(generation, papers, is_on_disk=True)
-    present = library.papers()
-    papers = {paper.paper_id: papers[paper.paper_id] for paper in present if paper.paper_id in papers}
-    for paper in present:
-        known = papers.get(paper.paper_id)
-        signature = json.dumps(f"{paper.md5} {paper.chunks} {title_of(paper)}\n{paper.file}")
-        if known is None or known.signature != signature:
-            papers[paper.paper_id] = _found(paper, signature, library)
+    kept = before or _read(library)
+    if before is None and kept.generation == library.about.version:
+        return kept
+    papers: dict[int, KeptPaper] = {}
+    for paper in library.papers():
+        known = kept.papers.get(paper.paper_id)
+        signature = json.dumps([paper.md5, paper.chunks, title_of(paper), paper.file])
+        fits = known is not None and known.signature == signature
+        papers[paper.paper_id] = known if known and fits else _found(paper, signature, library)
     return KeptNames(library.about.version, papers, is_on_disk=False)
 
 
 def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
     chunks = library.paper_chunks(paper.paper_id)
-    rows = [_row(name) for name in names_of_paper(paper, chunks, library)]
-    keys = " ".join(row[0] for row in rows)
-    cited = " ".join(f"{one.key}:{one.author}:{one.second}:{one.year}" for one in names_of_others(chunks))
-    return KeptPaper(json.dumps(paper.file), str(paper.chunks), signature, keys, _json(rows), cited)
+    names = names_of_paper(paper, chunks, library)
+    keys = " ".join(dict.fromkeys(key_of(name.name) for name in names))
+    cited = [astuple(one) for one in names_of_others(chunks)]
+    return KeptPaper(signature, keys, json.dumps([astuple(name) for name in names]), json.dumps(cited))
 
 
 def _made_by(library: Store) -> list[Any]:
     return [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.about.library_id]
 
 
-def _line(paper: KeptPaper) -> str:
-    return "\t".join(
-        (paper.kept_file, paper.kept_passages, paper.signature, paper.keys, paper.kept_rows, paper.kept_cited)
-    )
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, separators=(",", ":"))
-
-
-def _checksum(body: bytes) -> bytes:
-    """The first line of the file."""
-    return b"%08x\n" % zlib.crc32(body)
-
-
-def name_of(row: Row) -> PaperName:
-    """The name that a row keeps."""
-    _, name, how, base, page, start, end, share, indexed, detail = row
-    return PaperName(name, how, base, page, start, end, share, tuple(indexed), tuple(detail))
-
-
-def _row(name: PaperName) -> Row:
-    place = (name.page, name.start, name.end)
-    return (key_of(name.name), name.name, name.how, name.base, *place, name.share, [*name.indexed], [*name.detail])
-
-
-def _read(path: Path, made_by: list[Any]) -> tuple[dict[int, KeptPaper], int]:
-    """The names on disk and their generation; none of generation -1 where they are missing, damaged or of others."""
+def _read(library: Store) -> KeptNames:
+    """The names on disk; none of generation -1 where they are missing, damaged or of another library or version."""
     try:
-        first, _, body = path.read_bytes().partition(b"\n")
-        if first + b"\n" != _checksum(body):
-            return {}, -1
+        checksum, _, body = library.home.names.read_bytes().partition(b"\n")
         head, *lines = body.decode().split("\n")
-        of = json.loads(head)
-        if of["made_by"] != made_by:
-            return {}, -1
-        found = {}
-        for line in lines:
-            key, *fields = line.split("\t")
-            found[int(key)] = KeptPaper(*fields)
-        return found, int(of["generation"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}, -1
+        made_by, generation = json.loads(head)
+        if int(checksum, 16) == zlib.crc32(body) and made_by == _made_by(library):
+            rows = [line.split("\t") for line in lines]
+            return KeptNames(generation, {int(key): KeptPaper(*row) for key, *row in rows}, is_on_disk=True)
+    except (OSError, ValueError, TypeError):
+        pass
+    return KeptNames(-1, {}, is_on_disk=False)

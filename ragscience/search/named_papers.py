@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.search.first_pass import Scope
 
-__all__ = ["MOST_NAMED", "SearchedPaper", "asked_about", "named_papers", "named_texts", "own_candidates", "preferred"]
 
 MOST_NAMED = 3
 """How many of the papers that a question names are searched by themselves: the ones named most surely."""

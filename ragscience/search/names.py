@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePath
@@ -17,36 +17,19 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
 from ragscience.core.tokenizing import terms, tokenize
-from ragscience.library.store import term_counts
-from ragscience.search.kept_names import KeptNames, KeptPaper, Row, kept_names, name_of
-from ragscience.search.name_strength import NOUN, as_author, case_factor, of_file
+from ragscience.search.kept_names import KeptNames, kept_names
+from ragscience.search.name_strength import NOUN, Usage, strength_of
 from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ragscience.library.store import Store
-
-__all__ = ["MentionedPaper", "PaperNames"]
 
 MOST_WORDS = 400
 """How many words of a text are looked at."""
 LONGEST = 24
 """Words of a text that are looked up together."""
-SURELY_OWN = 3.0
-"""A word so many times as frequent in a paper as elsewhere is its own; one as frequent elsewhere is nobody's."""
-LONG = 5
-"""Words of a title that names its paper whatever they are."""
-NOT_OWNED, OWNED = 0.25, 0.5
-"""The share of a word's passages that are the paper's own: up to which it is not its name, and from which on it is."""
-FEWEST = 3
-"""Passages of a paper with a name from which on its frequency there tells something."""
-STATED_AT_LEAST = 0.5
-"""The least factor of usage of a name of several words that the paper states, or that is its whole title."""
-SHAPED_AT_LEAST = 0.8
-"""The least factor of usage of a name that is written as only names are: others use it because they mean the paper."""
-RARE, FEWEST_PASSAGES = 0.02, 500
-"""A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
 OF_OTHERS = 0.6, 0.8
 """Strengths of a name that one other paper gives to a paper, and that two or more do."""
 DESCRIBED, MOST_OF_TOLD = 0.8, 0.6
@@ -93,20 +76,20 @@ class MentionedPaper:
 class PaperNames:
     """The names of a library's papers."""
 
-    def __init__(self, library: Store, names: KeptNames, before: PaperNames | None = None) -> None:
-        """`before`: those of an earlier generation."""
+    def __init__(self, library: Store, names: KeptNames) -> None:
         self._library = ref(library)  # strong, it would keep the library in `_known` for ever
         self._names = names
         self._kept = names.papers
-        self._frequencies: dict[str, int] = {}
-        self._passages = 0
-        if before is not None and "_by_key" in before.__dict__:
-            self._by_key = _followed(before._by_key, before._kept, self._kept)
+        self._usage = Usage()
 
     @cached_property
-    def _by_key(self) -> dict[str, tuple[int, ...]]:
+    def _by_key(self) -> dict[str, list[int]]:
         """The papers that have a name, by what it is looked up by."""
-        return _followed({}, {}, self._kept)
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for paper_id, paper in self._kept.items():
+            for key in paper.keys.split():
+                found[key].append(paper_id)
+        return dict(found)
 
     @cached_property
     def _longest(self) -> int:
@@ -144,9 +127,9 @@ class PaperNames:
         """The papers that have a term in title, file's name or first author's, or that arXiv id in their file's."""
         found: defaultdict[str, set[int]] = defaultdict(set)
         for paper_id, paper in self._kept.items():
-            author = " ".join(row[1] for row in paper.rows if row[2] in AUTHORS)
+            author = " ".join(name.name for name in paper.names if name.how in AUTHORS)
             stem = " ".join(_WORD.findall(PurePath(paper.file).stem))
-            for term in (*terms(f"{paper.title.replace('-', ' ')} {stem} {author}"), *_ARXIV.findall(paper.file)):
+            for term in (*terms(f"{paper.about[2].replace('-', ' ')} {stem} {author}"), *_ARXIV.findall(paper.file)):
                 found[term].add(paper_id)
         return found
 
@@ -163,11 +146,10 @@ class PaperNames:
                 known = _known.get(library)
             if known is not None and known[0] == state:
                 return known[1]
-            before = _before(library)
-            kept = kept_names(library, before._names if before else None)
+            before = known[1]._names if known else None
+            names = cls(library, kept_names(library, before))
             if before is None:
-                kept.write(library)
-            names = cls(library, kept, before)
+                names.write()
             with _lock:
                 _known[library] = state, names
             return names
@@ -181,7 +163,7 @@ class PaperNames:
     def of_paper(self, paper_id: int) -> tuple[PaperName, ...]:
         """The names of a paper, the surest first; none for an unknown one."""
         paper = self._kept.get(paper_id)
-        return tuple(name_of(row) for row in paper.rows) if paper else ()
+        return paper.names if paper else ()
 
     def short(self, file: str) -> str:
         """What to call a paper in a sentence: the short name that it uses most, else its file's."""
@@ -203,10 +185,13 @@ class PaperNames:
     def files_in(self, text: str) -> list[MentionedPaper]:
         """The papers whose files a text of any length names, in its order."""
         return [
-            MentionedPaper(self._by_file[match[0].casefold()], match[0], match[0], match.start(), match.end(), 1.0)
+            self._mentioned(self._by_file[match[0].casefold()], text, match.start(), match.end())
             for match in _FILE.finditer(text)
             if match[0].casefold() in self._by_file
         ]
+
+    def _mentioned(self, paper_id: int, text: str, start: int, end: int, strength: float = 1.0) -> MentionedPaper:
+        return MentionedPaper(paper_id, self._kept[paper_id].file, text[start:end], start, end, strength)
 
     def in_text(self, text: str) -> tuple[MentionedPaper, ...]:
         """The papers that the text names, in its order, the longest name at each place; several that share a name.
@@ -218,7 +203,7 @@ class PaperNames:
         files = self._files(text)
         words = list(islice(_WORD.finditer(text), MOST_WORDS))
         keys = [key_of(word.group()) for word in words]
-        owners: dict[tuple[int, int], list[tuple[int, Row]]] = {}
+        owners: dict[tuple[int, int], list[tuple[int, PaperName]]] = {}
         others = list[MentionedPaper]()
         for at in range(len(words)):
             for length in range(1, min(LONGEST, len(words) - at) + 1):
@@ -231,7 +216,8 @@ class PaperNames:
                     others += self._called_by_others(key, text, words[at].start(), words[at + length - 1].end())
                 if found:
                     owners[at, length] = found
-        self._count({term for found in owners.values() for _, row in found for term in tokenize(row[1])})
+        looked_up = {term for found in owners.values() for _, name in found for term in tokenize(name.name)}
+        self._usage.count(looked_up, self._library())
         named: list[MentionedPaper] = []
         for at, length in sorted(owners, key=lambda place: (place[0], -place[1])):
             start, end = words[at].start(), words[at + length - 1].end()
@@ -247,10 +233,7 @@ class PaperNames:
 
     def _called_by_others(self, key: str, text: str, start: int, end: int) -> list[MentionedPaper]:
         owners = self._by_others.get(key, ()) or self._by_others.get(key.removesuffix("s"), ())
-        return [
-            MentionedPaper(paper_id, self._kept[paper_id].file, text[start:end], start, end, strength)
-            for paper_id, strength in owners
-        ]
+        return [self._mentioned(paper_id, text, start, end, strength) for paper_id, strength in owners]
 
     def _described(self, text: str) -> Iterator[MentionedPaper]:
         """The papers that "the … paper" describes by words that one paper alone has in its title, file or author."""
@@ -265,8 +248,8 @@ class PaperNames:
             best = max(weights.values(), default=0.0)
             fitting = [key for key in weights if weights[key] == best and having[key] >= MOST_OF_TOLD * len(told)]
             if len(fitting) == 1:
-                start, end = match.start(1), match.end()
-                yield MentionedPaper(fitting[0], self._kept[fitting[0]].file, match[1].strip(), start, end, DESCRIBED)
+                whole = self._mentioned(fitting[0], text, match.start(1), match.end(), DESCRIBED)
+                yield replace(whole, name=match[1].strip())
 
     def _files(self, text: str) -> list[MentionedPaper]:
         """The papers that are named by their files: "bert_1810.04805.pdf"."""
@@ -276,110 +259,38 @@ class PaperNames:
             paper_id = self._by_file.get(name.casefold())
             if paper_id is not None:
                 start = match.start() + match.group().index(name)
-                found.append(MentionedPaper(paper_id, self._kept[paper_id].file, name, start, start + len(name), 1.0))
+                found.append(self._mentioned(paper_id, text, start, start + len(name)))
         for match in _ARXIV.finditer(text):
             if not any(one.start <= match.start() < one.end for one in found):
-                found += [
-                    MentionedPaper(paper_id, self._kept[paper_id].file, match[0], match.start(), match.end(), 1.0)
-                    for paper_id in self._by_term.get(match[0], ())
-                ]
+                owners = self._by_term.get(match[0], ())
+                found += [self._mentioned(paper_id, text, match.start(), match.end()) for paper_id in owners]
         return found
 
-    def _owners(self, key: str, written: str) -> list[tuple[int, Row]]:
+    def _owners(self, key: str, written: str) -> list[tuple[int, PaperName]]:
         """The names that a key means; else without a plural's s, or the subscript of a size."""
         meant = key if key in self._by_key else key.removesuffix("s")
         if meant not in self._by_key and _SIZE.search(written):
             meant = key_of(_SIZE.sub("", written))
         papers = sorted(self._by_key.get(meant, ()), key=lambda paper_id: self._kept[paper_id].file)
-        return [(paper_id, row) for paper_id in papers for row in self._kept[paper_id].rows if row[0] == meant]
+        return [
+            (paper_id, name) for paper_id in papers for name in self._kept[paper_id].names if key_of(name.name) == meant
+        ]
 
-    def _count(self, terms: set[str]) -> None:
-        """Look up how many passages of the library have each term."""
-        new = [term for term in terms if term not in self._frequencies]
-        if new:
-            library = self._library()
-            if library is None:
-                raise RuntimeError("the library of these names is no longer open")
-            counts = term_counts(library, new, (), None)
-            self._passages = counts.passages
-            self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)
-
-    def _meant(self, text: str, start: int, end: int, owners: list[tuple[int, Row]]) -> list[MentionedPaper]:
+    def _meant(self, text: str, start: int, end: int, owners: list[tuple[int, PaperName]]) -> list[MentionedPaper]:
         """The papers that a name at a place means, each once."""
         best: dict[int, tuple[float, int]] = {}
-        for paper_id, row in owners:
-            name = name_of(row)
-            if name.how in AUTHORS:
-                strength, stop = as_author(name, text, start, end)
-                strength *= self._rarity(name) if stop == end else 1.0
-            elif name.how == "file" and " " not in name.name:
-                own = name.base * self._usage(paper_id, name)
-                as_file = of_file(name.name, text, start, end)
-                strength, stop = as_file and max(as_file, own), end
-            else:
-                strength, stop = name.base * self._usage(paper_id, name) * case_factor(name.name, text, start, end), end
+        for paper_id, name in owners:
+            usage = self._usage.of(name, self._kept[paper_id].passages)
+            strength, stop = strength_of(name, usage, text, start, end)
             if strength >= LEAST and strength > best.get(paper_id, (0.0, 0))[0]:
                 best[paper_id] = strength, stop
         longest = max((stop for _, stop in best.values()), default=end)
         sharing = sum(stop == longest for _, stop in best.values())
         return [
-            MentionedPaper(paper_id, self._kept[paper_id].file, text[start:longest], start, longest, strength / sharing)
+            self._mentioned(paper_id, text, start, longest, strength / sharing)
             for paper_id, (strength, stop) in best.items()
             if stop == longest
         ]
-
-    def _usage(self, paper_id: int, name: PaperName) -> float:
-        """0 to 1: how far the paper's own use of a name makes it the paper's.
-
-        A long title is always. What a paper says that it introduces is the more its own the more frequent it is there
-        than elsewhere; of all else, most passages that have its most characteristic word must be the paper's own.
-        """
-        words, is_introduced = len(name.name.split()), name.how == "introduced"
-        if words >= LONG and name.how in ("title", "short title"):
-            return 1.0
-        used = list(zip(dict.fromkeys(tokenize(name.name)), name.indexed, strict=True))
-        if not used:
-            return 0.0
-        if is_introduced and words == 1 and used[0][1] >= FEWEST:
-            others = min(self._frequencies[term] - own for term, own in used)
-            elsewhere = max(others, 0) / max(self._passages - self._kept[paper_id].passages, 1)
-            usage = (name.share / elsewhere - 1) / (SURELY_OWN - 1) if elsewhere else 1.0
-            return max(SHAPED_AT_LEAST if is_shaped(name.name) else 0.0, min(1.0, usage))
-        owned = max(own / max(self._frequencies[term], own, 1) for term, own in used)
-        least = STATED_AT_LEAST if is_introduced or (name.how == "title" and words > 1) else 0.0
-        return max(least, min(1.0, (owned - NOT_OWNED) / (OWNED - NOT_OWNED)))
-
-    def _rarity(self, name: PaperName) -> float:
-        """1 for a family name that few passages have, 0 for one that is a common word."""
-        having = max((self._frequencies[term] for term in tokenize(name.name)), default=self._passages)
-        return 1.0 if having <= RARE * max(self._passages, FEWEST_PASSAGES) else 0.0
-
-
-def _followed(
-    by_key: Mapping[str, tuple[int, ...]], before: Mapping[int, KeptPaper], now: Mapping[int, KeptPaper]
-) -> dict[str, tuple[int, ...]]:
-    """`by_key`, which is of the papers `before`, for those of `now`."""
-    found = dict(by_key)
-    for paper_id, paper in before.items():
-        if now.get(paper_id) is not paper:
-            for key in set(paper.keys.split()):
-                found[key] = tuple(one for one in found[key] if one != paper_id)
-    new: defaultdict[str, list[int]] = defaultdict(list)
-    for paper_id, paper in now.items():
-        if before.get(paper_id) is not paper:
-            for key in set(paper.keys.split()):
-                new[key].append(paper_id)
-    for key, ids in new.items():
-        found[key] = (*found.get(key, ()), *ids)
-    return found
-
-
-def _before(library: Store) -> PaperNames | None:
-    """The names of this library that this process knew last, those of another opening of it where it knew none."""
-    with _lock:
-        known = _known.get(library)
-        others = [known] if known else list(_known.values())
-    return next((names for (library_id, _), names in others if library_id == library.about.library_id), None)
 
 
 _known: WeakKeyDictionary[Store, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()

@@ -20,19 +20,6 @@ from ragscience.search.introduced_names import NAME, introduced
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = [
-    "AUTHORS",
-    "RULES_VERSION",
-    "CitedName",
-    "PaperName",
-    "is_shaped",
-    "key_of",
-    "names_of_others",
-    "names_of_paper",
-    "words_of",
-]
-
-
 RULES_VERSION = 2
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
@@ -192,7 +179,6 @@ def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     head, *rest = _SUBTITLE.split(title, maxsplit=1)
     if rest and _SUBTITLE.sub("", rest[0]):
         names.append((head, "short title", 0.95))
-        names += [(part, "short title", 0.9) for part in head.split(" and ") if part != head and " " not in part]
         if len(rest[0].split()) > 2:
             names.append((rest[0], "short title", 0.9))
     for part in (head, *rest):
@@ -200,9 +186,10 @@ def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
         content = [word for word in words_of(beginning) if word not in STOP_WORDS]
         if beginning != part and len(content) > 1 and " " in beginning:
             names.append((beginning, "short title", 0.6))
-    for word in _COMPOUND.findall(title):
-        if (word.count("-") > 1 or (is_shaped(word) and not word.isupper())) and text.share(word) >= OFTEN:
-            names.append((word, "short title", 0.8))
+    coined = [
+        word for word in _COMPOUND.findall(title) if word.count("-") > 1 or (is_shaped(word) and not word.isupper())
+    ]
+    names += [(word, "short title", 0.8) for word in coined if text.share(word) >= OFTEN]
     for name, how, base in names:
         bare = _ARTICLE.sub("", name.strip())
         if how == "short title" and text.is_plain_word(bare):

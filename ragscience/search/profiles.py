@@ -7,8 +7,6 @@ from dataclasses import replace
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Profile
 
-__all__ = ["LLM_DEPTH", "LLM_KEPT", "PROFILE_NAMES", "all_profiles", "profile_named", "read_by_llm", "with_graph"]
-
 PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced", "guide")
 LLM_DEPTH, LLM_KEPT = 10, 5
 """How many passages an LLM scores, and how many of them are kept: the graph guide's numbers."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Reranker, Scale, TokenEmbedder
 
-__all__ = ["MAX_LIVE_PASSAGES", "InBatches", "Reranked", "late_scores", "maxsim_scores", "mixed_scores", "rerank"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reranked:

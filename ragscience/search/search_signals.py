@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Scale
     from ragscience.search.first_pass import Scope
 
-__all__ = ["TOGETHER", "asked_terms", "lexical_signals", "log_odds", "signals"]
 
 TOGETHER = 4
 """How many of the best candidates are checked together for a term of the question that all of them lack."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.store import Store
 
-__all__ = ["Correction", "corrected", "one_edit_away"]
 
 SHORTEST = 5
 """Letters of a word that is corrected: shorter ones, and names of letters and digits, are too near to others."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import TokenEmbedder
 
-__all__ = ["PassageMatches", "TokenMatches", "WordPresence", "token_matches"]
-
 
 @dataclass(frozen=True, slots=True)
 class PassageMatches:

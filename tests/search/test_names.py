@@ -105,7 +105,7 @@ def test_a_name_that_other_papers_use_as_a_word_leads_to_none(home):
     assert named(home, "What is TideNet for?") == [("tide_2101.00001.pdf", "TideNet")]
 
 
-def test_an_open_process_follows_changes_with_the_names_it_has(home, another_process, monkeypatch):
+def test_an_open_process_follows_changes_with_the_names_it_has(home, monkeypatch):
     found = []
     find = kept_names.names_of_paper
     monkeypatch.setattr(
@@ -148,8 +148,8 @@ def test_an_open_process_follows_changes_with_the_names_it_has(home, another_pro
             followed = in_texts(reader)
             assert len(found) <= 2
             assert home.names.read_bytes() == kept  # who writes the library writes them
-            another_process()
-            with Library.open(home) as fresh:
+            with monkeypatch.context() as another, Library.open(home) as fresh:
+                another.setattr(names, "_known", WeakKeyDictionary())
                 assert in_texts(fresh) == followed
 
 
