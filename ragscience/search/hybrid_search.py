@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
 from ragscience.search.foreign_questions import readable
 from ragscience.search.fusion import min_max
-from ragscience.search.named_papers import SearchedPaper, named_papers, own_candidates, preferred
+from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, mixed_scores, rerank
 from ragscience.search.search_signals import log_odds, signals
 
@@ -128,13 +129,15 @@ def search(
             own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
             more = [*scope.present(also), *own]
             first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
-        maxsims, late = {}, {}
-        if tokens is not None and models.tokens_from is not None and profile.rerank_depth and first.fused:
-            with timed(log.timings, "late_ms"):
-                maxsims = _maxsims(tokens, first, library, models.tokens_from, log)
-                late = late_scores(maxsims, first.fused) if maxsims else {}
+
+        def maxsims_of(tokens: QuestionTokens | None, fused: Mapping[int, float]) -> dict[int, float]:
+            return _maxsims(tokens, fused, library, models.tokens_from if profile.rerank_depth else None, log)
+
+        with timed(log.timings, "late_ms") if tokens is not None and profile.rerank_depth else nullcontext():
+            maxsims = maxsims_of(tokens, first.fused)
+            late = late_scores(maxsims, first.fused) if maxsims else {}
         if named:
-            late = _preferred(late or min_max(first.fused), named, library, profile, models)
+            late = preferred(late or min_max(first.fused), named, library, profile, maxsims_of)
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
         order, chunks, repeated = _best(late, first.fused, depth, library)
         log.warnings.extend(repeated)
@@ -170,26 +173,6 @@ class _Ranking:
     @property
     def best(self) -> float | None:
         return max(self.by_reranker.values(), default=None)
-
-
-def _preferred(
-    scores: Mapping[int, float],
-    named: Sequence[SearchedPaper],
-    library: Store,
-    profile: Profile,
-    models: SearchModels,
-) -> dict[int, float]:
-    """The scores with those of the named papers' passages raised; without late interaction in them where it fails."""
-
-    def maxsims(tokens: QuestionTokens, fused: Mapping[int, float]) -> Mapping[int, float]:
-        if models.tokens_from is None or not profile.rerank_depth:
-            return {}
-        try:
-            return maxsim_scores(tokens, fused, library=library, tokens_from=models.tokens_from)
-        except ModelProblem:  # the whole search has said so
-            return {}
-
-    return preferred(scores, named, library, profile, maxsims)
 
 
 def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], first: FirstPass) -> tuple[Hit, ...]:
@@ -276,10 +259,18 @@ def _embedded(
 
 
 def _maxsims(
-    tokens: QuestionTokens, first: FirstPass, library: Store, tokens_from: TokenEmbedder, log: SearchLog
+    tokens: QuestionTokens | None,
+    fused: Mapping[int, float],
+    library: Store,
+    tokens_from: TokenEmbedder | None,
+    log: SearchLog,
 ) -> dict[int, float]:
+    """As `maxsim_scores`; nothing without a model, and, with a warning, where it fails."""
+    if tokens is None or tokens_from is None or not fused:
+        return {}
     try:
-        return maxsim_scores(tokens, first.fused, library=library, tokens_from=tokens_from)
+        return maxsim_scores(tokens, fused, library=library, tokens_from=tokens_from)
     except ModelProblem as problem:
-        log.warnings.append(f"{NO_LATE}: {problem}")
+        if not any(warning.startswith(NO_LATE) for warning in log.warnings):
+            log.warnings.append(f"{NO_LATE}: {problem}")
         return {}

@@ -116,7 +116,7 @@ def preferred(
     papers: Sequence[SearchedPaper],
     library: Store,
     profile: Profile,
-    maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
+    maxsims: Callable[[QuestionTokens | None, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
     """The scores, 0 to 1, of all candidates by id, in which those of the named papers' passages are higher.
 
@@ -141,7 +141,7 @@ def _among_themselves(
     own: Sequence[int],
     library: Store,
     profile: Profile,
-    maxsims: Callable[[QuestionTokens, Mapping[int, float]], Mapping[int, float]],
+    maxsims: Callable[[QuestionTokens | None, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
     by_bm25 = dict(zip(own, keyword_scores(library, paper.text, own).tolist(), strict=True))
     lists: list[tuple[float, Mapping[int, float]]] = [(profile.bm25_weight, by_bm25)]
@@ -149,5 +149,5 @@ def _among_themselves(
         by_dense = dict(zip(own, library.dense.scores(paper.vector, own).tolist(), strict=True))
         lists.append((profile.dense_weight, by_dense))
     fused = weighted_sum(lists)
-    late = maxsims(paper.tokens, fused) if paper.tokens is not None else {}
+    late = maxsims(paper.tokens, fused)
     return late_scores(late, fused) if late else fused
