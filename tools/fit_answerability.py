@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +34,13 @@ def main(home: str, questions: str) -> None:
     from ragscience.ask.confidence import SIGNALS_OF
     from ragscience.core.settings import load_settings
     from ragscience.engine.question_run import ANSWERABLE, QuestionRun
+    from ragscience.engine.searches import searched
 
     settings = load_settings(home=Path(home), embedder="embedded", rerank="late-interaction", offline=True)
     with Engine.open(home, settings) as engine:
         files = [paper.file for paper in engine.papers.list()]
         run = QuestionRun(engine, SearchRequest("fit"))
-        judged = judge([_probe(json.loads(line)) for line in _lines(questions)], files, run.search)
+        judged = judge([_probe(json.loads(line)) for line in _lines(questions)], files, partial(searched, run))
     judged = [each for each in judged if "keyword_match" in each.found.signals]
     answerable = np.array([each.answerable for each in judged], np.float64)
     for name, signals in SIGNALS_OF.items():

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event as Flag
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,16 +22,17 @@ from ragscience.core.records import Answer, Block, Filters, Found, Stage
 from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent
 from ragscience.engine.paper_lookup import check_filters, filters_by_name
+from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.searches import agent_answer, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
 
 if TYPE_CHECKING:
-    from ragscience.engine.question_run import QuestionRun
-    from ragscience.engine.requests import AskRequest
-    from ragscience.models.served_llm import ServedLLM
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["after_first_search", "answer_of", "ask", "passage_answer", "routed_answer", "search", "small_talk"]
+    from ragscience.models.served_llm import ServedLLM
 
 T = TypeVar("T")
 
@@ -43,7 +45,6 @@ def search(
     Raises UsageError for a request that cannot be, NothingFound where a filter fits no paper, Cancelled once `cancel`
     is set.
     """
-    from ragscience.engine.searches import search_readings
     from ragscience.upkeep.telemetry import of_search
 
     request = replace(request, filters=filters_by_name(shared.library, request.filters))
@@ -108,11 +109,7 @@ def ask(
 def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
     """The answer, by the agent or from one search, with the place of each quote on its page."""
     if request.agent:
-        from ragscience.engine.searches import agent_answer
-
         return agent_answer(run, request)
-    from ragscience.engine.places import placed
-
     if run.understood.kind == "small talk":
         return small_talk(run)
     routed = routed_answer(run, request)
@@ -153,9 +150,11 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     began, started, timings = time.time(), time.perf_counter(), Timings()
 
     def search(text: str, filters: Filters) -> Found:
-        return run.search(text, filters, profile=run.answer_profile)
+        return searched(run, text, filters, profile=run.answer_profile)
 
-    context = RouteContext(run.library, search, request.filters, run.kind_probabilities, run.query_vector)
+    context = RouteContext(
+        run.library, search, request.filters, partial(_kind_probabilities, run), partial(_query_vector, run)
+    )
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
         understood = run.understood
@@ -239,7 +238,6 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     """The answer from what one search finds, or from what a route has `routed` to the language model."""
     from ragscience.ask.answer_context import AnswerRequest
     from ragscience.ask.answers import answer
-    from ragscience.engine.places import placed
 
     llm, history, question = run.llm, request.history, run.spelled
     first: dict[str, Found] = {}
@@ -272,10 +270,9 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
 
 
 def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
-    from ragscience.engine.searches import search_readings
 
     if request.plain and not request.history:
-        return run.search(text, request.filters, (), run.answer_profile)
+        return searched(run, text, request.filters, (), run.answer_profile)
     also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
     rewritten = text if text != run.spelled else ""
     return search_readings(run, request.filters, also, run.answer_profile, rewritten)
@@ -308,3 +305,27 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
 def _load(llm: ServedLLM) -> None:
     with suppress(ModelProblem):  # the first call raises it again
         _ = llm.chat_model
+
+
+def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
+    """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedder is not there."""
+    import numpy as np
+
+    from ragscience.ask.intents import probabilities
+
+    try:
+        weights = run.shared.intent_weights(run.embedder)
+        together = run.embedder.embed_documents([question, run.spelled])  # which the search reads next
+        return np.asarray(probabilities(weights, together[:1])[0], np.float32)
+    except ModelProblem:  # the search says so
+        return np.empty(0, np.float32)
+
+
+def _query_vector(run: QuestionRun, text: str) -> NDArray[np.float32]:
+    """[dimension] of a text that is searched for; empty where the embedder is not there."""
+    import numpy as np
+
+    try:
+        return np.asarray(run.embedder.embed_query(text), np.float32)
+    except ModelProblem:
+        return np.empty(0, np.float32)

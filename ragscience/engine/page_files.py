@@ -27,7 +27,6 @@ from ragscience.reading.reader_process import KeptReader
 if TYPE_CHECKING:
     from ragscience.core.records import PageShape, Paper
     from ragscience.library.store import Store
-    from ragscience.reading.reader_process import KeptReader
 
 _MOST_WAITING = 8
 """Requests at once, the one that is drawn among them; more are refused."""
@@ -60,8 +59,6 @@ class PagePictures:
         return self._drawn(paper, number, width)[1]
 
     def _drawn(self, paper: Paper, number: int, width: int) -> tuple[PageShape, bytes]:
-        from ragscience.reading.reader_process import KeptReader
-
         if not self._waiting.acquire(blocking=False):
             raise LibraryBusy("Too many pages are being drawn.", "Try again in a few seconds.")
         try:

@@ -17,7 +17,7 @@ from ragscience.core.tokenizing import counted
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.paper_lookup import check_filters, find_paper, find_papers, papers_matching
 from ragscience.engine.shared_parts import SharedParts
-from ragscience.library.left_out import SkippedFiles
+from ragscience.library.left_out import SkippedFiles, duplicates
 from ragscience.library.store import known_files
 from ragscience.reading.author_names import last_name
 from ragscience.reading.name_words import PARTICLES
@@ -238,7 +238,6 @@ class Papers:
 
     def duplicates(self) -> Sequence[Duplicate]:
         """The pairs of papers that are the same one, in other bytes or in an older version."""
-        from ragscience.library.left_out import duplicates
 
         def on_check(what: str, step: int, steps: int) -> None:
             if self._shared.on_event is not None:  # each time, unlike `publish`

@@ -17,7 +17,6 @@ from ragscience.reading.author_names import last_name
 
 if TYPE_CHECKING:
     from ragscience.core.records import Paper
-    from ragscience.library.store import Store
 
 _LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
 """Marks the words that a quote leaves out."""

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import replace
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Event as Flag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ragscience.ask.generation import CancellableLLM, WrappedLLM
+from ragscience.ask.replies import ThoughtFilter
 from ragscience.core.errors import Cancelled, ModelProblem
-from ragscience.core.records import Filters, Found, Profile, Step
+from ragscience.core.records import Found, Profile, Step
 from ragscience.core.settings import changed_settings
-from ragscience.engine.events import (
-    Event,
-    OnEvent,
-    Reranking,
-    Searched,
-    StepDone,
-    Token,
-    Warned,
-)
-from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question, described
-from ragscience.search.hybrid_search import SearchModels, search
-from ragscience.search.named_papers import named_texts
+from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
+from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question
 from ragscience.search.names import PaperNames
 from ragscience.search.token_matches import WordPresence
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ragscience.ask.answer_context import AnswerContext
     from ragscience.ask.conversation import Understood
     from ragscience.ask.prompts import Prompts
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
-    from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
+    from ragscience.models.model_protocols import ChatModel, Embedder, Reply, Reranker, TokenEmbedder
     from ragscience.models.served_llm import ServedLLM
 
-__all__ = ["ANSWERABLE", "LATE_INTERACTION", "QuestionRun"]
 
 LATE_INTERACTION = "late interaction"
 EXTRACTIVE_SENTENCES = 8
@@ -112,14 +99,10 @@ class QuestionRun:
 
     def announced(self, llm: ServedLLM) -> ChatModel:
         """The model as an answer calls it: each call is an event."""
-        from ragscience.engine.announced_llm import AnnouncedLLM
-
         return AnnouncedLLM(llm, self.publish)
 
     def cancellable(self, llm: ServedLLM) -> ChatModel:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""
-        from ragscience.ask.generation import CancellableLLM
-
         return CancellableLLM(self.announced(llm), self._may_cancel)
 
     @property
@@ -309,76 +292,50 @@ class QuestionRun:
             triples=triples,
         )
 
-    # The work
 
-    def embed_ahead(self, questions: Sequence[str]) -> None:
-        """Read the texts of several searches in one pass of the embedded model, which keeps them for each search."""
-        if self.tokens_from is None or not self.library.about.chunks:
-            return
-        names = PaperNames.of(self.library)
-        texts = [text for question in questions for text in (question, *named_texts(question, names))]
-        with suppress(ModelProblem):  # each search says so
-            self.tokens_from.embed_with_tokens(texts)
+_PASSAGE = re.compile(r"<passage \d")
 
-    def kind_probabilities(self, question: str) -> NDArray[np.float32]:
-        """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedder is not there."""
-        import numpy as np
 
-        from ragscience.ask.intents import probabilities
+class AnnouncedLLM(WrappedLLM):
+    """A chat model whose calls are events: `ModelAsked`, `Thinking` when its thoughts begin, `TokensCounted`."""
 
+    def __init__(self, llm: ChatModel, publish: OnEvent) -> None:
+        super().__init__(llm)
+        self._publish = publish
+
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's."""
+        passages = sum(len(_PASSAGE.findall(text)) for role, text in messages if role == "user")
+        self._publish(ModelAsked(self.name, passages))
+        return _WatchedReply(super().reply(messages, max_tokens=max_tokens, schema=schema), self.name, self._publish)
+
+
+class _WatchedReply:
+    """A reply that publishes its thoughts' beginning and its end."""
+
+    def __init__(self, reply: Reply, model: str, publish: OnEvent) -> None:
+        self._reply = reply
+        self._model = model
+        self._publish = publish
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+        self.done_reason = ""
+
+    def __iter__(self) -> Iterator[str]:
+        thoughts, was_thinking = ThoughtFilter(), False
+        pieces = iter(self._reply)
         try:
-            weights = self.shared.intent_weights(self.embedder)
-            together = self.embedder.embed_documents([question, self.spelled])  # which the search reads next
-            return np.asarray(probabilities(weights, together[:1])[0], np.float32)
-        except ModelProblem:  # the search says so
-            return np.empty(0, np.float32)
-
-    def query_vector(self, text: str) -> NDArray[np.float32]:
-        """[dimension] of a text that is searched for; empty where the embedder is not there."""
-        import numpy as np
-
-        try:
-            return np.asarray(self.embedder.embed_query(text), np.float32)
-        except ModelProblem:
-            return np.empty(0, np.float32)
-
-    def search(
-        self, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
-    ) -> Found:
-        """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
-        self.stop_if_cancelled()
-        profile = profile or self.profile
-        self.publish(Searched(question))
-        if not self.library.about.chunks:
-            return Found(question, profile.name, ())
-        if profile.name == "guide":
-            from ragscience.search.guide_profile import guide_search
-
-            with self.shared.search_slots:
-                return guide_search(
-                    question,
-                    library=self.library,
-                    embedder=self.embedder,
-                    reranker=self.reranker,
-                    profile=profile,
-                    filters=filters,
-                )
-        graph, kept_to = self.graph, filters
-        if graph is not None and self.request.graph_filter:
-            kept_to = replace(filters, paper_ids=graph.papers(question, self.library))
-            if not kept_to.paper_ids:
-                self.warn("The question names no entity of the knowledge graph, so all papers were searched.")
-        models = SearchModels(
-            self.embedder,
-            self.tokens_from,
-            self.reranker,
-            sources=graph.sources if graph is not None else {},
-            on_rerank=lambda passages: self.publish(Reranking(passages)),
-        )
-        with nullcontext() if self.llm_reranker is not None else self.shared.search_slots:
-            found = search(question, library=self.library, models=models, profile=profile, filters=kept_to, also=also)
-        if graph is not None:
-            found = graph.described(found, self.library, profile)
-        if not found.hits and filters != Filters():
-            self.warn(f"No passage fits the filters: {described(filters)}.")
-        return found
+            for piece in pieces:
+                thoughts.feed(piece)
+                if thoughts.is_thinking and not was_thinking:
+                    self._publish(Thinking(self._model))
+                was_thinking = thoughts.is_thinking
+                yield piece
+        finally:
+            if isinstance(pieces, Generator):
+                pieces.close()
+            self.prompt_tokens, self.answer_tokens = self._reply.prompt_tokens, self._reply.answer_tokens
+            self.done_reason = self._reply.done_reason
+            self._publish(TokensCounted((self.prompt_tokens or 0) + (self.answer_tokens or 0)))

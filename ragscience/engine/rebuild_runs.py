@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from ragscience.core.settings import Settings
     from ragscience.engine.events import Event
-    from ragscience.library.store import Home
     from ragscience.models.model_protocols import Embedder
     from ragscience.reading.worker_pool import ReadingPool
 

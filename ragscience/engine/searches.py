@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,22 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import LEANING, TurnReading
 from ragscience.ask.sides import SubQuery, sides
+from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
 from ragscience.core.settings import deciding_values
-from ragscience.engine.events import ModelAsked
-from ragscience.engine.requests import QuestionProfiles
+from ragscience.engine.events import ModelAsked, Reranking, Searched
+from ragscience.engine.requests import QuestionProfiles, described
 from ragscience.library.filter_selection import match_papers
+from ragscience.search.hybrid_search import SearchModels, search
+from ragscience.search.named_papers import named_texts
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext, ToolUse
-    from ragscience.core.records import Profile
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
 
-__all__ = ["agent_answer", "search_in_parts", "search_readings"]
+__all__ = ["agent_answer", "search_in_parts", "search_readings", "searched"]
 
 AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
@@ -79,7 +82,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
 
     def search(query: str, files: tuple[str, ...]) -> Found:
         within = replace(filters, papers=tuple(map(_named, files))) if files else filters
-        return run.search(query, within, profile=profile)
+        return searched(run, query, within, profile=profile)
 
     return AgentContext(
         request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
@@ -106,7 +109,7 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
             kinds=own.kinds or filters.kinds,
             sections=own.sections or filters.sections,
         )
-        return run.search(query, within, profile=profile)
+        return searched(run, query, within, profile=profile)
 
     ids = run.library.select(filters) if filters != Filters() else None
     kept = None if ids is None else set(ids.tolist())
@@ -164,6 +167,58 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def searched(
+    run: QuestionRun, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
+) -> Found:
+    """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
+    run.stop_if_cancelled()
+    profile = profile or run.profile
+    run.publish(Searched(question))
+    if not run.library.about.chunks:
+        return Found(question, profile.name, ())
+    if profile.name == "guide":
+        from ragscience.search.guide_profile import guide_search
+
+        with run.shared.search_slots:
+            return guide_search(
+                question,
+                library=run.library,
+                embedder=run.embedder,
+                reranker=run.reranker,
+                profile=profile,
+                filters=filters,
+            )
+    graph, kept_to = run.graph, filters
+    if graph is not None and run.request.graph_filter:
+        kept_to = replace(filters, paper_ids=graph.papers(question, run.library))
+        if not kept_to.paper_ids:
+            run.warn("The question names no entity of the knowledge graph, so all papers were searched.")
+    models = SearchModels(
+        run.embedder,
+        run.tokens_from,
+        run.reranker,
+        sources=graph.sources if graph is not None else {},
+        on_rerank=lambda passages: run.publish(Reranking(passages)),
+    )
+    with nullcontext() if run.llm_reranker is not None else run.shared.search_slots:
+        found = search(question, library=run.library, models=models, profile=profile, filters=kept_to, also=also)
+    if graph is not None:
+        found = graph.described(found, run.library, profile)
+    if not found.hits and filters != Filters():
+        run.warn(f"No passage fits the filters: {described(filters)}.")
+    return found
+
+
+def _embed_ahead(run: QuestionRun, questions: Sequence[str]) -> None:
+    """Read the texts of several searches in one pass of the embedded model, which keeps them for each search."""
+    if run.tokens_from is None or not run.library.about.chunks:
+        return
+    names = PaperNames.of(run.library)
+    texts = [text for question in questions for text in (question, *named_texts(question, names))]
+    with suppress(ModelProblem):  # each search says so
+        run.tokens_from.embed_with_tokens(texts)
+
+
 def search_readings(
     run: QuestionRun,
     filters: Filters,
@@ -202,30 +257,31 @@ def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
 def search_in_parts(
     run: QuestionRun, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
 ) -> Found:
-    """As `run.search`; what the question asks of each of several papers is searched for in that paper.
+    """As `searched`; what the question asks of each of several papers is searched for in that paper.
 
     The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose; its
     signals are those of the search for the whole question, or of the part that is answered worst, whichever promise
-    more. Raises as `run.search`.
+    more. Raises as `searched`.
     """
     parts: tuple[SubQuery, ...] = ()
     if not (filters.papers or filters.paper_ids) and run.library.about.chunks:
         names = PaperNames.of(run.library)
         parts = sides(question, names)
     if not parts:
-        return run.search(question, filters, also, profile)
-    run.embed_ahead([question, *(part.text for part in parts)])
-    whole = run.search(question, filters, also, profile)
+        return searched(run, question, filters, also, profile)
+    _embed_ahead(run, [question, *(part.text for part in parts)])
+    whole = searched(run, question, filters, also, profile)
     found = [
-        _searched(
-            whole, run.search(part.text, replace(filters, paper_ids=tuple(map(names.id_of, part.papers))), (), profile)
+        _of_part(
+            whole,
+            searched(run, part.text, replace(filters, paper_ids=tuple(map(names.id_of, part.papers))), (), profile),
         )
         for part in (parts if whole.hits else ())
     ]
     return _in_turn(whole, parts, found, (profile or run.profile).top_k) if found else whole
 
 
-def _searched(whole: Found, found: Found) -> Found:
+def _of_part(whole: Found, found: Found) -> Found:
     """What was found for a part: its best passage, those that the whole question has found in its papers, the rest."""
     papers = {hit.chunk.paper_id for hit in found.hits}
     hits = (*found.hits[:1], *(hit for hit in whole.hits if hit.chunk.paper_id in papers), *found.hits[1:])

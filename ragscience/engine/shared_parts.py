@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from ragscience.ask.answer_context import Circuit
     from ragscience.core.records import Paper
-    from ragscience.core.settings import Settings
     from ragscience.engine.model_pool import ModelPool
-    from ragscience.library.ingestion import LocalFiles
     from ragscience.models.model_protocols import Embedder
     from ragscience.upkeep.telemetry import Telemetry
 

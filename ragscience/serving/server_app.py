@@ -46,10 +46,11 @@ def warm_up(engine: Engine, cancel: Flag) -> None:
     from ragscience.core.records import Filters
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import SearchRequest
+    from ragscience.engine.searches import searched
 
     with suppress(RagScienceError):
         run = QuestionRun(engine, SearchRequest(_QUESTION), cancel=cancel)
-        run.search(_QUESTION, Filters())
+        searched(run, _QUESTION, Filters())
 
 
 API = "/api/v1"
