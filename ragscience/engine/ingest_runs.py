@@ -27,10 +27,10 @@ from ragscience.engine.events import (
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.left_out_files import Skips, pair_line
 from ragscience.engine.shared_parts import paper_files, require_some_left
-from ragscience.library.index_config import available_memory
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan, vanished
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
+from ragscience.library.sealed_rows import available_memory
 from ragscience.library.store import known_files, require_identity, text_hash
 from ragscience.models.bert_session import available_cores
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES

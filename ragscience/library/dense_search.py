@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.library.atomic_files import Home, disk_errors
 from ragscience.library.changes import SqlDatabase
-from ragscience.library.index_config import DenseIndexInfo, DenseSizes
-from ragscience.library.sealed_rows import State
+from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import json
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,9 +16,11 @@ from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Answer
 from ragscience.core.serialization import from_json, storable, to_json
+from ragscience.library.history_database import Conversation as Conversation
+from ragscience.library.history_database import KeptAnswer as KeptAnswer
+from ragscience.library.history_database import check_name as check_name
 from ragscience.library.history_database import checksum_of, connect_for_reading, connect_for_writing, history_errors
 
-MAX_NAME_CHARS = 100
 SHOWN_MATCHES = 5
 LONGEST_NUMBER = 18
 """Digits that SQLite's integers can hold."""
@@ -34,46 +35,6 @@ GROUP BY c.conversation_id ORDER BY MAX(t.turn_id) DESC
 """
 _TURNS = "SELECT turn_id, conversation_id, created_at, record, checksum FROM turns"
 _AUDIT = "SELECT audit_id, created_at, record, checksum FROM audit"
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """A conversation in a list; one without turns does not exist."""
-
-    conversation_id: int
-    name: str
-    """Its name from `--chat`, or empty."""
-    title: str
-    """Its first question."""
-    turns: int
-    started_at: str
-    """ISO 8601, UTC, as `changed_at`: when the first and the last turn were stored."""
-    changed_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class KeptAnswer:
-    """A turn: the answer as it was given, with its question."""
-
-    conversation_id: int | None
-    """None for a turn that is not stored."""
-    created_at: str
-    """ISO 8601, UTC."""
-    answer: Answer
-    audit: Mapping[str, Any] | None = None
-    """The audit record to store with it (see library/audit.py); None for none, and where it was read."""
-
-
-def check_name(name: str) -> str:
-    """A conversation's name as stored. Raises UsageError for one that is empty, too long, a number, or not text."""
-    stripped = " ".join(name.split())
-    if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
-        raise UsageError(
-            f"{name!r} is no name for a conversation.", f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
-        )
-    if stripped.isdecimal():
-        raise UsageError(f"The name {stripped} looks like a conversation's number.", "Add a letter.")
-    return stripped
 
 
 class History:

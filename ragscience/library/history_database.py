@@ -1,15 +1,18 @@
-"""The database of conversations and audit records: its tables, opening it, and SQLite errors as user messages."""
+"""Conversations and audit records: what a turn is, the tables of the database, opening it, and errors as messages."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable
+from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable, UsageError
+from ragscience.core.records import Answer
 from ragscience.library.atomic_files import connect, connect_to_read, explained, is_ours
 
 SCHEMA_VERSION = 2
@@ -45,6 +48,49 @@ CREATE TABLE audit (
     checksum INTEGER NOT NULL
 )
 """
+
+
+MAX_NAME_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation in a list; one without turns does not exist."""
+
+    conversation_id: int
+    name: str
+    """Its name from `--chat`, or empty."""
+    title: str
+    """Its first question."""
+    turns: int
+    started_at: str
+    """ISO 8601, UTC, as `changed_at`: when the first and the last turn were stored."""
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """A turn: the answer as it was given, with its question."""
+
+    conversation_id: int | None
+    """None for a turn that is not stored."""
+    created_at: str
+    """ISO 8601, UTC."""
+    answer: Answer
+    audit: Mapping[str, Any] | None = None
+    """The audit record to store with it (see library/audit.py); None for none, and where it was read."""
+
+
+def check_name(name: str) -> str:
+    """A conversation's name as stored. Raises UsageError for one that is empty, too long, a number, or not text."""
+    stripped = " ".join(name.split())
+    if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
+        raise UsageError(
+            f"{name!r} is no name for a conversation.", f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
+        )
+    if stripped.isdecimal():
+        raise UsageError(f"The name {stripped} looks like a conversation's number.", "Add a letter.")
+    return stripped
 
 
 def connect_for_reading(path: Path) -> sqlite3.Connection | None:

@@ -14,7 +14,6 @@ from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.changes import Change
 from ragscience.library.lance_snapshots import (
     LanceSnapshot,
-    LanceState,
     among,
     as_table,
     changed_meanwhile,
@@ -24,6 +23,7 @@ from ragscience.library.lance_snapshots import (
 )
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import PaperRow
+from ragscience.library.sealed_rows import LanceState
 
 if TYPE_CHECKING:
     from ragscience.core.arrays import Codes, Matrix

@@ -22,14 +22,13 @@ from ragscience.library.atomic_files import Home, WriterLock, disk_errors
 from ragscience.library.lance_changes import READABLE, LanceChange
 from ragscience.library.lance_snapshots import (
     LanceSnapshot,
-    LanceState,
     as_table,
     changed_meanwhile,
     connect,
     lance_errors,
     make_table,
 )
-from ragscience.library.sealed_rows import LIST_DAMAGED, Damage
+from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 
 _SETTLED_SECONDS = 1.0
 """How long a version in object storage is taken for the newest one: asking costs a round trip."""

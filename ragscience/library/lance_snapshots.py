@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +20,9 @@ from ragscience.core.errors import (
     RagScienceError,
     UsageError,
 )
-from ragscience.core.records import EmbedderIdentity
 from ragscience.library.keyword_index import mean_idf_of
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
-from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State
+from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 from ragscience.library.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -204,34 +201,6 @@ def _explained(uri: str, error: BaseException) -> RagScienceError:
 
 
 _BATCH = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class LanceState(State):
-    """What the library says of itself."""
-
-    number: int = 0
-    """Grows with each commit."""
-    commit: str = ""
-    """A random id of the commit: whether it was made, when a server's answer is lost."""
-    next_paper: int = 1
-    tables: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    """The name and the version of each table, by what it is for."""
-
-    def to_json(self) -> str:
-        """As text."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> LanceState:
-        """The inverse of `to_json`. Raises LibraryDamaged."""
-        try:
-            fields = json.loads(text)
-            embedder = fields.pop("embedder")
-            tables = {role: (str(name), int(number)) for role, (name, number) in fields.pop("tables").items()}
-            return cls(**fields, tables=tables, embedder=EmbedderIdentity(**embedder) if embedder else None)
-        except (ValueError, TypeError, KeyError) as error:
-            raise LibraryDamaged(*LIST_DAMAGED) from error
 
 
 class LanceSnapshot(Snapshot):

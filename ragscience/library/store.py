@@ -12,12 +12,11 @@ from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.changes import SqlDatabase
 from ragscience.library.dense_search import Dense
-from ragscience.library.index_config import DenseIndexInfo, DenseSizes
 from ragscience.library.keyword_index import bm25, counts_in, is_damaged, norms_of
 from ragscience.library.keywords import Keywords, index_all, seal_keywords
 from ragscience.library.paper_contents import NewPaper, text_hash
 from ragscience.library.paper_rows import merged
-from ragscience.library.sealed_rows import REBUILD_INDEXES
+from ragscience.library.sealed_rows import REBUILD_INDEXES, DenseIndexInfo, DenseSizes
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
 
 if TYPE_CHECKING:

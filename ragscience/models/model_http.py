@@ -149,6 +149,20 @@ LONGEST_PAUSE = 30.0
 """Seconds: a server that asks for a longer pause is not asked again."""
 MEMORY = ("out of memory", "not enough memory", "failed to allocate", "insufficient memory", "system memory")
 """Words of a refusal for want of memory."""
+REFUSALS = (
+    (MEMORY, "{} does not fit in memory", "Choose a smaller model, or lower RAG_NUM_CTX."),
+    (
+        ("too large", "batch size"),
+        "A passage is too long for {}",
+        "Start llama.cpp's server with a larger --ubatch-size, or lower RAG_CHUNK_SIZE.",
+    ),
+    (
+        ("exceed", "context size", "context length", "context window", "too long"),
+        "The prompt is too long for {}",
+        "Set RAG_NUM_CTX to what the server gives, or ask for fewer passages with -k.",
+    ),
+)
+"""Words of a refusal, and what they mean."""
 _OUR_HEADERS = frozenset(
     {"host", "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type"}
 )

@@ -22,7 +22,7 @@ from ragscience.core.addresses import shown_address
 from ragscience.core.errors import ModelProblem
 from ragscience.models.model_http import (
     MALFORMED,
-    MEMORY,
+    REFUSALS,
     cause_of,
     client_options,
     is_loopback,
@@ -40,20 +40,6 @@ _MOST_NAMED = 5
 """Models that a message names."""
 _KEY_FIX = "Set RAG_LLM_KEY, or name a file that holds the key in RAG_LLM_KEY_FILE."
 _AGAIN = "Try again; the server's own log may say more."
-_REFUSALS = (
-    (MEMORY, "{} does not fit in memory", "Choose a smaller model, or lower RAG_NUM_CTX."),
-    (
-        ("too large", "batch size"),
-        "A passage is too long for {}",
-        "Start llama.cpp's server with a larger --ubatch-size, or lower RAG_CHUNK_SIZE.",
-    ),
-    (
-        ("exceed", "context size", "context length", "context window", "too long"),
-        "The prompt is too long for {}",
-        "Set RAG_NUM_CTX to what the server gives, or ask for fewer passages with -k.",
-    ),
-)
-"""Words of a refusal, and what they mean."""
 
 
 class ModelServer(ABC):
@@ -210,7 +196,7 @@ class ModelServer(ABC):
             return ModelProblem(f"{server} {key} (HTTP {code}).", _KEY_FIX)
         if code == 404:
             return self.without(name)
-        for words, meaning, fix in _REFUSALS:
+        for words, meaning, fix in REFUSALS:
             if any(each in folded for each in words):
                 return ModelProblem(f"{meaning.format(name)}{told}.", fix)
         if code == 429:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ragscience.engine.graph_runs import ServedMap
     from ragscience.engine.library_engine import Engine
     from ragscience.engine.page_files import PagePictures
-    from ragscience.serving.ingest_queue import IngestQueue
+    from ragscience.serving.work import IngestQueue
 
 
 SESSION_SECONDS = 7 * 24 * 3600.0

@@ -14,9 +14,9 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.graph_runs import Entity, GraphRequest, types_named
 from ragscience.serving.access import person_of, state_of
-from ragscience.serving.ingest_queue import Job
 from ragscience.serving.paper_routes import Md5
 from ragscience.serving.problem_responses import json_reply, of, record_reply
+from ragscience.serving.work import Job
 
 if TYPE_CHECKING:
     from ragscience.engine.graph_runs import ServedMap

@@ -19,7 +19,7 @@ from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import json_reply, of
-from ragscience.serving.streamed_answers import LOOK_S, until_done
+from ragscience.serving.work import LOOK_S, until_done
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine

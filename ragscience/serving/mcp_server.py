@@ -15,7 +15,7 @@ from ragscience.core.serialization import to_json
 from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.serving.access import person_of
 from ragscience.serving.problem_responses import without_folders, words_without_folders
-from ragscience.serving.streamed_answers import LOOK_S, cancel_flag
+from ragscience.serving.work import LOOK_S, cancel_flag
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

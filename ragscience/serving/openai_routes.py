@@ -26,7 +26,7 @@ from ragscience.engine.requests import AskRequest
 from ragscience.serving.access import state_of
 from ragscience.serving.problem_responses import json_reply, of, openai_error, problem_of_error, without_folders
 from ragscience.serving.question_routes import dialogue_of
-from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
+from ragscience.serving.work import Failed, Finished, happenings, until_done
 
 MODELS = {"ragscience": False, "ragscience-agent": True}
 """The models by name, and whether the agent answers."""

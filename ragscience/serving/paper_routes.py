@@ -26,9 +26,9 @@ from ragscience.engine.printable import (
 )
 from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import ServerState, person_of, state_of
-from ragscience.serving.ingest_queue import Job, safe_name
 from ragscience.serving.problem_responses import json_reply, of, problem_response, record_reply
 from ragscience.serving.question_routes import IN_DIGITS, AnswerId, history_of
+from ragscience.serving.work import Job, safe_name
 
 Md5 = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of the paper's file, as the list has it.")]
 Number = Annotated[int, IN_DIGITS, Path(ge=1, le=1_000_000)]

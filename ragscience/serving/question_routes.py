@@ -27,7 +27,7 @@ from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import json_reply, problem_of_error, without_folders, words_without_folders
-from ragscience.serving.streamed_answers import Failed, Finished, happenings, until_done
+from ragscience.serving.work import Failed, Finished, happenings, until_done
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]

@@ -18,12 +18,11 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_files import PagePictures
 from ragscience.serving.access import Access, AccessGate, MapCache, ServerOptions, ServerState
-from ragscience.serving.ingest_queue import IngestQueue
 from ragscience.serving.mcp_server import McpMount
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
 from ragscience.serving.status_routes import MeasuredRequests, ServerMetrics
-from ragscience.serving.streamed_answers import end_answers
+from ragscience.serving.work import IngestQueue, end_answers
 
 if TYPE_CHECKING:
     from threading import Event as Flag

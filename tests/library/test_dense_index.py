@@ -5,8 +5,7 @@ import pytest
 
 from ragscience.core.records import EmbedderIdentity
 from ragscience.library.dense_index import DenseIndex
-from ragscience.library.index_config import DenseSizes
-from ragscience.library.sealed_rows import State
+from ragscience.library.sealed_rows import DenseSizes, State
 
 from .making import unit_rows
 
