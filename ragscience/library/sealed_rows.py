@@ -1,4 +1,6 @@
-"""Rows of the library's database, each a blob that begins with a CRC-32 of its key and of all that follows.
+"""What a library says of itself, and the rows of its database, each a blob that begins with a CRC-32.
+
+It is that of the row's key and of all that follows.
 
 A CRC-32 differs for every single flipped bit and for every burst of at most 32 bits; of other damage it misses one in
 2**32 (Koopman, 32-bit cyclic redundancy codes for internet applications, 2002). It guards against failing disks, not

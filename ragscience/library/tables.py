@@ -1,4 +1,4 @@
-"""What both kinds of library keep of passages and files: vectors, the rows of the knowledge graph, sources of files."""
+"""What both kinds of library keep of passages and files: vectors, rows of the knowledge graph, sources; the ledger."""
 
 from __future__ import annotations
 
