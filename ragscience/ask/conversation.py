@@ -23,12 +23,14 @@ from ragscience.ask.turn_wording import (
     POINTED_AT,
     POINTING,
     PRONOUNS,
+    THINGS,
     VERBS,
     WORD,
     Subject,
-    asked_of,
     capital,
+    is_added,
     is_alone,
+    is_shaped,
     put_into,
     surely_named,
     with_names,
@@ -37,7 +39,7 @@ from ragscience.core.records import Turn
 from ragscience.core.tokenizing import terms
 
 if TYPE_CHECKING:
-    from ragscience.search.names import PaperNames
+    from ragscience.search.names import MentionedPaper, PaperNames
 
 __all__ = ["DialogueState", "TurnReading", "Understood", "state_after", "understand"]
 
@@ -47,7 +49,10 @@ MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
 FRAGMENT_TERMS = 4
 """Content words up to which a turn without a verb is a fragment."""
-LEANING, NOT_LEANING = 0.35, 0.05
+LEANING, NOT_LEANING = 0.8, 0.1
+JOINED = 1
+SELF_SAID = 0.15
+LEAST_LEANING = 0.35
 """What is added to the answerability of a reading about the papers in focus: where the turn leans on them, and where it
 may as well be a new question."""
 
@@ -59,7 +64,14 @@ _SMALL_TALK = frozenset(
     """.split()  # noqa: SIM905
 )
 _POLITE = _SMALL_TALK - frozenset("you yes yep no nope sure so very a lot it i see that's that is all for now".split())  # noqa: SIM905
-_POINTERS = frozenset(terms(" ".join((*ORDINALS, *POINTING, *POINTED_AT, *PRONOUNS))))
+_POINTERS = frozenset((*ORDINALS, *POINTING, *THINGS, *PRONOUNS, "the", "one", "ones"))
+_OF_LIBRARY = frozenset(("papers", "library"))
+"""Who says one of these asks of all papers."""
+_GOES_TO = re.compile(
+    r"(?:(?:let's |let us )?(?:go|going|return|come) )?back to ([^,:;.…–—]+?)(?= - |[,:;.…–—]|$)", re.IGNORECASE
+)
+_BEFORE = re.compile(r"((?:[^\s,:;.…–—]+\s+){0,5}[^\s,:;.…–—]+)\s*(?:[,:;…–—]|\.\.|\s-)\s+(?=\S+\s+\S)")
+""" "Go back to LoRA", and "in the raft paper: …"."""
 _MEANING = re.compile(r"\b(?:i )?(?:mean|meant|was asking about|am asking about)\b|\binstead\b", re.IGNORECASE)
 _EXPLETIVE = re.compile(r"\bit (?:takes?|took|is (?:possible|necessary|clear|true))\b", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about\b", re.IGNORECASE)
@@ -75,8 +87,13 @@ class DialogueState:
     """The papers of the last answer, in its order."""
     earlier: tuple[Subject, ...] = ()
     """All that were in focus, the first first."""
-    question: str = ""
-    """The last question, as it was understood."""
+    questions: tuple[str, ...] = ()
+    """The last question, as it was understood; before it those that it only adds to."""
+
+    @property
+    def question(self) -> str:
+        """The last question."""
+        return next(iter(self.questions), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +106,8 @@ class TurnReading:
     """The papers to look in; none: all."""
     prior: float = 0.0
     """What is added to its answerability, 0 to 1, when the best reading is chosen."""
-    is_joined: bool = False
-    """Whether it is the last question with the new one after it: words to search for, and no question."""
+    is_only_searched: bool = False
+    """Whether it is words to search for, and nothing that the library itself might be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,77 +142,116 @@ def _after(turn: Turn, understood: Understood, state: DialogueState, names: Pape
     if understood.kind == "small talk":
         return state
     cited = list(dict.fromkeys(one.file for one in names.files_in(turn.answer)))
-    first = understood.readings[0]
-    named = [one.file for one in surely_named(turn.question, names)]
-    if named:
-        files = named
-    elif first.files and (not cited or set(first.files) & set(cited)):
-        files = list(first.files)
-    else:
-        files = cited[:1] if _is_mostly(cited[:1], turn.answer) else []
-    focus = tuple(Subject(file, names.short(file)) for file in dict.fromkeys(files))
-    asked = next((each.text for each in understood.readings if set(each.files) == set(files)), first.text)
+    named = tuple(dict.fromkeys(one.file for one in surely_named(turn.question, names)))
+    meant = [each for each in understood.readings if each.files]
+    if understood.kind == "new":
+        meant = [TurnReading(turn.question, named)] if named else meant
+    best = next((each for each in meant if not cited or cited[0] in each.files), None)
+    if best is None and named:
+        best = meant[0]
+    files = best.files if best is not None else tuple(_mostly(cited, turn.answer))
+    focus = tuple(Subject(file, names.short(file)) for file in files)
+    asked = next((each.text for each in understood.readings if each.files == files), understood.readings[0].text)
     return DialogueState(
-        focus or (() if len(cited) > 1 else state.focus),
+        focus or (() if len(cited) > 1 and understood.kind == "new" else state.focus),
         tuple(Subject(file, names.short(file)) for file in cited[:MOST_LISTED]),
         tuple(dict.fromkeys((*state.earlier, *focus))),
-        asked,
+        (asked, *(() if set(WORD.findall(asked.casefold())) & VERBS else state.questions)),
     )
 
 
-def _is_mostly(files: Sequence[str], answer: str) -> bool:
-    """Whether most citations of an answer are of that paper."""
-    return bool(files) and 2 * answer.count(f"({files[0]}") > answer.count(".pdf, p.")
+def _mostly(cited: Sequence[str], answer: str) -> Sequence[str]:
+    """The paper that is cited first, where no other is cited more often; none of a list of papers."""
+    counts = [answer.count(f"({file}") for file in cited]
+    return cited[:1] if counts and counts[0] == max(counts) and (counts[0] > 1 or len(cited) == 1) else ()
 
 
 def _understood(question: str, state: DialogueState, names: PaperNames) -> Understood:
-    plain = TurnReading(question)
     words = [word.casefold() for word in WORD.findall(question)]
     if words and set(words) <= _SMALL_TALK and set(words) & _POLITE:
-        return Understood("small talk", (plain,))
+        return Understood("small talk", (TurnReading(question),))
     if not state.question:
-        return Understood("new", (plain,))
+        return Understood("new", (TurnReading(question),))
     rest, is_correction, is_about = _without_opening(question)
+    opened = rest != question
+    lead, rest = _lead(rest, state, names)
+    if lead:
+        state = replace(state, focus=lead)
+    kind, plain = "correction" if is_correction else "follow-up", TurnReading(question, is_only_searched=True)
+    if not rest and lead:
+        return Understood(kind, (_what_about(lead), plain))
     if not rest:
-        return Understood("follow-up", (TurnReading(state.question, _files(state.focus), LEANING), plain))
+        return Understood(kind, (TurnReading(state.question, _files(state.focus), LEANING), plain))
     named = surely_named(rest, names)
     pointed = _pointed_at(rest, state, until=named[0].start if named else len(rest))
-    opened = rest != question
-    if pointed and len(WORD.findall(rest)) <= 3 and not set(terms(rest)) - _POINTERS:
-        return Understood(
-            "follow-up", (TurnReading(f"What is {pointed[0].name} about?", _files(pointed), LEANING), plain)
-        )
+    if set(words) & _OF_LIBRARY and not pointed:
+        return Understood("new", (TurnReading(capital(rest)), plain) if opened else (TurnReading(question),))
+    if pointed and len(WORD.findall(rest)) <= 3 and not set(WORD.findall(rest.casefold())) - _POINTERS:
+        return Understood(kind, (_what_about(pointed), plain))
     if _is_fragment(rest, is_about=is_about or is_correction):
-        kind = "correction" if is_correction else "follow-up"
-        is_new = bool(named) and not (opened or is_about)
-        if is_new:
-            return Understood("new", (plain,))
-        about = tuple(Subject(one.file, one.name) for one in named) or pointed or state.focus
-        text = put_into(state.question, rest, named, names)
-        readings = [TurnReading(text, _files(about), LEANING, text.endswith(f": {rest.strip(' ?.!,')}?"))]
-        if not named and about:
-            readings.append(TurnReading(asked_of(rest, about), _files(about), LEANING - 0.05))
-        return Understood(kind, (*readings, plain))
-    if pointed:
-        files = () if named else _files(pointed)
-        resolved = TurnReading(with_names(rest, pointed), files, LEANING)
-        return Understood("follow-up", (resolved, *([] if named else _in_context(rest, state)), plain))
-    if named:
-        return Understood("new", (replace(plain, text=capital(rest)),) if opened else (plain,))
-    if not state.focus:
-        return Understood("new", (plain,))
-    prior = LEANING if opened or _is_short(rest) else NOT_LEANING
-    kept = TurnReading(asked_of(rest, state.focus), _files(state.focus), prior)
-    if prior == LEANING:
-        return Understood("follow-up", (kept, *_in_context(rest, state), plain))
-    return Understood("new", (plain, kept))
+        if named and not (opened or is_about):
+            return Understood("new", (TurnReading(question),))
+        return Understood(kind, (*_in_place(rest, state, named, names, opened=opened), plain))
+    if named and not pointed:
+        return Understood("new", (TurnReading(capital(rest) if opened else question),))
+    about = pointed or state.focus
+    if not about:
+        return Understood("new", (TurnReading(question),))
+    files = () if named else _files(about)
+    said = _said(rest)
+    if not (pointed or lead or opened or said <= 2):
+        return Understood("new", (TurnReading(question), TurnReading(rest, files, NOT_LEANING)))
+    prior = max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
+    resolved = [TurnReading(with_names(rest, pointed) if pointed else rest, files, prior)]
+    if said <= JOINED and not named:
+        joined = f"{state.question.rstrip(' ?.!')}: {rest}"
+        resolved.append(TurnReading(joined, files, prior - 0.02, is_only_searched=True))
+    return Understood(kind, (*resolved, plain))
 
 
-def _in_context(rest: str, state: DialogueState) -> list[TurnReading]:
-    """A short question with the last one before it, which says what it is about: "layers of X: how many units"."""
-    if len(set(terms(rest))) > FRAGMENT_TERMS or not state.focus:
-        return []
-    return [TurnReading(f"{state.question.rstrip(' ?.!')}: {rest}", _files(state.focus), LEANING - 0.02, True)]
+def _what_about(papers: Sequence[Subject]) -> TurnReading:
+    return TurnReading(f"What is {papers[0].name} about?", _files(papers), LEANING)
+
+
+def _in_place(
+    rest: str, state: DialogueState, named: Sequence[MentionedPaper], names: PaperNames, *, opened: bool
+) -> list[TurnReading]:
+    """A fragment as a question of its own about the papers in focus, and in the last question's words.
+
+    A name may be a paper's or, as what the paper in focus compares with, a thing: "and BERT?".
+    """
+    into = next(((put, last) for last in state.questions if (put := put_into(last, rest, named, names))), None)
+    joined = f"{state.question.rstrip(' ?.!')}: {rest}"
+    about = tuple(dict.fromkeys(Subject(one.file, one.name) for one in named))
+    if not named:
+        found = [TurnReading(into[0] if into else joined, _files(state.focus), LEANING, into is None)]
+        if state.focus and not (is_added(rest) or (opened and is_shaped(rest))):
+            found.insert(0, TurnReading(rest, _files(state.focus), 0.0 if opened else LEANING + 0.05))
+        return found
+    if into:
+        files = dict.fromkeys((*_files(about), *(one.file for one in surely_named(into[0], names))))
+        return [TurnReading(into[0], tuple(files), LEANING)]
+    of_paper = TurnReading(state.question, _files(about), LEANING)
+    return [of_paper, TurnReading(joined, _files(state.focus or about), LEANING, is_only_searched=True)]
+
+
+def _lead(rest: str, state: DialogueState, names: PaperNames) -> tuple[tuple[Subject, ...], str]:
+    """(the papers that a turn goes to before it asks, what it asks): "back to the raft paper: who wrote it?"."""
+    found = _GOES_TO.match(rest) or _BEFORE.match(rest)
+    if found is None:
+        return (), rest
+    papers = tuple(dict.fromkeys(Subject(one.file, names.short(one.file)) for one in surely_named(found[1], names)))
+    if not papers:
+        words = set(terms(found[1])) - _POINTERS - set(terms("paper go back to now"))
+        spoken_of = dict.fromkeys((*reversed(state.earlier), *state.listed))
+        papers = tuple(one for one in spoken_of if words and words <= set(terms(_called(one, names))))[:1]
+    asked = rest[found.end() :].strip(" ,.:;-–—…")
+    return (papers, asked) if papers and (asked or found.re is _GOES_TO) else ((), rest)
+
+
+def _called(paper: Subject, names: PaperNames) -> str:
+    known = " ".join(name.name for name in names.of_paper(names.id_of(paper.file)))
+    return re.sub(r"[_\W]+", " ", f"{known} {paper.file}")
 
 
 def _files(papers: Sequence[Subject]) -> tuple[str, ...]:
@@ -220,14 +276,15 @@ def _is_fragment(text: str, *, is_about: bool) -> bool:
     words = [word.casefold() for word in WORD.findall(text)]
     if len(words) == 1 and words[0] in ASKING:
         return True
-    if set(words) & (VERBS | PRONOUNS) or (words and words[0] in ASKING and len(words) > 3):
+    if set(words) & (VERBS | PRONOUNS) or set(words[:2]) & ASKING:
         return False
     return is_about or words[:1] == [] or len(set(terms(text))) <= FRAGMENT_TERMS
 
 
-def _is_short(text: str) -> bool:
+def _said(text: str) -> int:
+    """How many things a question says itself, besides what asks."""
     said = [word for word in WORD.findall(text) if word.casefold() not in ASKING | VERBS | HOW]
-    return len(set(terms(" ".join(said)))) <= 2
+    return len(set(terms(" ".join(said))))
 
 
 def _pointed_at(text: str, state: DialogueState, until: int) -> tuple[Subject, ...]:

@@ -21,12 +21,14 @@ __all__ = [
     "PREPOSITIONS",
     "PRONOUNS",
     "SURE",
+    "THINGS",
     "VERBS",
     "WORD",
     "Subject",
-    "asked_of",
     "capital",
+    "is_added",
     "is_alone",
+    "is_shaped",
     "put_into",
     "surely_named",
     "with_names",
@@ -43,7 +45,7 @@ POINTED_AT = frozenset(
     """.split()  # noqa: SIM905
 )
 """What "the …" leaves open: of which paper."""
-_THINGS = frozenset("paper article study work model method approach system algorithm technique".split())  # noqa: SIM905
+THINGS = frozenset("paper article study work model method approach system algorithm technique".split())  # noqa: SIM905
 OPENINGS = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905
 CORRECTING = frozenset("no nope sorry actually rather not".split())  # noqa: SIM905
 ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
@@ -95,46 +97,50 @@ def with_names(text: str, papers: Sequence[Subject]) -> str:
             return f"{text[: word.start()]}{name}{text[word.end() :]}"
         if low in POINTING and following == "one":
             return f"{text[: word.start()]}{name}{text[word.end() + len(' one') :]}"
-        if low in POINTING | {"the"} and after is not None and following in _THINGS:
+        if low in POINTING | {"the"} and after is not None and following in THINGS:
             return f"{text[: word.start()]}the {name} {after[0]}{text[after.end() :]}"
         if low in ORDINALS and after is not None and after[0].casefold() in ("one", "paper"):
             begin = found[at - 1].start() if at and found[at - 1][0].casefold() == "the" else word.start()
             return f"{text[:begin]}{name}{text[after.end() :]}"
-    return asked_of(text, papers)
+    return text
 
 
-def asked_of(text: str, papers: Sequence[Subject]) -> str:
-    """The question of these papers: "which optimizer was used in BERT?"."""
-    name = " and ".join(paper.name for paper in papers[:3])
-    bare = text.rstrip(" ?.!")
-    of = "of" if _ASKS_WHAT_IS.match(bare) else "in"
-    return capital(f"{bare} {of} {name}{'?' * text.rstrip().endswith('?')}")
+def is_added(fragment: str) -> bool:
+    """Whether a fragment only says more of the question before it: "on MNLI"."""
+    return WORD.findall(fragment.casefold())[:1] in [[word] for word in (*PREPOSITIONS, *ASKING)]
 
 
 def put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: PaperNames) -> str:
-    """The last question with the fragment in the place of what it replaces: its paper, its "on …", its last name."""
+    """The last question with the fragment in the place of what it replaces: its paper, its "on …", its last name.
+
+    "" where nothing there is like it.
+    """
     bare = fragment.strip(" ?.!,")
     words = WORD.findall(bare)
     if words and words[0].casefold() in ASKING and len(words) == 1:
         return f"{capital(bare)}? {last}"
     before = surely_named(last, names)
-    if named and before:
-        return last[: before[0].start] + bare + last[before[0].end :]
+    written = list(WORD.finditer(last))
+    if named:
+        found = [word for word in written if before and word.start() <= before[0].start < word.end()]
+        end = max(before[0].end, found[0].end()) if found else 0
+        return last[: found[0].start()] + bare + last[end:] if found else ""
     if words and words[0].casefold() in PREPOSITIONS:
         return _replaced_phrase(last, words[0], bare)
-    is_name = any(letter.isupper() or letter.isdigit() for letter in bare)
-    spans = [
-        word
-        for word in WORD.finditer(last)
-        if word.start() and any(c.isupper() or c.isdigit() for c in word[0]) and not _is_in(word, before)
-    ]
-    if is_name and spans:
-        return last[: spans[-1].start()] + bare + last[spans[-1].end() :]
-    of = re.search(r"\b(?:is|are|was|were|the) (?:the |a |an )?(?=\w)", last, re.IGNORECASE)
-    if not is_name and of:
-        end = _END_OF_PHRASE.search(last, of.end())
-        return last[: of.end()] + bare.removeprefix("the ") + last[end.start() if end else len(last) :]
-    return f"{last.rstrip(' ?.!')}: {bare}?"
+    if is_shaped(bare):
+        spans = [word for word in written if (word.start() or not word[0].istitle()) and is_shaped(word[0])]
+        spans = [word for word in spans if not any(one.start <= word.start() < one.end for one in before)]
+        return last[: spans[-1].start()] + bare + last[spans[-1].end() :] if spans else ""
+    the = re.search(r"\bthe (?=\w)", last, re.IGNORECASE)
+    if the is None or words[0].casefold() == "any":
+        return ""
+    after = _END_OF_PHRASE.search(last, the.end())
+    return last[: the.end()] + bare.removeprefix("the ") + last[after.start() if after else len(last) :]
+
+
+def is_shaped(text: str) -> bool:
+    """Whether a text has a capital or a digit, as names have."""
+    return any(letter.isupper() or letter.isdigit() for letter in text)
 
 
 def _replaced_phrase(last: str, preposition: str, phrase: str) -> str:
@@ -143,10 +149,6 @@ def _replaced_phrase(last: str, preposition: str, phrase: str) -> str:
         return f"{last.rstrip(' ?.!')} {phrase}?"
     end = _END_OF_PHRASE.search(last, found[-1].end() + 1)
     return last[: found[-1].start()] + phrase + last[end.start() if end else len(last) :]
-
-
-def _is_in(word: re.Match[str], named: Sequence[MentionedPaper]) -> bool:
-    return any(one.start <= word.start() < one.end for one in named)
 
 
 def capital(text: str) -> str:

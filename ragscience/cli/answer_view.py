@@ -42,9 +42,9 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
 
     In that text doubtful sentences have a colour, and each citation is a link.
     """
-    searched = flat(answer.found.question)
-    if searched.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
-        put(out, f"understood as: {searched}\n", style="dim")
+    understood = flat(answer.found.understood)
+    if understood.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
+        put(out, f"{'about' if answer.found.about else 'understood as'}: {understood}\n", style="dim")
     is_worded = answer.mode == "llm"
     if answer.blocks and not is_worded and (out.is_terminal or every):
         _blocks(answer, out, every=every)

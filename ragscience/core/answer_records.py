@@ -146,6 +146,13 @@ class Found:
     """The parts of a question that was split for the search, two or more; empty otherwise."""
     stages: tuple[Stage, ...] = ()
     """The summands of `timings_ms`, with their start times."""
+    about: tuple[str, ...] = ()
+    """Files of the papers that the turns of a conversation keep the question to."""
+
+    @property
+    def understood(self) -> str:
+        """What was asked, with the papers that it was asked of: "raft.pdf · how long is an election timeout?"."""
+        return " · ".join(filter(None, (", ".join(self.about), self.question)))
 
 
 class Timings(dict[str, float]):

@@ -158,7 +158,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
         understood = run.understood
-        for reading in (each for each in understood.readings if not each.is_joined):
+        for reading in (each for each in understood.readings if not each.is_only_searched):
             question = reading.text
             leans = understood.kind in ("follow-up", "correction") and not reading.files
             routed = route(question, context, reading.files, leans=leans)
@@ -166,7 +166,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
                 break
     if routed is None:
         return None
-    found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0})
+    found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0}, about=reading.files)
     if routed.for_llm and run.llm is not None:
         return found
     total_ms = round((time.perf_counter() - started) * 1000, 3)

@@ -208,7 +208,7 @@ def answer_output(
         answer=answer.text,
         warnings=list(dict.fromkeys([*found.warnings, *answer.warnings, *warnings])),
         timings_ms={**found.timings_ms, **answer.timings_ms},
-        searched=found.question,
+        searched=found.understood,
         verdict=found.verdict or None,
         conversation=conversation,
         created_at=created_at,

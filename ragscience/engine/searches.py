@@ -245,7 +245,7 @@ def search_readings(
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
         found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
-        results.append((answerability(found, reading.text) + reading.prior, found))
+        results.append((answerability(found, reading.text) + reading.prior, replace(found, about=reading.files)))
     return max(results, key=lambda result: result[0])[1]
 
 

@@ -12,7 +12,10 @@ const MOST_NEAR = 3;
 export function drawAnswer(answer, { quotes, onCite, told }) {
   const cite = (citation, like) => citeButton(quotes.of(citation, like), citation, onCite);
   const body = make("div", { class: "answer" });
-  if (isRewritten(answer)) body.append(make("p", { class: "dim small" }, `understood as: ${answer.searched}`));
+  if (isRewritten(answer)) {
+    const how = answer.searched.includes(".pdf · ") ? "about" : "understood as";
+    body.append(make("p", { class: "dim small" }, `${how}: ${answer.searched}`));
+  }
   const isWorded = answer.mode === "llm" && !answer.refused;
   if (answer.blocks.length && !isWorded) body.append(...drawAll(answer.blocks, quotes, cite));
   else if (answer.refused) body.append(make("p", { class: "refusal" }, answer.answer));
