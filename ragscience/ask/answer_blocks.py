@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ragscience.ask.extractive import ScoredUnit, quoted
 from ragscience.ask.quote_candidates import Unit
-from ragscience.core.answer_records import below_of, first_line, leading_of
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Block, Citation, Found, Sentence
+from ragscience.core.sentences import below_of, first_line, leading_of
 
 __all__ = [
     "ROUTE",

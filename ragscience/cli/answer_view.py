@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
-from ragscience.core.answer_records import PASSAGES, below_of, first_line, leading_of
+from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
+from ragscience.core.sentences import below_of, first_line, leading_of
 from ragscience.engine.markdown_export import CellTable, asked_columns, asked_rows, read_table, shown_rows
 from ragscience.engine.places import Source, cited_label, section_of, sources_of
 from ragscience.engine.printable import asked_terms, asked_words, counted, excerpt, plain, shortened

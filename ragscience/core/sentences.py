@@ -3,15 +3,20 @@
 Text from a PDF is not prose alone: lines break inside sentences, tables and equations arrive as runs of short lines,
 and headings have no full stop. Prose becomes sentences; a run of short lines becomes rows, each of them a label with
 the figures that follow it.
+
+Of a quote the sentence that answers is shown first: `leading_of`, `first_line` and `below_of`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
-__all__ = ["SENTENCE_LIMIT", "SentenceSpan", "split_sentences"]
+from ragscience.core.answer_records import Block
+
+__all__ = ["SENTENCE_LIMIT", "SentenceSpan", "below_of", "first_line", "leading_of", "split_sentences"]
 
 SENTENCE_LIMIT = 600
 """Characters: what runs on for longer without a full stop is cut at a blank; a single word never is."""
@@ -216,3 +221,50 @@ def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[SentenceSpa
             start += 1
     if start < end:
         yield SentenceSpan(start, end, kind)
+
+
+_LINE_CHARS = 260
+"""A longer first line is cut."""
+_REST_CHARS = 300
+"""Of the first quote, besides its line; all of it where all is asked for."""
+_FEWEST_CHARS = 20
+"""Less than this is nothing to show below it."""
+
+
+def leading_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks that are shown by their line: the first, of a comparison one for each side; or none."""
+    return tuple(takewhile(lambda block: block.line and not block.is_brief, blocks))
+
+
+def first_line(block: Block) -> tuple[str, str]:
+    """(The line that answers, the words in it that were asked for or ""); a long sentence is cut around these words."""
+    line, key = block.line, block.key
+    if len(line) > _LINE_CHARS:
+        at = line.find(key) if key else 0
+        start = max(0, min(at - _LINE_CHARS // 2, len(line) - _LINE_CHARS))
+        start = line.find(" ", start) + 1 if start else 0
+        end = line.rfind(" ", at + len(key), start + _LINE_CHARS) if start + _LINE_CHARS < len(line) else len(line)
+        end = end if end > at else len(line)
+        line = f"{'… ' if start else ''}{line[start:end]}{' …' if end < len(line) else ''}"
+    return line, key
+
+
+def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """What is shown below these lines: the quotes that carry them, without the words that are there already."""
+    leading = leading_of(blocks)
+    rest = tuple(block for block in blocks[len(leading) :] if not block.is_brief)
+    return (*_rest_of(leading[0]), *rest) if len(leading) == 1 else rest
+
+
+def _rest_of(block: Block) -> tuple[Block, ...]:
+    """The block without its line, whole sentences next to it as far as there is room."""
+    if block.kind == "table" or len(block.line) > _LINE_CHARS:
+        return (block,)
+    before, _, after = block.text.partition(block.line)
+    ends = [before, after]
+    if len(before) + len(after) > _REST_CHARS:
+        spans = split_sentences(before), split_sentences(after)
+        ends = [before[spans[0][-1].start :] if spans[0] else "", after[: spans[1][0].end] if spans[1] else ""]
+        ends = ends if sum(map(len, ends)) <= _REST_CHARS else [end for end in ends[1:] if len(end) <= _REST_CHARS]
+    text = " […] ".join(part.strip() for part in ends if part.strip())
+    return (replace(block, text=text, lead=""),) if len(text) >= _FEWEST_CHARS else ()

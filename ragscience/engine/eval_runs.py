@@ -43,6 +43,7 @@ from ragscience.evaluation.question_drafts import (
 )
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
+from ragscience.upkeep import machine_checks
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.machine_checks import DoctorFinding as DoctorFinding
 from ragscience.upkeep.machine_checks import Given, Severity, guarded, worst
@@ -311,8 +312,6 @@ def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
 
 
 def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[DoctorFinding]:
-    from ragscience.upkeep.machine_checks import models, torch_model
-
     late = made_by is None or made_by.provider == "embedded"
     choices: dict[str, Callable[[], ModelChoice[Any]]] = {
         "embedder": lambda: pool.embedder_choice(settings, made_by, _ignore),
@@ -321,13 +320,13 @@ def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | Non
     }
     if _is_torch(settings, made_by):
         del choices["embedder"]
-        yield torch_model(made_by.model if made_by else settings.embedding_model)
+        yield machine_checks.torch_model(made_by.model if made_by else settings.embedding_model)
     needed = {"embedder"}
     if settings.rerank in ("cross-encoder", "llm"):
         needed.add("reranker")
     if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
-    yield from models(choices, needed)
+    yield from machine_checks.models(choices, needed)
 
 
 def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
@@ -338,13 +337,11 @@ def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
 
 
 def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
-    from ragscience.upkeep.machine_checks import network
-
     if settings.offline:
         yield DoctorFinding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
     else:
         servers = [each for name in ("llm_url", "embed_url") if (each := pool.server(settings, name)) is not None]
-        yield from network(settings.arxiv_url, pool.ollama(settings), servers)
+        yield from machine_checks.network(settings.arxiv_url, pool.ollama(settings), servers)
 
 
 def _ignore(_: str) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
-from ragscience.engine.events import Event, ModelChosen, OnEvent
+from ragscience.engine.events import Event, ModelChosen, OnEvent, unheard
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.engine.shared_parts import open_store
+from ragscience.graph import graph_exchange
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES, matched
 from ragscience.graph.graph_records import Entity as Entity
@@ -129,9 +130,7 @@ class LibraryGraph:
         from ragscience.graph.extraction import extract_locally
         from ragscience.graph.graph_model import load_graph
 
-        def publish(event: Event) -> None:
-            if on_event is not None:
-                on_event(event)
+        publish = on_event or unheard
 
         def progress(done: int, total: int) -> None:
             publish(PassagesRead(done, total))
@@ -172,22 +171,16 @@ class LibraryGraph:
 
     def import_jsonl(self, folder: Path) -> Transferred:
         """Read nodes.jsonl and edges.jsonl, in place of an earlier import. Raises RagScienceError for a wrong line."""
-        from ragscience.graph.graph_exchange import import_jsonl
-
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            return import_jsonl(library, folder)
+            return graph_exchange.import_jsonl(library, folder)
 
     def export_jsonl(self, folder: Path) -> Transferred:
         """Write nodes.jsonl and edges.jsonl. Raises RagScienceError where the disk refuses."""
-        from ragscience.graph.graph_exchange import export_jsonl
-
-        return export_jsonl(self._shared.library, folder)
+        return graph_exchange.export_jsonl(self._shared.library, folder)
 
     def export_graphml(self, file: Path) -> Transferred:
         """Write the graph as GraphML. Raises RagScienceError where the disk refuses."""
-        from ragscience.graph.graph_exchange import export_graphml
-
-        return export_graphml(self._shared.library, file)
+        return graph_exchange.export_graphml(self._shared.library, file)
 
     # Looking
 
@@ -250,12 +243,13 @@ class LibraryGraph:
 
         At most `most` relations within `hops` steps (None: MOST_RELATIONS, HOPS). Raises NothingFound.
         """
+        from ragscience.graph.graph_search import keys_named
         from ragscience.graph.traversal import NearEntity, Neighbourhood, co_occurring, pages_of, relations_around, walk
 
         hops = hops or HOPS
         types = frozenset(self._shared.settings.graph_entity_types)
         with self._graph() as (library, graph):
-            keys = _named(graph, name)
+            keys = keys_named(graph, name)
             around = walk(graph, dict.fromkeys(keys, 1.0), hops=hops, types=types, stated_only=not together)
             entities = [
                 NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in map(graph.entity, keys)
@@ -270,10 +264,13 @@ class LibraryGraph:
 
         By stated relations; where none connect them, or `together`, also by names in one sentence. Raises NothingFound.
         """
+        from ragscience.graph.graph_search import keys_named
         from ragscience.graph.traversal import shortest_path, steps_of
 
         with self._graph() as (library, graph):
-            ends = [(start, end) for start in _named(graph, first) for end in _named(graph, second) if start != end]
+            ends = [
+                (start, end) for start in keys_named(graph, first) for end in keys_named(graph, second) if start != end
+            ]
             for also in (together,) if together else (False, True):
                 found = [shortest_path(graph, start, end, together=also) for start, end in ends]
                 paths = [path for path in found if path is not None]
@@ -357,19 +354,3 @@ class LibraryGraph:
                 yield library
         finally:
             self._shared.publish_damage()
-
-
-def _named(graph: KnowledgeGraph, name: str) -> Sequence[str]:
-    from ragscience.graph.graph_search import similar_names
-
-    keys = (name,) if name in graph.network else graph.by_name(name)
-    if keys:
-        return keys
-    wanted = matched(name)
-    near = [other for other, _ in similar_names([wanted], list(graph.names))[wanted]]
-    near = near or [other for other in sorted(graph.names) if wanted and wanted in other]
-    hint = ", ".join(dict.fromkeys(graph.label(graph.names[other][0]) for other in near[:3]))
-    raise NothingFound(
-        f"The graph has no {name!r}.",
-        f"Similar names: {hint}." if hint else "`python query.py map OUT.html` shows all names.",
-    )

@@ -65,7 +65,10 @@ class RebuildRun(IngestRun):
             self._make_tokens()
         else:
             self._rebuild_indexes()
-        return self._warned(self._result(IngestPlan(()), None))
+        result = self._result(IngestPlan(()), None)
+        for text in self.library.damage():
+            self._warn(text)
+        return result
 
     def read_lost(self, lost: DamagedDatabase) -> IngestResult:
         """Read all papers again that a database had which was put aside."""
@@ -73,11 +76,6 @@ class RebuildRun(IngestRun):
         lost.carry_over(self.library)
         result = self.add([papers, *(path for path in lost.files if path.exists() and papers not in path.parents)])
         lost.leave_out_older(self.library)
-        return result
-
-    def _warned(self, result: IngestResult) -> IngestResult:
-        for text in self.library.damage():
-            self._warn(text)
         return result
 
     def _read_named(self, names: Sequence[str]) -> IngestResult:
@@ -132,7 +130,7 @@ class RebuildRun(IngestRun):
         library = self.library
         total = library.about.chunks
         source = self._models.ingest_tokens(self._settings, embedder, self._warn)
-        self._room = self._token_limit - (0 if source is embedder else library.tokens.size_bytes())
+        self._room = MOST_TOKEN_BYTES - (0 if source is embedder else library.tokens.size_bytes())
 
         def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]]:
             done = 0
@@ -159,17 +157,13 @@ class RebuildRun(IngestRun):
             raise UsageError("The embedded model is not installed.", "Run `python -m pip install -r requirements.txt`.")
         lost, unkept = library.tokens.missing()
         wanted, done = [*lost, *unkept], 0
-        self._room = self._token_limit - library.tokens.size_bytes()
+        self._room = MOST_TOKEN_BYTES - library.tokens.size_bytes()
         for first in range(0, len(wanted), EMBEDDING_BATCH):
             chunks = library.chunks(wanted[first : first + EMBEDDING_BATCH])
             texts = [chunk.searched for chunk in chunks]
             library.tokens.put(self._fitting(texts, embed_batch(source, source, texts)[1]))
             done += len(chunks)
             self._on_event(Progressed("embedding passage", done, len(wanted)))
-
-    @property
-    def _token_limit(self) -> int:
-        return MOST_TOKEN_BYTES
 
     def _fitting(self, texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[bytes, NDArray[np.uint8]]:
         """The token vectors for which there is room, by the hash of their text; none of `texts` without `tokens`."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.errors import ModelProblem
+from ragscience.core.errors import ModelProblem, NothingFound
 from ragscience.core.records import Found, FoundPath, Profile
 from ragscience.core.tokenizing import STOP_WORDS
 from ragscience.graph.graph_model import KnowledgeGraph
@@ -312,3 +312,18 @@ def _groups(question: str) -> Iterator[tuple[int, int, str]]:
             text = question[group[0].start() : group[-1].end()]
             if len(text) <= LONGEST_NAME and (name := matched(text)):
                 yield start, start + length, name
+
+
+def keys_named(graph: KnowledgeGraph, name: str) -> Sequence[str]:
+    """The keys of the entities of a name, which may be a key itself. Raises NothingFound, with similar names."""
+    keys = (name,) if name in graph.network else graph.by_name(name)
+    if keys:
+        return keys
+    wanted = matched(name)
+    near = [other for other, _ in similar_names([wanted], list(graph.names))[wanted]]
+    near = near or [other for other in sorted(graph.names) if wanted and wanted in other]
+    hint = ", ".join(dict.fromkeys(graph.label(graph.names[other][0]) for other in near[:3]))
+    raise NothingFound(
+        f"The graph has no {name!r}.",
+        f"Similar names: {hint}." if hint else "`python query.py map OUT.html` shows all names.",
+    )
