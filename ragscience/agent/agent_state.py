@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from ragscience.ask.sides import SubQuery
 from ragscience.core.records import Answer, Found, Hit, Paper, Step
 from ragscience.models.model_protocols import ChatModel, Reply
 
+_STEP_SECONDS = 120.0
+"""Longest time for one structured question to the LLM."""
 STATE_VERSION = 4
 """Increased when the fields or the meaning of a state change: older runs then start over."""
 MOST_QUERIES = 4
@@ -182,3 +185,43 @@ class CountedLLM(WrappedLLM):
         prompts = [self.counter.count(text) if one.prompt_tokens is None else one.prompt_tokens
                    for text, one in self._replies]  # fmt: skip
         return {"prompt": sum(prompts), "answer": sum(one.answer_tokens or 0 for _, one in self._replies)}
+
+
+@dataclass(slots=True)
+class RunningStep:
+    """A step on its way: the state's changes, its line of the trace, further fields of `Step`, and what it costs."""
+
+    limits: Limits
+    before: Sequence[Step]
+    """The steps before it."""
+    summary: str = ""
+    by: str = "rules"
+    changes: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    searches: int = 0
+    tools: ToolsUsed = field(default_factory=ToolsUsed)
+    llm: CountedLLM | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    def tokens(self) -> dict[str, int]:
+        """Of the LLM's replies, and of choosing tools."""
+        own = self.llm.tokens() if self.llm else {}
+        return {name: own.get(name, 0) + self.tools.tokens.get(name, 0) for name in ("prompt", "answer")}
+
+    @property
+    def seconds_left(self) -> float:
+        """Of the whole run; never below 0."""
+        spent = sum(each.seconds for each in self.before) + time.perf_counter() - self.started
+        return max(0.0, self.limits.seconds - spent)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether there is time and there are tokens for more."""
+        tokens = sum(each.tokens for each in self.before) + sum(self.tokens().values())
+        return self.seconds_left > 0 and tokens < self.limits.tokens
+
+    @property
+    def seconds(self) -> float:
+        """For one structured question to the LLM."""
+        return min(_STEP_SECONDS, self.seconds_left)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from ragscience.agent.agent_state import (
     AgentState,
     CountedLLM,
     GradedDraft,
+    RunningStep,
     ToolsUsed,
 )
 from ragscience.agent.answer_drafts import draft, guarded, lower_of, merged_found, reflect
@@ -37,33 +38,11 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_STEP_SECONDS = 120.0
-"""Longest time for one structured question to the LLM."""
 _SUMMED = ("llm_ms", "check_ms", "presence_ms", "quotes_ms")
 """Times of an answer that those of all drafts are added up for."""
 
 
-@dataclass(slots=True)
-class _Step:
-    """A step on its way: the state's changes, its line of the trace, further fields of `Step`, and what it costs."""
-
-    summary: str = ""
-    by: str = "rules"
-    changes: dict[str, Any] = field(default_factory=dict)
-    fields: dict[str, Any] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    searches: int = 0
-    tools: ToolsUsed = field(default_factory=ToolsUsed)
-    llm: CountedLLM | None = None
-    started: float = field(default_factory=time.perf_counter)
-
-    def tokens(self) -> dict[str, int]:
-        """Of the LLM's replies, and of choosing tools."""
-        own = self.llm.tokens() if self.llm else {}
-        return {name: own.get(name, 0) + self.tools.tokens.get(name, 0) for name in ("prompt", "answer")}
-
-
-_Act = Callable[["Nodes", AgentState, _Step], None]
+_Act = Callable[["Nodes", AgentState, RunningStep], None]
 
 
 def _traced(act: _Act) -> Callable[[Nodes, AgentState], dict[str, Any]]:
@@ -86,10 +65,10 @@ class Nodes:
 
     def after(self, state: AgentState) -> str:
         """The node that comes next; empty at the end."""
-        last = state.steps[-1] if state.steps else None
+        last, limits = state.steps[-1] if state.steps else None, self._context.limits
         if last is None:
             return "decompose_query"
-        enough = bool(state.drafts) and state.drafts[-1].grade.score >= self._context.limits.enough
+        enough = bool(state.drafts) and state.drafts[-1].grade.score >= limits.enough
         match last.node:
             case "decompose_query":
                 return "retrieve" if last.queries else "generate_answer"
@@ -99,7 +78,7 @@ class Nodes:
                 return "reflect"
             case "generate_answer":
                 return ""
-        more = len(state.rounds) < self._context.limits.iterations and self._may_go_on(state)
+        more = len(state.rounds) < limits.iterations and RunningStep(limits, state.steps).may_go_on
         return "decompose_query" if more and not (last.node == "reflect" and enough) else "generate_answer"
 
     def answer(self, state: AgentState) -> Answer:
@@ -125,7 +104,7 @@ class Nodes:
         )  # fmt: skip
 
     @_traced
-    def decompose_query(self, state: AgentState, step: _Step) -> None:
+    def decompose_query(self, state: AgentState, step: RunningStep) -> None:
         """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
         request, names, first = self._context.request, self._context.answering.names, not state.rounds
         split = self._split(state, step)
@@ -144,9 +123,9 @@ class Nodes:
         step.summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"
         step.fields = {"queries": tuple(query.text for query in queue)}
 
-    def _split(self, state: AgentState, step: _Step) -> Split | None:
+    def _split(self, state: AgentState, step: RunningStep) -> Split | None:
         """The LLM's sub-queries, or None; with the question itself where there is no conversation to lean on."""
-        llm = self._asking("sub-queries", state, step)
+        llm = self._asking("sub-queries", step)
         if llm is None:
             return None
         request, grade = self._context.request, state.drafts[-1].grade if state.drafts else None
@@ -158,13 +137,13 @@ class Nodes:
             grade.missing if grade else (),
             grade.unsupported if grade else (),
         )
-        done = ask_for_queries(llm, wanted, seconds=self._step_seconds(state, step))
+        done = ask_for_queries(llm, wanted, seconds=step.seconds)
         split = self._value("sub-queries", done, step)
         rewritten = split.question if split and wanted.history else ""
         return split and replace(split, question=rewritten or wanted.question)
 
     @_traced
-    def retrieve(self, state: AgentState, step: _Step) -> None:
+    def retrieve(self, state: AgentState, step: RunningStep) -> None:
         """Search for each sub-query, and call tools; what was found before stays."""
         found, noted = list(state.found), list[str]()
         before = len(_ids(found))
@@ -172,7 +151,7 @@ class Nodes:
         for query in state.rounds[-1]:
             self._context.answering.raise_if_cancelled()
             # The question itself is searched for however late it is: there must be something to answer from.
-            if found and not self._may_go_on(state, step):
+            if found and not step.may_go_on:
                 step.warnings.append("The agent's budget was spent before everything was searched for.")
                 break
             try:
@@ -200,7 +179,7 @@ class Nodes:
         queries = tuple(query.text for query in state.rounds[-1])
         step.fields = {"queries": queries, "notes": tuple(noted), "passages": whole, "new_passages": new}
 
-    def _searched(self, query: SubQuery, step: _Step) -> Found:
+    def _searched(self, query: SubQuery, step: RunningStep) -> Found:
         """What the search finds for a sub-query. Raises what the search raises."""
         step.searches += 1
         timings = Timings()
@@ -209,11 +188,11 @@ class Nodes:
         both = {**found.timings_ms, **timings}
         return replace(found, question=query.text, timings_ms=both, stages=(*found.stages, *timings.stages))
 
-    def _used_tools(self, state: AgentState, step: _Step) -> ToolsUsed:
+    def _used_tools(self, state: AgentState, step: RunningStep) -> ToolsUsed:
         context = self._context
-        if context.use_tools is None or not self._may_go_on(state, step) or context.limits.tool_calls == 0:
+        if context.use_tools is None or not step.may_go_on or context.limits.tool_calls == 0:
             return ToolsUsed()
-        by_llm = self._asking("tools", state, step) is not None
+        by_llm = self._asking("tools", step) is not None
         if not by_llm and len(state.rounds) > 1:
             return ToolsUsed()  # rules choose the same tools each time
         return context.use_tools(
@@ -221,15 +200,15 @@ class Nodes:
             state.drafts[-1].grade.missing if state.drafts else (),
             by_llm=by_llm,
             most_calls=context.limits.tool_calls,
-            seconds=self._step_seconds(state, step),
+            seconds=step.seconds,
         )
 
     @_traced
-    def reason(self, state: AgentState, step: _Step) -> None:
+    def reason(self, state: AgentState, step: RunningStep) -> None:
         """A draft from the merged passages."""
         whole = merged_found(state.question, state.parts, state.found, self._context.limits.passages)
-        llm = self._counted(step) if self._may_go_on(state, step) else None
-        seconds = max(self._seconds_left(state, step), 0.001)
+        llm = self._counted(step) if step.may_go_on else None
+        seconds = max(step.seconds_left, 0.001)
         made = draft(self._context, whole, state.notes, llm=llm, seconds=seconds)
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
         said = "a refusal" if made.refused else f"a draft of {counted(claims, 'sentence')}"
@@ -238,15 +217,13 @@ class Nodes:
         step.by, step.fields = "llm" if made.mode == "llm" else "rules", {"passages": len(whole.hits)}
 
     @_traced
-    def reflect(self, state: AgentState, step: _Step) -> None:
+    def reflect(self, state: AgentState, step: RunningStep) -> None:
         """A grade of the draft, and what it lacks."""
         made = state.drafts[-1].answer
         grade = reflect(state.question, state.parts, made)
-        llm = self._asking("a grade", state, step) if made.mode == "llm" and not made.refused else None
+        llm = self._asking("a grade", step) if made.mode == "llm" and not made.refused else None
         if llm is not None:
-            done = ask_for_grade(
-                llm, state.question, made.text, made.found.hits, seconds=self._step_seconds(state, step)
-            )
+            done = ask_for_grade(llm, state.question, made.text, made.found.hits, seconds=step.seconds)
             theirs = self._value("a grade", done, step)
             if theirs is not None:
                 grade, step.by = lower_of(grade, theirs), "llm"
@@ -257,7 +234,7 @@ class Nodes:
         step.fields = {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)}
 
     @_traced
-    def generate_answer(self, state: AgentState, step: _Step) -> None:
+    def generate_answer(self, state: AgentState, step: RunningStep) -> None:
         """The best draft, or the refusal where the passages support none of it."""
         best, enough = state.best, self._context.limits.enough
         made, score = guarded(best.answer, state.notes), best.grade.score
@@ -271,7 +248,7 @@ class Nodes:
     def traced(self, act: _Act, state: AgentState) -> dict[str, Any]:
         """What the node changes, with what it cost. Raises Cancelled."""
         self._context.answering.raise_if_cancelled()
-        began, step = time.time(), _Step()
+        began, step = time.time(), RunningStep(self._context.limits, state.steps)
         act(self, state, step)
         tokens = step.tokens()
         done = Step(
@@ -296,38 +273,26 @@ class Nodes:
             "tokens": {name: state.tokens.get(name, 0) + count for name, count in tokens.items()},
         }
 
-    def _counted(self, step: _Step) -> CountedLLM | None:
+    def _counted(self, step: RunningStep) -> CountedLLM | None:
         """The LLM, whose replies count for this step."""
         if self._context.answering.llm is None:
             return None
         step.llm = step.llm or CountedLLM(self._context.answering.llm)
         return step.llm
 
-    def _asking(self, what: str, state: AgentState, step: _Step) -> ChatModel | None:
+    def _asking(self, what: str, step: RunningStep) -> ChatModel | None:
         """The LLM, where it may be called for this now."""
         answering = self._context.answering
         may = self._context.steps_by_llm and what not in self._given_up and answering.circuit.allows()
-        llm = self._counted(step) if may and self._may_go_on(state, step) else None
+        llm = self._counted(step) if may and step.may_go_on else None
         return llm and CancellableLLM(llm, answering.cancelled)
 
-    def _value(self, what: str, done: Structured[_T], step: _Step) -> _T | None:
+    def _value(self, what: str, done: Structured[_T], step: RunningStep) -> _T | None:
         """What the LLM said; where a question came to nothing there is a warning, and it is not put again."""
         if done.value is None:
             self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}
             step.warnings.append(f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}")
         return done.value
-
-    def _seconds_left(self, state: AgentState, step: _Step | None = None) -> float:
-        now = time.perf_counter() - step.started if step else 0.0
-        return max(0.0, self._context.limits.seconds - sum(each.seconds for each in state.steps) - now)
-
-    def _may_go_on(self, state: AgentState, step: _Step | None = None) -> bool:
-        """Whether there is time and there are tokens for more."""
-        tokens = sum(each.tokens for each in state.steps) + (sum(step.tokens().values()) if step else 0)
-        return self._seconds_left(state, step) > 0 and tokens < self._context.limits.tokens
-
-    def _step_seconds(self, state: AgentState, step: _Step) -> float:
-        return min(_STEP_SECONDS, self._seconds_left(state, step))
 
 
 def _not_asked(wanted: Sequence[SubQuery], rounds: Sequence[Sequence[SubQuery]]) -> list[SubQuery]:
