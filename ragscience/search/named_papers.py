@@ -121,8 +121,8 @@ def preferred(
     """The scores, 0 to 1, of all candidates by id, in which those of the named papers' passages are higher.
 
     A paper's passages get the mean of their score and of that which they have among themselves for the question without
-    the name, and SHARE on top; both in proportion to the strength of the name. `maxsims` as
-    `late_interaction.maxsim_scores`.
+    the name, and SHARE on top; both in proportion to the strength of the name. `maxsims` as `maxsim_scores`, and
+    nothing without tokens or a model.
     """
     changed = dict(scores)
     for paper in papers:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
@@ -99,15 +100,8 @@ def one_edit_away(word: str) -> Iterator[str]:
 
 def _taken_for(letter: str) -> set[str]:
     """The letters that are written for one by mistake."""
-    beside = {
-        row[j]
-        for row in _ROWS
-        for i, each in enumerate(row)
-        if each == letter
-        for j in (i - 1, i + 1)
-        if 0 <= j < len(row)
-    }
-    return beside | ({*_VOWELS} - {letter} if letter in _VOWELS else set())
+    beside = {other for row in _ROWS for pair in pairwise(row) if letter in pair for other in pair}
+    return (beside | set(_VOWELS if letter in _VOWELS else "")) - {letter}
 
 
 @cache
