@@ -96,11 +96,11 @@ class _AnswerRun:
         # The search runs in between; the rest is recorded at the end, where most of it was.
         llm_ms = round(max(0.0, _since(started) - sum(self._timings.values())), 3)
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
-        if generated.first_token_ms is not None:
-            self._timings["first_token_ms"] = generated.first_token_ms
-        if generated.thinking_ms:
-            self._timings["thinking_ms"] = generated.thinking_ms
-        self._tokens, self._prompt_cut = generated.tokens, generated.prompt_cut
+        if generated.reply.first_ms is not None:
+            self._timings["first_token_ms"] = generated.reply.first_ms
+        if generated.reply.thinking_ms:
+            self._timings["thinking_ms"] = generated.reply.thinking_ms
+        self._tokens, self._prompt_cut = generated.reply.tokens, generated.reply.prompt_cut
         if generated.failure is None:
             context.circuit.succeeded()
         elif generated.asked:
@@ -109,7 +109,7 @@ class _AnswerRun:
             return self.by_quotes((f"{generated.failure} Showing quotes instead.", *generated.warnings))
         if not generated.answerable:
             return self._refusal(generated.found)
-        text = worded(generated.text)
+        text = worded(generated.reply.text)
         if generated.failure is None and text:
             return self._checked_answer(text, generated, generated.found)
         why = str(generated.failure) if generated.failure else f"{llm.name} gave an empty answer."

@@ -6,11 +6,10 @@ The only module of this package that imports LangChain, inside its functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.ask import prompts as wording
-from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
+from ragscience.ask.answer_context import AnswerContext, AnswerRequest
 from ragscience.ask.context_budget import Plan, Window, condense_history, plan
 from ragscience.ask.generation import Generation
 from ragscience.core.errors import ModelProblem
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatResult
     from langchain_core.retrievers import BaseRetriever
 
-__all__ = ["Generated", "JudgedSearch", "as_documents", "as_retriever", "generate"]
+__all__ = ["Generated", "generate"]
 
 JudgedSearch = Callable[[str], tuple[Found, bool]]
 """A question to what a search finds, and whether to answer from it."""
@@ -36,33 +35,6 @@ JudgedSearch = Callable[[str], tuple[Found, bool]]
 
 _LONGEST_QUESTION = 600
 """Characters: a rewritten question beyond this is a model that talks instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """What came of it: the text, and the search that it rests on."""
-
-    text: str
-    """All that the model said, without its thoughts, also when it failed on the way."""
-    found: Found | None
-    """None where the model failed before the search."""
-    given: tuple[Hit, ...]
-    """The passages that the model was given."""
-    answerable: bool
-    """False where the search gave nothing that answers; the model was not asked then."""
-    failure: ModelProblem | None
-    """Why the answer is incomplete; None if it is complete."""
-    asked: bool
-    """Whether the model was called at all, so that a failure is its own."""
-    first_token_ms: float | None
-    """From the call; None where no token came."""
-    warnings: tuple[str, ...] = ()
-    """What was left out of the prompts, and where the answer was stopped."""
-    tokens: dict[str, int] = field(default_factory=dict)
-    """As in `Answer.tokens`."""
-    prompt_cut: bool = False
-    thinking_ms: float = 0.0
-    """How long the model thought; 0 where it showed no thoughts."""
 
 
 def generate(
@@ -80,14 +52,13 @@ def generate(
     """
     from langsmith.run_helpers import tracing_context
 
-    run = _ChainRun(request, context, llm, search, on_token)
-    failure: ModelProblem | None = None
+    run = Generated(request, context, llm, search, on_token)
     try:
         with tracing_context(enabled=False):
             run.chain().invoke({"question": sanitize(request.question), "chat_history": list(run.turns)})
     except _Failed as failed:
-        failure = failed.problem
-    return run.generated(failure)
+        run.failure = failed.problem
+    return run
 
 
 class _Failed(Exception):
@@ -98,8 +69,8 @@ class _Failed(Exception):
         self.problem = problem
 
 
-class _ChainRun:
-    """One question on its way through the chain."""
+class Generated:
+    """One question on its way through the chain, and what came of it."""
 
     def __init__(
         self,
@@ -109,23 +80,46 @@ class _ChainRun:
         search: JudgedSearch,
         on_token: Callable[[str], None] | None,
     ) -> None:
+        limits = (context.answer_seconds, context.cancelled, context.whole_seconds)
+        self._condensing = Generation(llm, None, *limits)
+        self.reply = Generation(llm, on_token, *limits)
+        """The answer; its text is there also when the model failed on the way."""
+        self.found: Found | None = None
+        """The search that it rests on; None where the model failed before."""
+        self.answerable = True
+        """False where the search gave nothing that answers; the model was not asked then."""
+        self.failure: ModelProblem | None = None
+        """Why the answer is incomplete; None if it is complete."""
         self._question = sanitize(request.question)
         self._history = request.history
         self._search = search
         self._llm = llm
         self._prompts = context.prompts
-        limits = (context.answer_seconds, context.cancelled, context.whole_seconds)
-        self._condensing = Generation(llm, None, *limits)
-        self._answering = Generation(llm, on_token, *limits)
-        self._found: Found | None = None
-        self._answerable = True
         self._plan: Plan | None = None
         self.turns, self._condense_tokens = condense_history(
             self._question, self._history, prompts=self._prompts, window=self._window()
         )
 
+    @property
+    def given(self) -> tuple[Hit, ...]:
+        """The passages that the model was given."""
+        return self._plan.hits if self._plan else ()
+
+    @property
+    def asked(self) -> bool:
+        """Whether the model was called at all, so that a failure is its own."""
+        return self._condensing.asked or self.reply.asked
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was left out of the prompts, and where the answer was stopped."""
+        left = len(self._history) - len(self.turns)
+        without = (f"The question was rewritten without the {left} oldest turns, which did not fit.",) if left else ()
+        return (*(self._plan.warnings if self._plan else ()), *without, *(() if self.failure else self.reply.warnings))
+
     def _window(self) -> Window:
-        return Window(self._llm.window, self._llm.num_predict, self._llm.counter.count)
+        llm = self._llm
+        return Window(llm.window, llm.num_predict, llm.counter.count)
 
     def chain(self) -> Any:
         """LangChain's chain, with our models, our search and our share of the window in it."""
@@ -133,15 +127,12 @@ class _ChainRun:
         from langchain_core.messages import SystemMessage
         from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, PromptTemplate
 
-        request = PromptTemplate.from_template(
-            self._prompts.request,
-            partial_variables={"history": self._conversation} if self._prompts.wants_history else {},
-        )
+        request = PromptTemplate.from_template(self._prompts.request, partial_variables={"history": self._conversation})
         system = SystemMessage(self._prompts.rules_text())
         chain = ConversationalRetrievalChain.from_llm(
             llm=_chat_model(self._answer),
             condense_question_llm=_chat_model(self._condense),
-            retriever=as_retriever(self._search_once, self._documents),
+            retriever=_retriever(self._documents),
             condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
             combine_docs_chain_kwargs={
                 "prompt": ChatPromptTemplate.from_messages([system, HumanMessagePromptTemplate(prompt=request)]),
@@ -153,33 +144,12 @@ class _ChainRun:
         chain.question_generator.output_parser = _standalone_question(self._question)
         return chain
 
-    def generated(self, failure: ModelProblem | None) -> Generated:
-        """The result, with the model's failure if it failed."""
-        made, generation = self._plan, self._answering
-        warnings = list(made.warnings if made else ())
-        left = len(self._history) - len(self.turns)
-        if left:
-            warnings.append(f"The question was rewritten without the {left} oldest turns, which did not fit.")
-        return Generated(
-            generation.text,
-            self._found,
-            made.hits if made else (),
-            self._answerable,
-            failure,
-            self._condensing.asked or generation.asked,
-            generation.first_ms,
-            (*warnings, *(() if failure else generation.warnings)),
-            generation.tokens,
-            generation.prompt_cut,
-            generation.thinking_ms,
-        )
-
     def _condense(self, messages: Sequence[tuple[str, str]]) -> str:
         return self._generated_text(self._condensing, messages, self._condense_tokens)
 
     def _answer(self, messages: Sequence[tuple[str, str]]) -> str:
         made = self._plan  # never None here: the chain searches before it answers
-        return self._generated_text(self._answering, messages, made.answer_tokens if made else self._llm.num_predict)
+        return self._generated_text(self.reply, messages, made.answer_tokens if made else self._llm.num_predict)
 
     @staticmethod
     def _generated_text(generation: Generation, messages: Sequence[tuple[str, str]], max_tokens: int) -> str:
@@ -188,59 +158,39 @@ class _ChainRun:
             raise _Failed(generation.failure)
         return generation.text
 
-    def _search_once(self, question: str) -> Found:
-        self._found, self._answerable = self._search(question)
-        return self._found
+    def _documents(self, question: str) -> list[Document]:
+        """The passages that are found for a question and sent: fenced text, its number and its source."""
+        from langchain_core.documents import Document
 
-    def _documents(self, found: Found) -> list[Document]:
-        if not self._answerable:
+        self.found, self.answerable = self._search(question)
+        if not self.answerable:
             return []
         try:
-            self._plan = plan(found, self._history, prompts=self._prompts, window=self._window())
+            made = self._plan = plan(self.found, self._history, prompts=self._prompts, window=self._window())
         except ModelProblem as problem:
             raise _Failed(problem) from problem
-        return as_documents(self._plan.passages, behind=self._plan.concepts)
+        documents = []
+        for hit, text in made.passages:
+            source = page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start)
+            documents.append(Document(text, metadata={"number": hit.rank, "source": source, "behind": ""}))
+        if documents:
+            documents[-1].metadata["behind"] = made.concepts
+        return documents
 
     def _conversation(self) -> str:
         return wording.conversation(self._plan.history if self._plan else ())
 
 
-def as_retriever(search: Searcher, documents: Callable[[Found], list[Document]]) -> BaseRetriever:
-    """Our search as a LangChain retriever: a question in, the `documents` of what was found out."""
+def _retriever(documents: Callable[[str], list[Document]]) -> BaseRetriever:
+    """A LangChain retriever that finds the `documents` of a question."""
     from langchain_core.retrievers import BaseRetriever
 
     class PaperRetriever(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
             del run_manager
-            return documents(search(query))
+            return documents(query)
 
     return PaperRetriever()
-
-
-def as_documents(passages: Sequence[tuple[Hit, str]], behind: str = "") -> list[Document]:
-    """A LangChain document for each passage: fenced text, and its number, source, file, path, pages and score.
-
-    `behind` is what the prompt has behind the last one.
-    """
-    from langchain_core.documents import Document
-
-    return [
-        Document(
-            page_content=text,
-            metadata={
-                "number": hit.rank,
-                "source": page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start),
-                "file": hit.chunk.file,
-                "path": hit.chunk.path,
-                "page_start": hit.chunk.page_start,
-                "page_end": hit.chunk.page_end,
-                "chunk_id": hit.chunk.chunk_id,
-                "score": hit.score,
-                "behind": behind if at == len(passages) else "",
-            },
-        )
-        for at, (hit, text) in enumerate(passages, start=1)
-    ]
 
 
 def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatModel:

@@ -120,8 +120,6 @@ class Number:
     bound: str
     """ "<" or ">" for "up to" or "more than"."""
     spelled: bool
-    around: frozenset[str]
-    """The terms of the words near it."""
 
     def equals(self, other: Number) -> bool:
         """Whether both may be the same, where a table gives one in thousands, millions or billions."""
@@ -280,7 +278,6 @@ def _number(tokens: Sequence[str], i: int) -> Number:
     noun = _UNITS.get(unit) or next(iter(_stems(unit)), "")
     before = tokens[max(0, i - 2) : i]
     bounds = {" ".join(before), *before[-1:]}
-    near = (*tokens[max(0, i - 5) : i], *tokens[i + 1 : i + 6])
     return Number(
         float(_SPELLED.get(tokens[i], tokens[i])),
         times,
@@ -288,7 +285,6 @@ def _number(tokens: Sequence[str], i: int) -> Number:
         unit in _UNITS,
         ">" if bounds & _MORE else "<" if bounds & _LESS else "",
         tokens[i] in _SPELLED,
-        frozenset(term for word in near for term in _stems(word) if not term[0].isdigit()),
     )
 
 

@@ -101,7 +101,7 @@ def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Win
         concepts = ""
     size = count(concepts) if concepts else 0
     fixed, room = fixed + size, room - size
-    turns = _newest(history, room // HISTORY_SHARE, count, turn_text) if prompts.wants_history else ()
+    turns = _newest(history, room // HISTORY_SHARE, count, turn_text)
     texts = [(hit, fenced_text(hit.chunk)) for hit in hits]
     sizes = [count(passage_text(hit, text)) for hit, text in texts]
     kept = len(sizes)
@@ -116,12 +116,11 @@ def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Win
         texts[0] = (hit, cut_text(text, max(1, room - around), count))
         sizes[0] = around + count(texts[0][1])
     used = fixed + sum(sizes[:kept]) + _size(turns, count)
-    left_out = len(history) - len(turns) if prompts.wants_history else 0
     return Plan(
         tuple(texts[:kept]),
         turns,
         max(window.answer_reserve, min(window.max_answer_tokens, window.tokens - used)),
-        _warnings(len(hits) - kept, len(hits), left_out, window.tokens, cut=cut),
+        _warnings(len(hits) - kept, len(hits), len(history) - len(turns), window.tokens, cut=cut),
         concepts,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.models.model_http import cancellable, one_line
-from ragscience.models.model_protocols import ChatModel, Counter, Reply
+from ragscience.models.model_protocols import ChatModel, Reply
 from ragscience.models.token_counting import base_tokens
 
 __all__ = ["CancellableLLM", "Generation", "WrappedLLM"]
@@ -24,12 +24,7 @@ class WrappedLLM:
 
     def __init__(self, llm: ChatModel) -> None:
         self.llm = llm
-        self.num_predict = llm.num_predict
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.llm.name
+        self.num_predict, self.name, self.counter = llm.num_predict, llm.name, llm.counter
 
     @property
     def digest(self) -> str:
@@ -40,11 +35,6 @@ class WrappedLLM:
     def window(self) -> int:
         """Tokens, the model's."""
         return self.llm.window
-
-    @property
-    def counter(self) -> Counter:
-        """The model's."""
-        return self.llm.counter
 
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
@@ -154,9 +144,9 @@ class Generation:
                     self.failure = problem
                     break
                 except Cancelled:
-                    if not self._is_late():
-                        raise
                     self.failure = self._lateness()
+                    if self.failure is None:
+                        raise
                     break
                 if piece is None:
                     break
@@ -167,20 +157,19 @@ class Generation:
         self._show(self._filter.rest())
         self._judge(messages, reply, max_tokens, looped=looped)
 
-    def _is_late(self) -> bool:
+    def _lateness(self) -> ModelProblem | None:
+        """The failure of a reply that takes too long by now."""
         now = time.monotonic()
-        begun = now if self._first_piece is None else self._first_piece
-        return now - begun > self._seconds or now - self._started > self._whole_seconds
-
-    def _lateness(self) -> ModelProblem:
-        if time.monotonic() - self._started > self._whole_seconds:
+        if now - self._started > self._whole_seconds:
             said, fix = f"was not done after {self._whole_seconds:g} seconds", "Ask for less at once"
-        else:
+        elif self._first_piece is not None and now - self._first_piece > self._seconds:
             said, fix = f"was not done {self._seconds:g} seconds after its first token", "Raise RAG_ANSWER_SECONDS"
+        else:
+            return None
         return ModelProblem(f"{self._llm.name} {said}.", f"{fix}, or choose a smaller model.")
 
     def _is_over(self) -> bool:
-        return self._is_late() or (self._cancelled is not None and self._cancelled())
+        return self._lateness() is not None or (self._cancelled is not None and self._cancelled())
 
     def _take(self, piece: str) -> bool:
         """Whether the reply runs in a loop."""

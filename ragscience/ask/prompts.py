@@ -108,11 +108,6 @@ class Prompts:
         """What asks for a question that is standalone."""
         return self.condense.format(chat_history=chat_history, question=question)
 
-    @property
-    def wants_history(self) -> bool:
-        """Whether the request has a place for the conversation so far."""
-        return "{history}" in self.request
-
 
 def prompt_name(file: str) -> str:
     """A file's name as the LLM sees it: on one line, and with nothing in it that closes a mark."""

@@ -92,19 +92,13 @@ def _begun(text: str, marks: tuple[str, ...]) -> int:
 def repeated_tail(text: str) -> int:
     """How many characters at the end of `text` are repetitions of what comes before them; 0 where it runs in no loop.
 
-    A loop is a tail of LOOP_LENGTH characters or more that is LOOP_TIMES the same, by the shortest period of the
-    reversed tail (the prefix function of Knuth, Morris and Pratt, 1977).
+    A loop is a tail of LOOP_LENGTH characters or more that is LOOP_TIMES the same, of the shortest period.
     """
-    tail = text[-LOOP_TAIL:][::-1]
-    borders = [0] * len(tail)
-    best = 0
-    for i in range(1, len(tail)):
-        k = borders[i - 1]
-        while k and tail[i] != tail[k]:
-            k = borders[k - 1]
-        borders[i] = k + (tail[i] == tail[k])
-        length = i + 1
-        period = length - borders[i]
-        if length >= LOOP_LENGTH and length >= LOOP_TIMES * period:
-            best = length - period
-    return best
+    tail = text[-LOOP_TAIL:]
+    for period in range(1, len(tail) // LOOP_TIMES + 1):
+        length = period
+        while length < len(tail) and tail[-length - 1] == tail[period - length - 1]:
+            length += 1
+        if length >= max(LOOP_LENGTH, LOOP_TIMES * period):
+            return length - period
+    return 0

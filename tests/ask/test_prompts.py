@@ -45,7 +45,6 @@ def test_a_page_mark_stands_where_the_page_begins():
 
 def test_changed_texts_reach_the_model():
     prompts = replace(Prompts.chosen(rules="Be brief. Else: {refusal}", condense=CONDENSE), request=REQUEST + " {{x}}")
-    assert not prompts.wants_history
     with OllamaServer(models=[LLAMA]) as server, open_llm(server.url) as llm:
         server.script("How long?", SAID)
         ask(
