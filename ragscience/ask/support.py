@@ -47,6 +47,8 @@ class Claim(Said):
         super().__init__(text)
         self.quoted = quoted
         """Whether it says that it is word for word on a page."""
+        self.verbatim: dict[Place, Quote] | None = None
+        """As `verbatim` found it."""
 
     @cached_property
     def pieces(self) -> list[str]:
@@ -128,7 +130,10 @@ def verbatim(claim: Claim, index: EvidenceIndex) -> dict[Place, Quote]:
     Of a claim with gaps ("lead … row") the longest piece decides, and the others must be in the same stretch of text,
     if need be in another order, as a table's caption and header are.
     """
+    if claim.verbatim is not None:
+        return claim.verbatim
     found: dict[Place, Quote] = {}
+    claim.verbatim = found
     longest = max(claim.pieces, key=len, default="")
     for passage in index.passages:
         missing = [piece for piece in claim.pieces if piece not in passage.squeezed]
