@@ -13,11 +13,14 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
+
+from tests.warm_processes import WarmProcess, run_warm
 
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile("dev", settings.get_profile("ci"), max_examples=15, derandomize=True)
@@ -74,9 +77,12 @@ def nothing_from_outside(model_cache, tmp_path_factory):
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
         from ragscience.models import minilm
         from ragscience.models.model_servers import Ollama
+        from ragscience.reading import reader_process
 
         patch.setattr(Ollama, "connect_seconds", 30.0)  # however busy the machine is
         patch.setattr(minilm, "load_tokenizer", functools.lru_cache(minilm.load_tokenizer))  # takes 50 ms
+        with_warm_readers = SimpleNamespace(**vars(subprocess) | {"Popen": WarmProcess})
+        patch.setattr(reader_process, "subprocess", with_warm_readers)
         yield
 
 
@@ -160,28 +166,25 @@ class Commands:
 
 
 class ProcessCommands(Commands):
-    """The same with a process for each run: for how a command begins and ends, and for what it needs of the system."""
+    """The same with a process for each run: for how a command begins and ends, and for what it needs of the system.
+
+    With `start=subprocess.run` it imports all by itself.
+    """
+
+    def __init__(self, home, start=run_warm):
+        super().__init__(home)
+        self._start = start
 
     def run(self, script, *args, stdin=b"", **env):
         command = [sys.executable, str(ROOT / script), *map(str, args)]
-        done = subprocess.run(
+        done = self._start(
             command,
             input=stdin,
             capture_output=True,
-            timeout=300,
             env={**os.environ, "RAG_HOME": str(self.home), **env},
             cwd=self.home,
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-@pytest.fixture(scope="session")
-def warm_server():
-    """The process that commands are forked from, which has imported the libraries."""
-    from tests.screens.warm_processes import WarmServer
-
-    with WarmServer() as server:
-        yield server
 
 
 @pytest.fixture

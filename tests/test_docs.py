@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.warm_processes import run_line
+
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "papers" / "sample"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -75,10 +77,10 @@ OF_PAGES = [page for page in DOCUMENTS if commands_of(page.read_text("utf-8")) a
 
 
 @pytest.mark.parametrize("path", OF_PAGES, ids=NAMES.get)
-def test_every_command_shown_runs(path, home, warm_server):
+def test_every_command_shown_runs(path, home):
     printed = home / "printed"
     for command in commands_of(path.read_text(encoding="utf-8")):
-        code = warm_server.run(command, home, shell_environment(home), printed)
+        code = run_line(command, home, shell_environment(home), printed)
         assert code == 0, f"$ {command}\n{printed.read_text(errors='replace')[-4000:]}"
 
 

@@ -41,7 +41,7 @@ def placed(answer: Answer, library: Store) -> Answer:
         if path in papers and citation not in known:
             paper_id, md5 = papers[path]
             if paper_id not in cited_as:
-                cited_as[paper_id] = _author_and_year(library.papers([paper_id])[0])
+                cited_as[paper_id] = next(map(_author_and_year, library.papers([paper_id])), "")
             citing = replace(citation, path=path, md5=md5, cited_as=cited_as[paper_id])
             known[citation] = placed_citation(citing, paper_id, library)
         return known.get(citation, citation)

@@ -1,7 +1,6 @@
 """The prompt of the chat as a person sees it: a real terminal, real keys."""
 
 import os
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from ragscience.cli.screen import Screen
 from ragscience.engine import AskRequest, Engine
 from tests.conftest import ROOT, Commands, copied
 from tests.screens.emulator import Terminal
+from tests.warm_processes import WarmProcess
 
 ROWS = 30
 SPEED = "How fast do bees fly in fog?"
@@ -29,7 +29,7 @@ class ChatAt:
 
     def __init__(self, home, *args, columns=60, **environment):
         self.terminal = Terminal(columns, ROWS)
-        self.process = subprocess.Popen(
+        self.process = WarmProcess(
             [sys.executable, str(ROOT / "query.py"), *args],
             env={**os.environ, "RAG_HOME": str(home), "TERM": "xterm-256color", **environment},
             **self.terminal.streams(),

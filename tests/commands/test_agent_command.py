@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
+from tests.warm_processes import WarmProcess
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
 NOT_THERE = "Which exploration bonus does the reinforcement learning agent use?"
@@ -93,7 +94,7 @@ def test_killed_question_goes_on_when_it_is_asked_again(asked):
         server.fault("/api/chat", until=threading.Event(), after=2)
         env = {**os.environ, "RAG_HOME": str(asked.home), "RAG_OLLAMA_URL": server.url, "RAG_EMBEDDER": "embedded"}
         command = [sys.executable, str(ROOT / "query.py"), "ask", "--agent", TWO_PARTS]
-        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        with WarmProcess(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             for line in child.stderr:
                 if b"Searching: " in line:
                     break

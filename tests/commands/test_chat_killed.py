@@ -12,6 +12,7 @@ from ragscience.library.history import History
 from ragscience.library.store import Home
 from tests.conftest import ROOT, Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
+from tests.warm_processes import WarmProcess
 
 pytestmark = pytest.mark.kill
 
@@ -32,7 +33,7 @@ def kept(home):
 def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(filled):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         server.default_reply = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
-        process = subprocess.Popen(
+        process = WarmProcess(
             [sys.executable, str(ROOT / "query.py"), "chat", "--chat", "bees"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ import pytest
 from ragscience.core.serialization import to_json
 from tests.conftest import ROOT, Commands, copied
 from tests.pdf_factory import make_pdf
+from tests.warm_processes import WarmProcess
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_deleting_everything_wants_a_yes(commands, command):
 def _answered(commands, command, answer):
     """The exit code of a command whose question a person on a terminal answers so."""
     above, below = pty.openpty()
-    with subprocess.Popen(
+    with WarmProcess(
         [sys.executable, str(ROOT / "query.py"), *command],
         stdin=below,
         stderr=below,

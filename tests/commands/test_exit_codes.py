@@ -8,6 +8,7 @@ import pytest
 
 from ragscience.core.errors import EXIT_CODES
 from tests.conftest import ROOT, Commands, copied
+from tests.warm_processes import run_warm
 
 QUESTION = "How fast do bees fly in fog?"
 
@@ -90,12 +91,11 @@ def test_a_reader_that_has_read_enough_is_no_failure(commands, words):
     os.close(read_end)  # as after `| head -1`, but at once
     env = {**os.environ, "RAG_HOME": str(commands.home), "RAG_AUDIT": "false", "RAG_HISTORY": "false"}
     try:
-        done = subprocess.run(
+        done = run_warm(
             [sys.executable, ROOT / words[0], *words[1:]],
             stdout=write_end,
             stderr=subprocess.PIPE,
             env=env,
-            timeout=300,
         )
     finally:
         os.close(write_end)

@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
 from tests.sources.fault_server import Reply, serving
+from tests.warm_processes import WarmProcess
 
 BEES_PAPER = FeedPaper(
     "2101.00001v2",
@@ -123,7 +124,7 @@ def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(commands, server, tmp_p
     half = len(body) // 2
     url = server.put("/c.pdf", Reply(body[:half], headers={"ETag": '"1"'}, length=len(body)))
     environment = {**os.environ, **server.environment, "RAG_HOME": str(commands.home)}
-    process = subprocess.Popen(
+    process = WarmProcess(
         [sys.executable, str(ROOT / "ingest.py"), "fetch", url, "--no-ingest"],
         stderr=subprocess.PIPE,
         env=environment,

@@ -4,6 +4,7 @@ The papers are those of the production notes' example, with their file names.
 """
 
 import json
+import subprocess
 
 import pytest
 
@@ -96,7 +97,8 @@ def test_a_search_with_the_graph_shows_both_scores_the_concepts_and_the_paths(fi
 
 def test_a_plain_search_loads_nothing_of_the_graph(filled):
     def loaded(*flags):
-        ran = ProcessCommands(filled.home).query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
+        cold = ProcessCommands(filled.home, subprocess.run)
+        ran = cold.query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
         return {line.rpartition("|")[2].strip() for line in ran.err.splitlines() if "import time" in line}
 
     assert not {name for name in loaded() if name.startswith("ragscience.graph")}

@@ -5,7 +5,6 @@ import os
 import pty
 import signal
 import struct
-import subprocess
 import sys
 import termios
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from ragscience.library.store import Home, Library
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 from tests.screens.emulator import readable
+from tests.warm_processes import WarmProcess
 
 PAGES = 60
 
@@ -25,13 +25,12 @@ def ingest_in_terminal(home, *args):
     """A run whose terminal is ours: `read_until(text)` gives what it has shown up to then."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    process = subprocess.Popen(
+    process = WarmProcess(
         [sys.executable, str(ROOT / "ingest.py"), *args],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "RAG_HOME": str(home), "TERM": "xterm", "RAG_OFFLINE": "1"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         cwd=home,
     )
     os.close(theirs)

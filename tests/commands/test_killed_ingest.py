@@ -14,6 +14,7 @@ import pytest
 from ragscience.library.store import Home, Library
 from tests.conftest import ROOT, Commands
 from tests.pdf_factory import make_pdf
+from tests.warm_processes import WarmProcess
 
 PAPERS = 8
 ROUNDS = 4
@@ -37,7 +38,7 @@ def content(home):
 
 def ingest_and_kill(home, dice):
     """Start an ingest, and kill it with its readers at a random moment after a random line."""
-    process = subprocess.Popen(
+    process = WarmProcess(
         [sys.executable, str(ROOT / "ingest.py")],
         stderr=subprocess.PIPE,
         env={**os.environ, "RAG_HOME": str(home)},

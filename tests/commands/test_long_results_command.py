@@ -3,13 +3,13 @@
 import fcntl
 import os
 import struct
-import subprocess
 import sys
 import termios
 
 import pytest
 
 from tests.conftest import ROOT, Commands, ProcessCommands
+from tests.warm_processes import WarmProcess
 
 PAGED = "the pager has it"
 
@@ -26,7 +26,7 @@ def watched(home, script, *args, typed=None, rows=4, columns=60, **env):
     environment = {**os.environ, "RAG_HOME": str(home), "TERM": "xterm-256color", "PAGER": "cat", **env}
     for name in ("COLUMNS", "LINES", "NO_COLOR"):
         environment.pop(name, None)
-    process = subprocess.Popen(
+    process = WarmProcess(
         [sys.executable, str(ROOT / script), *args],
         stdin=theirs,
         stdout=theirs,
@@ -34,7 +34,6 @@ def watched(home, script, *args, typed=None, rows=4, columns=60, **env):
         env=environment | env,
         cwd=home,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
     os.close(theirs)
     seen = b""

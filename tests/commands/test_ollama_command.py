@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import signal
-import subprocess
 import sys
 import threading
 
@@ -14,6 +13,7 @@ from tests.commands.papers import fill
 from tests.conftest import ROOT, Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 from tests.screens.emulator import readable
+from tests.warm_processes import WarmProcess
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 
@@ -156,7 +156,7 @@ class Terminal:
     def __init__(self, home, *args):
         self._lead, follow = pty.openpty()
         self._seen = ""
-        self.process = subprocess.Popen(
+        self.process = WarmProcess(
             [sys.executable, str(ROOT / self.script), *args],
             stdin=follow,
             stdout=follow,

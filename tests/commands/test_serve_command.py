@@ -23,12 +23,13 @@ from mcp.client.stdio import stdio_client
 
 from tests.conftest import ROOT, Commands, copied
 from tests.output_schemas import check_output
+from tests.warm_processes import WarmProcess
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_says_where_it_is_and_ends_in_order(library, number):
     command = [sys.executable, str(ROOT / "query.py"), "serve", "--port", "0", "--home", str(library)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with WarmProcess(command, stderr=subprocess.PIPE, text=True) as process:
         lines = []
         for line in process.stderr:
             lines.append(line)
@@ -133,7 +134,7 @@ def certificate(folder):
 def served(commands, *options):
     """The address of a server that runs as a process."""
     command = [sys.executable, str(ROOT / "query.py"), "serve", "--port", "0", "--home", str(commands.home), *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with WarmProcess(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             lines = []
             for line in process.stderr:

@@ -64,12 +64,12 @@ def test_json_has_the_warnings_each_time_and_models_has_all(commands):
 
 
 @pytest.fixture(scope="module")
-def processes(three_papers, warm_server, tmp_path_factory):
+def processes(three_papers, tmp_path_factory):
     """Commands with a server of theirs, `processes.server`; what a test scripts there is for the next one to clear."""
     home = copied(three_papers, tmp_path_factory.mktemp("terminal") / "home")
     link_scripts(home)
     with OllamaServer(models={CHAT: chat_model()}) as server:
-        processes = Processes(warm_server, home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
+        processes = Processes(home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
         processes.server, processes.home = server, home
         yield processes
 

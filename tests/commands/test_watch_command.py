@@ -20,6 +20,7 @@ from ragscience.library.store import Home, Library
 from tests.commands.papers import BEES, KILNS, fill
 from tests.conftest import NOBODY, ROOT
 from tests.pdf_factory import make_pdf
+from tests.warm_processes import WarmProcess
 
 DEADLINE_SECONDS = 60
 HASTY = """
@@ -38,7 +39,7 @@ class Watching:
     """A running watch, and the lines that it has written to stdout."""
 
     def __init__(self, home, *args):
-        self.process = subprocess.Popen(
+        self.process = WarmProcess(
             [sys.executable, "-c", HASTY, str(ROOT / "ingest.py"), "watch", *map(str, args)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

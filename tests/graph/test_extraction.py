@@ -17,6 +17,7 @@ from tests.conftest import NOBODY, ROOT, Commands
 from tests.graph.test_llm_extraction import MODEL, reply
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
+from tests.warm_processes import WarmProcess
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def test_an_llm_reads_through_the_command(filled, server):
 
 
 def started(home, *args, **env):
-    return subprocess.Popen(
+    return WarmProcess(
         [sys.executable, str(ROOT / "ingest.py"), "graph", *args],
         stderr=subprocess.PIPE,
         env={**os.environ, "RAG_HOME": str(home), **env},

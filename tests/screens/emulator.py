@@ -71,7 +71,6 @@ class Terminal:
     def __init__(self, columns, rows=ROWS):
         self._ours, self._theirs = os.openpty()
         fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.name = os.ttyname(self._theirs)
         self.written = b""
         self.columns = columns
         self.emulator = Emulator(columns, rows, self.type)
@@ -93,7 +92,6 @@ class Terminal:
             "stdout": end,
             "stderr": end,
             "start_new_session": True,
-            "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         }
 
     def type(self, text):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tests.screens.rules import settled
 from tests.screens.sessions import CHAT, RECORDED, make_steps
-from tests.screens.warm_processes import WarmServer
 
 __all__ = ["snapshot"]
 
@@ -26,10 +25,10 @@ def snapshot(steps):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as cache, WarmServer() as server:
+    with tempfile.TemporaryDirectory() as cache:
         os.environ.setdefault("RAG_CACHE_FOLDER", cache)
         path = Path(__file__).parent / f"{RECORDED}.txt"
-        path.write_text(snapshot(make_steps(server, RECORDED)), encoding="utf-8")
+        path.write_text(snapshot(make_steps(RECORDED)), encoding="utf-8")
         print(path)
 
 

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ragscience.models.minilm import find_minilm
-from tests.screens.emulator import Terminal, readable
+from tests.screens.emulator import Terminal
 from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
+from tests.warm_processes import start_line
 
 __all__ = [
     "CHAT",
@@ -132,8 +133,7 @@ class Step:
 class Processes:
     """Commands over one home, each in a process and on a terminal of its own."""
 
-    def __init__(self, server, home, **environment):
-        self._server = server
+    def __init__(self, home, **environment):
         self._home = home
         kept = {name: value for name, value in shell_environment(home).items() if not name.startswith("PYTEST_")}
         unset = ("DISPLAY", "WAYLAND_DISPLAY", "COLUMNS", "LINES", "NO_COLOR", "LESS", "FORCE_COLOR")
@@ -153,19 +153,16 @@ class Processes:
 
     def start(self, line, terminal):
         self.ended = None
-        where = {"terminal": terminal.name, "folder": str(self._home), "environment": self._environment}
-        self._server.send({"line": line} | where)
+        self._process = start_line(line, self._home, self._environment, terminal.streams())
 
     def read_until(self, is_done, terminal):
         """Read what the process shows until `is_done()`, or its end."""
-        pipe = self._server.replies
 
         def stops():
-            if self.ended is None and readable([pipe], 0):
-                self.ended = int(pipe.readline())
+            self.ended = self._process.poll()
             return self.ended is not None or is_done()
 
-        terminal.read_until(stops, pipe)
+        terminal.read_until(stops, self._process)
         if self.ended is not None:
             terminal.read_rest()
 
@@ -198,10 +195,10 @@ def home_folder():
         shutil.rmtree(home)
 
 
-def make_steps(server, columns, **environment):
+def make_steps(columns, **environment):
     """The whole session at that width."""
     with home_folder() as home:
-        processes = Processes(server, home, **environment)
+        processes = Processes(home, **environment)
         lines = (*commands_of((ROOT / "README.md").read_text(encoding="utf-8")), *FURTHER)
         return [*(_run(line, columns, processes) for line in lines), *_chat(columns, processes)]
 

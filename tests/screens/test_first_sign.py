@@ -81,10 +81,10 @@ def silent_server():
 
 
 @pytest.fixture
-def processes(silent_server, warm_server, three_papers, tmp_path):
+def processes(silent_server, three_papers, tmp_path):
     home = copied(three_papers, tmp_path / "home")
     link_scripts(home)
-    return Processes(warm_server, home, RAG_OLLAMA_URL=silent_server.url, RAG_EMBEDDER="embedded")
+    return Processes(home, RAG_OLLAMA_URL=silent_server.url, RAG_EMBEDDER="embedded")
 
 
 def test_a_model_that_says_nothing_is_waited_for_in_sight(silent_server, processes):

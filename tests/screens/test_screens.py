@@ -15,13 +15,13 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*?\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m
 
 
 @pytest.fixture(scope="session")
-def steps_at(made_once, warm_server):
+def steps_at(made_once):
     """`steps_at(columns)`: the session at that width, made once a run."""
 
     def steps(columns):
         def make(folder):
             environment = {"NO_COLOR": "1"} if columns == WIDE else {}
-            keep_steps(make_steps(warm_server, columns, **environment), folder / "steps.json")
+            keep_steps(make_steps(columns, **environment), folder / "steps.json")
 
         return kept_steps(made_once(f"screens-{columns}", make) / "steps.json")
 

@@ -27,10 +27,10 @@ def server():
 
 
 @pytest.fixture(scope="module")
-def processes(server, warm_server, three_papers, tmp_path_factory):
+def processes(server, three_papers, tmp_path_factory):
     home = copied(three_papers, tmp_path_factory.mktemp("home"))
     link_scripts(home)
-    return Processes(warm_server, home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
+    return Processes(home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

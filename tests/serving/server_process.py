@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.warm_processes import WarmProcess
 
 RUN = """
 import runpy, sys
@@ -26,7 +27,7 @@ def server_process(
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process and its address; killed behind, where it still runs."""
     command = [sys.executable, "-c", RUN, str(grace), "serve", "--port", "0", "--home", str(home)]
-    with subprocess.Popen(
+    with WarmProcess(
         command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **(environment or {})}
     ) as process:
         try:

@@ -18,6 +18,7 @@ from tests.conftest import NOBODY, ROOT
 from tests.library.making import add, numbered_paper
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
+from tests.warm_processes import run_warm
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def test_a_check_says_on_the_terminal_what_it_looks_at_and_leaves_stdout_alone(c
         add(library, numbered_paper(1))
     ours, theirs = pty.openpty()
     try:
-        ran = subprocess.run(
+        ran = run_warm(
             [sys.executable, str(ROOT / "ingest.py"), *command],
             stdout=subprocess.PIPE,
             stderr=theirs,

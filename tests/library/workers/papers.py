@@ -9,6 +9,7 @@ from ragscience.library.store import Home, Library
 from tests.conftest import ROOT
 from tests.contents_hash import contents_hash
 from tests.pdf_factory import make_pdf
+from tests.warm_processes import WarmProcess
 
 
 def draw_papers(folder, count, pages=1):
@@ -24,7 +25,7 @@ def draw_papers(folder, count, pages=1):
 def start(home, papers, *options):
     """`ingest.py add` in a session of its own, as a terminal starts it: Ctrl-C goes to all its processes."""
     home.mkdir(exist_ok=True)
-    return subprocess.Popen(
+    return WarmProcess(
         [sys.executable, str(ROOT / "ingest.py"), "add", str(papers), *options],
         env={**os.environ, "RAG_HOME": str(home), "RAG_OFFLINE": "1", "RAG_EMBEDDER": "embedded"},
         stderr=subprocess.PIPE,
