@@ -38,8 +38,6 @@ from ragscience.ask.answer_blocks import as_text
 from ragscience.core.records import Answer, Hit
 from ragscience.evaluation.question_file import KnownQuestion, Place
 
-__all__ = ["COSTS", "MEASURES", "Estimate", "estimate", "holds", "holds_all", "measure", "summary"]
-
 _SHORTEST_TIGHT = 4
 """Shorter strings are not looked for without blanks: they would be found by chance."""
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"

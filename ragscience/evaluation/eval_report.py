@@ -20,11 +20,6 @@ from ragscience.evaluation.answer_metrics import MEASURES, SEED, Estimate, estim
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.question_file import BadLine
 
-__all__ = [
-    "Comparison", "Evaluation", "Paired", "compare", "eval_output", "mcnemar", "paired", "shown", "shown_difference",
-    "shown_p", "sign_flip",
-]  # fmt: skip
-
 ENUMERATED = 14
 """Differences up to which all 2**n signs are tried."""
 FLIPS = 20_000

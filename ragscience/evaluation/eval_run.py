@@ -10,8 +10,6 @@ from ragscience.core.records import Answer
 from ragscience.evaluation.answer_metrics import COSTS, measure
 from ragscience.evaluation.question_file import KnownQuestion
 
-__all__ = ["FAILURES", "Asker", "Meter", "Outcome", "failed_questions", "pages_of", "run"]
-
 
 @dataclass(slots=True)
 class Meter:

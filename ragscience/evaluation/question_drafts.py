@@ -20,8 +20,6 @@ from ragscience.core.serialization import from_json
 from ragscience.core.tokenizing import STOP_WORDS
 from ragscience.evaluation.answer_metrics import holds_all
 
-__all__ = ["KINDS", "SCHEMA", "Draft", "DraftPart", "DraftSource", "as_line", "by_turns", "drafts", "worded"]
-
 BY_RULES = "rules"
 SHORTEST_QUOTE, LONGEST_QUOTE = 40, 400
 """Characters of a sentence that a question is made from."""

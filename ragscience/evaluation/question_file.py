@@ -21,8 +21,6 @@ from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
 from ragscience.core.serialization import from_json, renamed
 
-__all__ = ["BadLine", "KnownQuestion", "Place", "as_listed", "read_known_questions"]
-
 Place = tuple[str, int]
 """File and page."""
 

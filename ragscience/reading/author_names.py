@@ -11,16 +11,6 @@ from dataclasses import dataclass
 from ragscience.reading.first_page import MARKS, Segment
 from ragscience.reading.name_words import DEGREES, GENERATIONS, NO_NAMES, PARTICLES, PLACES, plain_letters, plain_text
 
-__all__ = [
-    "NameLine",
-    "find_authors",
-    "is_name",
-    "last_name",
-    "names_in",
-    "names_of_file",
-    "written_alike",
-]
-
 _SEPARATOR = re.compile(
     rf" ?(?:[,;&|/·•+#$=°^<>\[\]{re.escape(MARKS)}⋄◦○●■□▲△◇]|\b(?:and|AND|And|und|et)\b|"
     r"(?<=[^\W\d_]{2})\d{1,2}(?!\w)) ?"

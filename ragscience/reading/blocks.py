@@ -11,8 +11,6 @@ from itertools import groupby, takewhile
 from ragscience.reading.heading_text import REFERENCES, heading_number
 from ragscience.reading.text_rows import Measures, Placed, is_prose
 
-__all__ = ["RowBlock", "make_blocks"]
-
 _BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
 _MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)")
 _ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")

@@ -24,7 +24,6 @@ from ragscience.core.records import Chunk, Document, Element
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-__all__ = ["chunk_document", "chunker_identity", "load_splitter"]
 
 _VERSION = 3
 """Incremented with any change that gives other chunks for the same document and settings."""

@@ -10,8 +10,6 @@ from ragscience.reading.headers_footers import find_zones
 from ragscience.reading.side_by_side import side_by_side
 from ragscience.reading.text_rows import Region, Row, make_rows, make_segments, runs
 
-__all__ = ["reading_order"]
-
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _WIDE = 0.15

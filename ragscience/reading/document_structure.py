@@ -21,8 +21,6 @@ from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_rows import LaidPage, Region, Row, TableArea, make_segments, measure, place_rows
 from ragscience.reading.text_spans import PageSpans, box_around, box_on_page
 
-__all__ = ["SourcePage", "structured_document"]
-
 Place = TypeVar("Place", Line, Element)
 
 _LEAST_COVERAGE = 0.98

@@ -13,8 +13,6 @@ from typing import Any
 from ragscience.core.records import Box
 from ragscience.reading.name_words import plain_text
 
-__all__ = ["MARKS", "Segment", "blocks_of", "body_size", "segments_of", "stamps_of"]
-
 MARKS = "*∗⁎⋆★✩✶✻☆†‡§¶‖♯♮♭♦♣♠"
 """Signs that point to a footnote."""
 

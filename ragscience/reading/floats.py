@@ -11,8 +11,6 @@ from ragscience.reading.heading_text import heading_number
 from ragscience.reading.text_rows import LaidPage, Measures, Placed, TableArea, is_prose, widest_gap
 from ragscience.reading.text_spans import box_on_page
 
-__all__ = ["CAPTION", "find_floats"]
-
 CAPTION = re.compile(
     r"(?P<what>figure|fig|table|tab|algorithm|listing|scheme|chart|plate|exhibit)s?\.?\s?"
     r"(?P<number>[A-Z]?\.?\d{1,3}(?:[.\-]\d{1,2})*[a-z]?|[IVX]{1,5})\s*(?P<end>[:.|—–]|$|\s)",

@@ -17,8 +17,6 @@ from typing import Any
 from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_cleaning import LETTER_GROUPS, PAIR_BITS, mean_bits
 
-__all__ = ["FontRepairs", "text_of"]
-
 _SIZE = re.compile(r"(?:big|Big|bigg|Bigg|text|display|wide[rs]?t?)$")
 """The ends of names in TeX's fonts of large symbols: "parenleftbigg", "summationdisplay", "hatwide"."""
 _TEX_NAMES = {

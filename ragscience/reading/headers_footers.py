@@ -12,8 +12,6 @@ from itertools import pairwise
 
 from ragscience.reading.text_rows import Row
 
-__all__ = ["find_zones", "without_headers_footers"]
-
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Z]|[IVX]+)(?:\.\d{1,2}){0,3}[.:)]?|\[\d{1,3}\]|[•–—-]")
 _LETTERS = 12

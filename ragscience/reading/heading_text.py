@@ -9,27 +9,6 @@ from dataclasses import dataclass, replace
 
 from ragscience.reading.text_rows import Row
 
-__all__ = [
-    "LETTER",
-    "REFERENCES",
-    "Numbered",
-    "Style",
-    "has_wide_gap",
-    "heading_number",
-    "in_sequence",
-    "is_core_section",
-    "is_known_heading",
-    "is_label",
-    "is_raised",
-    "is_sentence",
-    "number_match",
-    "sign_after",
-    "style_of",
-    "without_articles",
-    "without_lists",
-    "without_number",
-]
-
 LETTER = re.compile(r"[^\W\d_]")
 _NUMBERED = re.compile(
     r"(?:(?P<word>appendix|annex)\s+)?(?P<number>(?:\d{1,2}|[A-Z]|[IVX]{2,5})(?:\.\d{1,2}){0,4})(?P<dot>[.:)]?)\s+(?P<rest>\S.*)",

@@ -28,8 +28,6 @@ from ragscience.reading.heading_text import (
 )
 from ragscience.reading.text_rows import Measures, Placed
 
-__all__ = ["find_headings"]
-
 _NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MATHS = re.compile(r"[∑∏∫√≤≥≈∥∂∇∈∞ˆ˜�]|\b[A-Za-z]{1,2}\([a-z]\)")
 _LONGEST = 160

@@ -23,18 +23,6 @@ from ragscience.reading.heading_text import heading_number, is_known_heading
 from ragscience.reading.text_rows import Measures, Placed, Row, is_prose
 from ragscience.reading.text_spans import PageSpans
 
-__all__ = [
-    "LAYOUT_MEMORY_BYTES",
-    "LayoutBox",
-    "advise_headings",
-    "block_layout_model",
-    "find_layout_model",
-    "layout_boxes",
-    "load_layout_model",
-    "missing_numbers",
-    "without_margins",
-]
-
 LAYOUT_MEMORY_BYTES = 2 * 2**30
 """Further address space for the model: it needs 0.9 GiB on printed pages with two threads."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["DEGREES", "GENERATIONS", "NO_NAMES", "PARTICLES", "PLACES", "plain_letters", "plain_text"]
-
 _COMBINING = {
     "´": "\u0301",
     "`": "\u0300",

@@ -17,8 +17,6 @@ from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import clean_span
 from ragscience.reading.text_spans import ASCENT, DESCENT, PageSpans, Span, TextPiece
 
-__all__ = ["evened", "find_tessdata", "has_picture", "is_writing", "recognise"]
-
 _DOTS_PER_INCH = 300
 """Tesseract's best resolution: capitals of 10 point type are 30 dots high."""
 _MOST_DOTS = 40_000_000

@@ -20,8 +20,6 @@ from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, 
 from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share, mean_bits
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
 
-__all__ = ["UNSETTLED", "PageText", "hidden_places", "place_of", "read_page"]
-
 Log = Sequence[tuple[str, Box]]
 
 _DRAWN = 16 | 32

@@ -13,8 +13,6 @@ from ragscience.reading.name_words import plain_text
 from ragscience.reading.publication import find_publication, find_year
 from ragscience.reading.title_lines import find_title
 
-__all__ = ["Found", "find_arxiv_id", "find_doi", "metadata_of"]
-
 Found = tuple[str, float]
 """A value, maybe "", and a confidence from 0 to 1."""
 _ARXIV = r"(?:\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[A-Z]{2})?/\d{7})(?:v\d{1,2})?"

@@ -16,8 +16,6 @@ from ragscience.core.records import Box, PageShape
 from ragscience.reading.pdf_reader import damage_in, opened
 from ragscience.reading.pymupdf_errors import load_pymupdf
 
-__all__ = ["Mark", "MarkedPage", "draw_page", "join_pages", "mark_pages"]
-
 _CREATOR = "RAG Science"
 _COLOURS = ((0.55, 0.80, 1.0), (0.62, 0.90, 0.60), (0.84, 0.72, 1.0), (1.0, 0.74, 0.52))
 """Blue, green, violet, orange, for the quotes of a page in turn: none is the yellow of a reader's own marks."""

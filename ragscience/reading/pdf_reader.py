@@ -27,8 +27,6 @@ from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, 
 from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
 
-__all__ = ["OnPage", "count_pages", "damage_in", "opened", "read_pdf"]
-
 OnPage = Callable[[int, int, bool], None]
 """Is told of a page that is done: its number from 1, how many there are, and whether OCR or the layout model read it,
 which takes seconds. A page may be read more than once."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 from ragscience.reading.first_page import Segment
 
-__all__ = ["Publication", "find_publication", "find_year"]
-
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[A-Za-z]{0,6}\.?"
 _DATE = re.compile(rf"\b(?:\d{{1,2}}\s{_MONTH}|{_MONTH}(?:\s\d{{1,2}})?),?\s((?:19|20)\d\d)\b", re.IGNORECASE)

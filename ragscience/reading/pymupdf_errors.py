@@ -7,8 +7,6 @@ from typing import Any
 
 from ragscience.reading.text_cleaning import clean_text
 
-__all__ = ["cause_of", "failures", "load_pymupdf", "mishaps", "raise_if_out_of_memory"]
-
 _OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.{0,200}\bfailed\b")
 
 

@@ -32,8 +32,6 @@ from ragscience.reading.worker_protocol import (
     encode_request,
 )
 
-__all__ = ["READING_BYTES", "READING_SECONDS", "KeptReader", "ReaderProcess"]
-
 T = TypeVar("T", Document, int, PageShape)
 
 READING_SECONDS = 60.0

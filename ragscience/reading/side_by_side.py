@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from ragscience.reading.text_rows import Row, split_row
 
-__all__ = ["caption_starts", "side_by_side"]
-
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE)\s?[A-Z]?\.?\d{1,3}[a-z]?\s*(?P<end>[:.|]|$|\s)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.15

@@ -20,8 +20,6 @@ from ragscience.reading.side_by_side import caption_starts
 from ragscience.reading.table_columns import SAME, Level, levels_of
 from ragscience.reading.text_rows import Row, TableArea, make_rows, split_row, widest_gap
 
-__all__ = ["PageTables", "find_table_areas"]
-
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REACH = 4.5
 """In font sizes: the largest distance between a caption and the first rule of its table."""

@@ -11,8 +11,6 @@ from ragscience.reading.table_columns import SAME, WORD_GAP, Cell, Level, cell_o
 from ragscience.reading.text_rows import Placed
 from ragscience.reading.text_spans import TextPiece
 
-__all__ = ["Grid", "Spanning"]
-
 _SHORTEST_RULE = 8.0
 """Points: a rule below the name of a group of columns."""
 _WORD_BLANK = 0.3

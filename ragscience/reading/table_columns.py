@@ -12,8 +12,6 @@ from ragscience.core.records import Box
 from ragscience.reading.text_rows import Placed
 from ragscience.reading.text_spans import TextPiece
 
-__all__ = ["SAME", "WORD_GAP", "Cell", "Level", "cell_of", "cells_of", "column_bounds", "levels_of"]
-
 SAME = 3.0
 """Points between the ends of two rules of one table, at most."""
 _NARROWEST = 40.0

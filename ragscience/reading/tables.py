@@ -13,8 +13,6 @@ from ragscience.reading.table_columns import SAME, Cell, Level, column_bounds
 from ragscience.reading.text_rows import Placed, join_spans
 from ragscience.reading.text_spans import box_around
 
-__all__ = ["TableRow", "markdown_row", "table_rows"]
-
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[+\-−±]?[\d.,]+[%KMB]?")
 _MOST_HEADER_LINES = 7

@@ -9,18 +9,6 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = [
-    "LETTER_GROUPS",
-    "PAIR_BITS",
-    "clean_span",
-    "clean_text",
-    "illegible_share",
-    "mean_bits",
-    "mend_accents",
-    "printable_name",
-    "sensible_title",
-]
-
 _LINE_ENDS = re.compile("\r\n?")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """C0 and C1 controls but tab and newline, and surrogates, which cannot be encoded."""

@@ -18,24 +18,6 @@ from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_spans import ASCENT, DESCENT, TextPiece
 
-__all__ = [
-    "LaidPage",
-    "Measures",
-    "Placed",
-    "Region",
-    "Row",
-    "TableArea",
-    "is_prose",
-    "join_spans",
-    "make_rows",
-    "make_segments",
-    "measure",
-    "place_rows",
-    "runs",
-    "split_row",
-    "widest_gap",
-]
-
 T = TypeVar("T")
 
 _WIDE_GAP = 0.9

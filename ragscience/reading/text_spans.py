@@ -16,18 +16,6 @@ from typing import Any
 from ragscience.core.records import Box
 from ragscience.reading.text_cleaning import clean_span
 
-__all__ = [
-    "ASCENT",
-    "DESCENT",
-    "PageSpans",
-    "Span",
-    "TextPiece",
-    "box_around",
-    "box_on_page",
-    "read_spans",
-    "rule_boxes",
-]
-
 ASCENT, DESCENT = 0.78, 0.22
 """How far letters reach above and below their base line, in font sizes, whatever the font declares."""
 

@@ -11,8 +11,6 @@ from ragscience.reading.first_page import Segment
 from ragscience.reading.name_words import plain_text
 from ragscience.reading.text_cleaning import sensible_title
 
-__all__ = ["Title", "find_title", "says_nothing", "squashed"]
-
 _BANNER = re.compile(
     r"\bjournal of\b|\bjournal$|proceedings of|procedia|transactions on|annals of|bulletin of|elsevier|springer|"
     r"sciencedirect|contents lists|available online|https?:|www\.|\bissn\b|\bvol(?:ume)?\b|\bdoi\b|published|"

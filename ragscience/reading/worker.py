@@ -32,8 +32,6 @@ from ragscience.reading.worker_protocol import (
     encode_reply,
 )
 
-__all__ = ["main", "perform", "serve"]
-
 
 def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Reply]) -> None:
     """Write a reply for each request, until one of the streams is closed."""

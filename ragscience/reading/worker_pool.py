@@ -16,8 +16,6 @@ from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS, ReaderProcess
 
-__all__ = ["ReadingPool", "ReadingProgress"]
-
 _AHEAD = 2
 """Files per worker that are being read, or wait with their text in memory."""
 _LOOK_SECONDS = 0.2

@@ -18,23 +18,6 @@ from ragscience.core.records import Document, PageShape
 from ragscience.core.serialization import from_json, to_json
 from ragscience.reading.pdf_highlights import MarkedPage
 
-__all__ = [
-    "READY",
-    "Counting",
-    "Drawing",
-    "Joining",
-    "Marking",
-    "PaperReading",
-    "Reply",
-    "Request",
-    "decode_page",
-    "decode_reply",
-    "decode_request",
-    "encode_page",
-    "encode_reply",
-    "encode_request",
-]
-
 READY = b'{"ready": true}\n'
 _PAGE, _SLOW_PAGE = b'{"page": ', b'{"slow page": '
 
