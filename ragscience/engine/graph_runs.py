@@ -14,20 +14,20 @@ from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.events import Event, ModelChosen, OnEvent, unheard
 from ragscience.engine.paper_lookup import find_paper
 from ragscience.engine.shared_parts import open_store
-from ragscience.graph import graph_exchange
+from ragscience.graph import graph_exchange, traversal
+from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES, matched
 from ragscience.graph.graph_records import Entity as Entity
+from ragscience.graph.graph_search import keys_named
 from ragscience.graph.map_data import PAPER, Evidence, MapDrawing, map_drawing, passage_quotes
+from ragscience.graph.paper_map import paper_map, papers_of_passages
 from ragscience.library.store import Store
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.extraction import Report
-    from ragscience.graph.graph_exchange import Transferred
-    from ragscience.graph.graph_model import KnowledgeGraph
     from ragscience.graph.map_html import ServedMap as ServedMap
-    from ragscience.graph.traversal import Neighbourhood
 
 HOPS = 2
 """Steps around an entity that are shown (the graph guide)."""
@@ -128,7 +128,6 @@ class LibraryGraph:
         Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
         """
         from ragscience.graph.extraction import extract_locally
-        from ragscience.graph.graph_model import load_graph
 
         publish = on_event or unheard
 
@@ -169,16 +168,16 @@ class LibraryGraph:
 
     # In and out
 
-    def import_jsonl(self, folder: Path) -> Transferred:
+    def import_jsonl(self, folder: Path) -> graph_exchange.Transferred:
         """Read nodes.jsonl and edges.jsonl, in place of an earlier import. Raises RagScienceError for a wrong line."""
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             return graph_exchange.import_jsonl(library, folder)
 
-    def export_jsonl(self, folder: Path) -> Transferred:
+    def export_jsonl(self, folder: Path) -> graph_exchange.Transferred:
         """Write nodes.jsonl and edges.jsonl. Raises RagScienceError where the disk refuses."""
         return graph_exchange.export_jsonl(self._shared.library, folder)
 
-    def export_graphml(self, file: Path) -> Transferred:
+    def export_graphml(self, file: Path) -> graph_exchange.Transferred:
         """Write the graph as GraphML. Raises RagScienceError where the disk refuses."""
         return graph_exchange.export_graphml(self._shared.library, file)
 
@@ -224,8 +223,6 @@ class LibraryGraph:
 
     def passages_of(self, entities: Sequence[Entity], *, limit: int, offset: int = 0) -> EntityPassages:
         """The papers that name these entities, and the passages from `offset` on, with a quote of each."""
-        from ragscience.graph.paper_map import papers_of_passages
-
         with self._library() as library:
             owner_of = papers_of_passages(library)
             present = sorted({chunk for one in entities for chunk in one.chunk_ids if chunk in owner_of})
@@ -238,45 +235,40 @@ class LibraryGraph:
 
     def neighbours(
         self, name: str, *, hops: int | None = None, most: int | None = None, together: bool = False
-    ) -> Neighbourhood:
+    ) -> traversal.Neighbourhood:
         """What is around the entities of a name by stated relations, `together` also by being named in one sentence.
 
         At most `most` relations within `hops` steps (None: MOST_RELATIONS, HOPS). Raises NothingFound.
         """
-        from ragscience.graph.graph_search import keys_named
-        from ragscience.graph.traversal import NearEntity, Neighbourhood, co_occurring, pages_of, relations_around, walk
-
         hops = hops or HOPS
         types = frozenset(self._shared.settings.graph_entity_types)
         with self._graph() as (library, graph):
             keys = keys_named(graph, name)
-            around = walk(graph, dict.fromkeys(keys, 1.0), hops=hops, types=types, stated_only=not together)
+            around = traversal.walk(graph, dict.fromkeys(keys, 1.0), hops=hops, types=types, stated_only=not together)
             entities = [
-                NearEntity(one, pages_of(one.chunk_ids, [one.names], library)) for one in map(graph.entity, keys)
+                traversal.NearEntity(one, traversal.pages_of(one.chunk_ids, [one.names], library))
+                for one in map(graph.entity, keys)
             ]
-            relations = relations_around(graph, around, library, most or MOST_RELATIONS)
+            relations = traversal.relations_around(graph, around, library, most or MOST_RELATIONS)
             reached = len(around.depths) - len(keys)
-            others = 0 if together else co_occurring(graph, keys)
-        return Neighbourhood(tuple(entities), hops, relations, reached, len(around.relations), others)
+            others = 0 if together else traversal.co_occurring(graph, keys)
+        return traversal.Neighbourhood(tuple(entities), hops, relations, reached, len(around.relations), others)
 
     def path(self, first: str, second: str, *, together: bool = False) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
         """(names on the shortest way between two things, its relations with pages).
 
         By stated relations; where none connect them, or `together`, also by names in one sentence. Raises NothingFound.
         """
-        from ragscience.graph.graph_search import keys_named
-        from ragscience.graph.traversal import shortest_path, steps_of
-
         with self._graph() as (library, graph):
             ends = [
                 (start, end) for start in keys_named(graph, first) for end in keys_named(graph, second) if start != end
             ]
             for also in (together,) if together else (False, True):
-                found = [shortest_path(graph, start, end, together=also) for start, end in ends]
+                found = [traversal.shortest_path(graph, start, end, together=also) for start, end in ends]
                 paths = [path for path in found if path is not None]
                 if paths:
                     best = min(paths, key=lambda path: (len(path.relations), -path.score))
-                    return tuple(map(graph.label, best.keys)), steps_of(best.relations, graph, library)
+                    return tuple(map(graph.label, best.keys)), traversal.steps_of(best.relations, graph, library)
         raise NothingFound(
             f"Nothing in the graph connects {first!r} with {second!r}.",
             f'`python query.py graph "{first}"` shows what is around it.',
@@ -287,8 +279,6 @@ class LibraryGraph:
 
         Raises NothingFound for no such paper and for one without passages, UsageError where several fit.
         """
-        from ragscience.graph.paper_map import paper_map
-
         with self._library() as library:
             found = find_paper(library, paper)
             known = paper_map(library)
