@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of", "route"]
 
-_LEAST = 0.5
-"""Probability from which on a question is taken for its kind: of 1,000 questions for passages at most 10 are."""
+_LEAST, _LEAST_OF_BEST = 0.6, 0.25
+"""Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
+kind; and the least one of the kind itself."""
 _ANSWERED_BY = {
     "authors": "paper_facts", "workplaces": "paper_facts", "emails": "paper_facts", "year": "paper_facts",
     "venue": "paper_facts", "identifier": "paper_facts", "title": "paper_facts", "length": "paper_facts",
@@ -70,21 +71,21 @@ def kind_of(slots: Slots, context: RouteContext) -> str:
     known = context.probabilities(slots.masked)
     if not len(known):
         return ""
-    papers, thing, asked = len(slots.papers), bool(slots.thing), bool(slots.order[0]) or slots.has_conditions
+    papers = len(slots.papers)
     allowed = {
         "": True,
         "paper": bool(papers or slots.described or slots.implied),
         "two papers": max(papers, len(slots.implied)) >= 2,
-        "library": not papers and (asked or not thing),
-        "thing": thing != bool(papers),
+        "library": not papers,
+        "thing": bool(slots.thing or papers),
     }
-    chances = {kind: float(p) for kind, p in zip(kinds(), known, strict=True) if allowed[kind.needs]}
-    best = max((kind for kind in chances if kind.name != PASSAGES), key=lambda kind: chances[kind])
-    alike = sum(p for kind, p in chances.items() if kind == best or (kind.needs == best.needs == "thing"))
-    lacking = [
-        float(p) for kind, p in zip(kinds(), known, strict=True) if "paper" in kind.needs and kind not in chances
-    ]
-    is_sure = alike >= _LEAST * sum(chances.values()) and alike > max(lacking, default=0.0)
+    every = {kind: float(p) for kind, p in zip(kinds(), known, strict=True)}
+    chances = {kind: p for kind, p in every.items() if allowed[kind.needs] and kind.name != PASSAGES}
+    lacking = max((p for kind, p in every.items() if not allowed[kind.needs]), default=0.0)
+    against = next(p for kind, p in every.items() if kind.name == PASSAGES)
+    best = max(chances, key=lambda kind: chances[kind])
+    total = sum(chances.values())
+    is_sure = total >= _LEAST * (total + against) and chances[best] > max(lacking, _LEAST_OF_BEST)
     return best.name if is_sure else ""
 
 
