@@ -101,8 +101,6 @@ _PASSAGES = re.compile(r"\b(?:passages|chunks)\b", re.IGNORECASE)
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """What the metadata says of the papers that the question names."""
     papers = slots.papers
-    if slots.extra:
-        return None
     if kind in ADDRESSES:
         return _addresses(kind, papers, context)
     if kind == "entry":
