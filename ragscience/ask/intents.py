@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import random
+import re
 import tomllib
 import zlib
 from collections.abc import Callable, Sequence
@@ -16,8 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from ragscience.core.tokenizing import tokenize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,12 +66,12 @@ def kinds() -> tuple[Kind, ...]:
 
 @cache
 def frame_words(needs: tuple[str, ...]) -> frozenset[str]:
-    """The stems of the words that ask in the kinds with these `needs`, without those that are asked for."""
+    """The words that ask in the kinds with these `needs`, in lower case, without those that are asked for."""
     marks = ("PAPER", "THING", "NAME", "YEAR", "VENUE")
     texts = " ".join(text for kind in kinds() if kind.needs in needs for text in kind.examples)
     for mark in marks:
         texts = texts.replace(mark, " ")
-    return frozenset(tokenize(texts))
+    return frozenset(re.findall(r"[^\W_][\w-]*", texts.casefold()))
 
 
 def _texts(example: str) -> list[str]:

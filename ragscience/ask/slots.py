@@ -34,8 +34,8 @@ _ORDERS = (
     ("added", r"(?:last|recently|latest|just) added|(?:add|put|load)\w* (?:last|most recently)"),
     ("most authors", r"most authors"),
     ("shortest", r"shortest|fewest pages"),
-    ("longest", r"longest|most pages|by length|sorted by pages"),
-    ("oldest", r"oldest|earliest"),
+    ("longest", r"longest|(?:most|(?:largest|highest) number of) pages|by length|sorted by pages"),
+    ("oldest", r"oldest|earliest|(?:out|published|appeared|written) first|old to new"),
     ("newest", r"newest|latest|most recent(?:ly published)?|by (?:year|date)"),
 )  # fmt: skip
 _ORDER = tuple((name, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for name, words in _ORDERS)
@@ -46,7 +46,13 @@ _WORD = re.compile(r"[^\W_][\w'’.&+-]*")
 _PERSON_AFTER = re.compile(r"\b(?:by|did|has|from|of|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
 _AFTER_ON = re.compile(r"\b(?:on|about|with|of) ((?:[\w-]+ ){1,3})$", re.IGNORECASE)
+_LAST_WORDS = re.compile(
+    r"\b(?:on|about|of|for|with|concerning|regarding|treats?|covers?|studies|into) ((?:[\w-]+ ?){1,4}?)[ ?.!]*$",
+    re.IGNORECASE,
+)
 _JOINING = frozenset(["of", "and", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
+_PLACES = frozenset({"library", "collection", "papers", "documents", "texts", "articles", "works", "topic", "topics"})
+_LIBRARY_NOUNS = frozenset({"paper", "article", "document", "publication", "pdf", "work", "study", "text", "file"})
 _SMALL = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"})
 _VENUE_KIND = frozenset({"conference", "journal", "proceedings", "workshop", "international"})
 _RENAMED = {"nips": "neurips"}
@@ -156,7 +162,8 @@ class Slots:
     def extra(self) -> frozenset[str]:
         """Its terms besides the names of papers and the words that ask."""
         words = [word for word in _WORD.findall(self.without_names) if word.casefold() not in STOP_WORDS]
-        return frozenset(tokenize(" ".join(words))) - frame_words(_OF_PAPERS) - frame_words(_OF_LIBRARY)
+        frame = tokenize(" ".join(frame_words(_OF_PAPERS) | frame_words(_OF_LIBRARY)))
+        return frozenset(tokenize(" ".join(words))) - frozenset(frame)
 
     @cached_property
     def thing(self) -> str:
@@ -174,7 +181,13 @@ class Slots:
                 runs[-1].append(word)
         best = max((_trimmed(run) for run in runs), key=_worth, default=[])
         if not best:
-            return ""
+            last = _LAST_WORDS.search(self.without_names)
+            is_thing = last is not None and not {*last[1].casefold().split()} <= {
+                *STOP_WORDS,
+                *_LIBRARY_NOUNS,
+                *_PLACES,
+            }
+            return last[1] if last is not None and is_thing else ""
         thing = self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’")
         before = _AFTER_ON.search(self.question[: best[0].start()]) if thing.islower() else None
         words = before[1].split() if before else []
@@ -185,8 +198,8 @@ def _asks(word: str) -> bool:
     """Whether the word belongs to how a question is put."""
     if any(char.isupper() for char in word[1:]) or any(char.isdigit() for char in word):
         return False
-    plain = word.rstrip(".?!,").casefold()
-    return plain in STOP_WORDS or set(tokenize(plain)) <= frame_words(_OF_LIBRARY)
+    plain = word.rstrip(".?!,'’").casefold()
+    return plain in STOP_WORDS or plain in frame_words(_OF_LIBRARY) or plain.removesuffix("s") in _LIBRARY_NOUNS
 
 
 def _trimmed(run: list[re.Match[str]]) -> list[re.Match[str]]:
@@ -258,7 +271,7 @@ def _conditions(
     years, marks = None, list[tuple[tuple[int, int], str]]()
     for pattern, span in _YEARS:
         found = pattern.search(question)
-        if found is not None and not any(a < found.end() and found.start() < b for a, b in taken):
+        if found is not None and not (_in_name(question, found, papers) or _is_taken(found.span(), taken)):
             numbers = [int(number) for number in found.groups() if number]
             years = span(*sorted(numbers))
             at = question.find(str(min(numbers)), found.start())
@@ -281,6 +294,19 @@ def _conditions(
             authors.append(name)
             marks.append(((found.start(1), found.start(1) + len(name)), "Smith"))
     return Conditions(years, tuple(authors), venue), marks
+
+
+def _is_taken(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
+    return any(a < span[1] and span[0] < b for a, b in taken)
+
+
+def _in_name(question: str, year: re.Match[str], papers: Sequence[Paper]) -> bool:
+    """Whether the year belongs to the name before it, that of no author or venue: "WMT 2014"."""
+    before = question[: year.start()].rstrip().rpartition(" ")
+    name = before[2]
+    if not before[0] or not name[:1].isupper() or not year[0][:1].isdigit():
+        return False
+    return not (_of_venue(papers, name) or any(has_author(paper, name) for paper in papers))
 
 
 def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
@@ -334,7 +360,7 @@ def year_of(paper: Paper) -> tuple[int | None, bool]:
 
 def venue_words(text: str) -> set[str]:
     """The words of a venue's name and its initials: of "International Conference on Machine Learning" also "icml"."""
-    words = re.findall(r"[^\W\d_]++", plain_name(text))
+    words = re.findall(r"(?<!\d)[^\W\d_]++", plain_name(text))
     telling = [word for word in words if word not in _SMALL]
     initials = "".join(word[0] for word in telling)
     found = {*telling, *((initials,) if len(initials) > 2 else ())}
