@@ -76,7 +76,7 @@ def kind_of(slots: Slots, context: RouteContext) -> str:
         "": True,
         "paper": bool(papers or slots.described or slots.implied),
         "two papers": max(papers, len(slots.implied)) >= 2,
-        "library": not papers,
+        "library": not papers and (bool(slots.order[0]) or slots.has_conditions or not slots.names_thing),
         "thing": bool(slots.thing or papers),
     }
     every = {kind: float(p) for kind, p in zip(kinds(), known, strict=True)}

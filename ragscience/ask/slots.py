@@ -133,6 +133,11 @@ class Slots:
         return self.conditions != Conditions()
 
     @property
+    def names_thing(self) -> bool:
+        """Whether the thing has a capital or a digit, as names have."""
+        return any(char.isupper() or char.isdigit() for char in self.thing)
+
+    @property
     def counts(self) -> bool:
         """Whether it asks how many."""
         return _COUNTS.search(self.question) is not None
