@@ -188,10 +188,10 @@ def test_these_papers_are_compared_with_each_other(ask):
     assert len([block for block in routed.blocks if block.kind == "heading"]) == 2
 
 
-def test_more_papers_than_a_summary_has_room_for_are_searched(tmp_path):
+def test_more_papers_than_a_summary_has_room_for_are_grouped(tmp_path):
     papers = {f"{number}.pdf": (f"Number {number} of many", BEES) for number in range(7)}
     with make_library(tmp_path, papers) as library:
-        assert route("Summarize these papers", context(library, Filters())) is None
+        assert route("Summarize these papers", context(library, Filters())).route == "library"
         assert route("Summarize these papers", context(library, Filters(papers=("1.pdf", "2.pdf")))) is not None
 
 
