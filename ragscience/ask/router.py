@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of", "route"]
 
-_LEAST, _LEAST_OF_BEST = 0.7, 0.25
+_LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
-kind; and the least one of the kind itself."""
+kind, on the program too; and the least one of the kind itself."""
 _ANSWERED_BY = {
     "authors": "paper_facts", "workplaces": "paper_facts", "emails": "paper_facts", "year": "paper_facts",
     "venue": "paper_facts", "identifier": "paper_facts", "title": "paper_facts", "length": "paper_facts",
@@ -85,7 +85,7 @@ def kind_of(slots: Slots, context: RouteContext) -> str:
     against = next(p for kind, p in every.items() if kind.name == PASSAGES)
     best = max(chances, key=lambda kind: chances[kind])
     total = sum(chances.values())
-    is_sure = total >= _LEAST * (total + against) and chances[best] > max(lacking, _LEAST_OF_BEST)
+    is_sure = total >= (_LEAST if best.needs else _LEAST_OF_HELP) * (total + against) and chances[best] > max(lacking, _LEAST_OF_BEST)
     return best.name if is_sure else ""
 
 
