@@ -85,7 +85,9 @@ def kind_of(slots: Slots, context: RouteContext) -> str:
     against = next(p for kind, p in every.items() if kind.name == PASSAGES)
     best = max(chances, key=lambda kind: chances[kind])
     total = sum(chances.values())
-    is_sure = total >= (_LEAST if best.needs else _LEAST_OF_HELP) * (total + against) and chances[best] > max(lacking, _LEAST_OF_BEST)
+    is_sure = total >= (_LEAST if best.needs else _LEAST_OF_HELP) * (total + against) and chances[best] > max(
+        lacking, _LEAST_OF_BEST
+    )
     return best.name if is_sure else ""
 
 
