@@ -41,7 +41,7 @@ from ragscience.core.tokenizing import terms
 if TYPE_CHECKING:
     from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["DialogueState", "TurnReading", "Understood", "state_after", "understand"]
+__all__ = ["DialogueState", "TurnReading", "Understood", "held_reading", "state_after", "understand"]
 
 TURNS_BACK = 6
 """Turns that the state is worked out from."""
@@ -128,6 +128,31 @@ def understand(
     if focus is not None:
         state = replace(state, focus=tuple(Subject(file, names.short(file)) for file in focus), listed=())
     return _understood(question, state, names)
+
+
+def held_reading(
+    rewritten: str, readings: Sequence[TurnReading], question: str, spoken: str, names: PaperNames
+) -> list[TurnReading]:
+    """A language model's reading, within the papers of the one that names the same; none where a name is lost or new.
+
+    `spoken` is all that was said so far.
+    """
+    meant = _papers_meant(TurnReading(rewritten), names)
+    same = next((each for each in readings if _papers_meant(each, names) == meant), None)
+    if same is None:
+        return []
+    known = spoken.casefold() + " ".join(_called(Subject(file, ""), names) for file in meant).casefold()
+    is_new = any(word not in known for word in _shaped(rewritten))
+    is_lost = any(word not in rewritten.casefold() for word in _shaped(question))
+    return [] if is_new or is_lost else [replace(same, text=rewritten)]
+
+
+def _shaped(text: str) -> list[str]:
+    return [word.casefold() for word in WORD.findall(text)[1:] if len(word) > 1 and is_shaped(word)]
+
+
+def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
+    return frozenset([one.file for one in surely_named(reading.text, names)] or reading.files)
 
 
 def state_after(history: Sequence[Turn], names: PaperNames) -> DialogueState:

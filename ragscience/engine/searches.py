@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.confidence import answerability
-from ragscience.ask.conversation import LEANING, TurnReading
+from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SubQuery, sides
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
@@ -228,18 +228,14 @@ def search_readings(
 ) -> Found:
     """What is found for the reading of the question that the passages answer best; `Found.question` is its text.
 
-    `rewritten`, a language model's own reading, competes where it names the same papers as one of the others. `also`
+    `rewritten`, a language model's own reading, competes where it loses no name and brings no new one. `also`
     are passages (ids) that compete for a reading about the papers of the turn before.
     """
     names = PaperNames.of(run.library) if run.library.about.chunks else None
     readings = run.understood.readings
     if rewritten and names is not None:
-        same = next(
-            (each for each in readings if _papers_meant(each, names) == _papers_meant(TurnReading(rewritten), names)),
-            None,
-        )
-        within = same.files if same else ()
-        readings = (TurnReading(rewritten, within, LEANING), *readings) if same else readings
+        spoken = " ".join((run.spelled, *(f"{turn.question} {turn.answer}" for turn in run.request.history)))
+        readings = (*held_reading(rewritten, readings, run.spelled, spoken, names), *readings)
     results: list[tuple[float, Found]] = []
     for reading in readings:
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
@@ -247,11 +243,6 @@ def search_readings(
         found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
         results.append((answerability(found, reading.text) + reading.prior, replace(found, about=reading.files)))
     return max(results, key=lambda result: result[0])[1]
-
-
-def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
-    named = {one.file for one in names.in_text(reading.text) if one.strength >= 0.5}
-    return frozenset(named or reading.files)
 
 
 def search_in_parts(
