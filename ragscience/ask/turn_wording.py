@@ -131,11 +131,11 @@ def put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: P
         spans = [word for word in written if (word.start() or not word[0].istitle()) and is_shaped(word[0])]
         spans = [word for word in spans if not any(one.start <= word.start() < one.end for one in before)]
         return last[: spans[-1].start()] + bare + last[spans[-1].end() :] if spans else ""
-    article = re.search(r"\b(?:the|an?) (?=\w)", last, re.IGNORECASE)
-    if article is None or words[0].casefold() == "any":
+    the = re.search(r"\bthe (?=\w)", last, re.IGNORECASE)
+    if the is None or words[0].casefold() == "any":
         return ""
-    after = _END_OF_PHRASE.search(last, article.end())
-    return f"{last[: article.start()]}the {bare.removeprefix('the ')}{last[after.start() if after else len(last) :]}"
+    after = _END_OF_PHRASE.search(last, the.end())
+    return last[: the.end()] + bare.removeprefix("the ") + last[after.start() if after else len(last) :]
 
 
 def is_shaped(text: str) -> bool:
