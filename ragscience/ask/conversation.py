@@ -173,7 +173,7 @@ def _after(turn: Turn, understood: Understood, state: DialogueState, names: Pape
         meant = [TurnReading(turn.question, named)] if named else meant
     best = next((each for each in meant if not cited or cited[0] in each.files), None)
     if best is None and named:
-        best = meant[0]
+        best = TurnReading(turn.question, named)
     files = best.files if best is not None else tuple(_mostly(cited, turn.answer))
     focus = tuple(Subject(file, names.short(file)) for file in files)
     asked = next((each.text for each in understood.readings if each.files == files), understood.readings[0].text)

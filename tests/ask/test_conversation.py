@@ -81,6 +81,8 @@ def test_the_question_as_it_stands_is_always_a_reading(names):
 def test_the_focus_follows_names_answers_and_what_a_person_says(names):
     assert [paper.file for paper in state_after([ABOUT_TIDE], names).focus] == [TIDE]
     assert state_after([ABOUT_BOTH], names).focus == ()
+    both = Turn("how is that different from KTR?", f"Cheap ({STAGE}, p.1).")
+    assert [paper.file for paper in state_after([ABOUT_TIDE, both], names).focus] == [KILN]
     assert [paper.file for paper in state_after([ABOUT_BOTH], names).listed] == [TIDE, KILN]
     assert understand("is it fast?", [ABOUT_TIDE], names, [KILN]).readings[0].text == "is KTR fast?"
     assert understand("is it fast?", [ABOUT_TIDE], names, ()).kind == "new"
