@@ -9,14 +9,15 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from ragscience.ask.asked_span import asked_span
+from ragscience.ask.cells import asked_rows
 from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
-from ragscience.ask.quoted_tables import asked_row, caption_of, is_table, same_table, table_with, without_headings
+from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
-from ragscience.core.tokenizing import STOP_WORDS
+from ragscience.core.tokenizing import STOP_WORDS, terms
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
@@ -58,6 +59,10 @@ _ANNOUNCED_CHARS = 300
 _ANNOUNCING = ("as follows", "the following", "given by", "defined as", "written as", "computed as")
 _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
+_FIRST_HITS, _MOST_TABLES = 2, 6
+"""Passages whose papers' tables are looked through, and how many tables:"""
+_FITS = 0.5
+"""as far as a row has this share of the question's words."""
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
 """How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
@@ -69,6 +74,8 @@ class Readers:
     matcher: Matcher | None = None
     scorer: Reranker | None = None
     """A cross-encoder."""
+    tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
+    """All tables of papers, by the papers' ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
     """
     units = [unit for hit in hits for unit in units_of(hit)]
+    units += _rows_elsewhere(question, hits, readers)
     matches, warnings = None, list[str]()
     if readers.matcher is not None and hits:
         try:
@@ -143,13 +151,31 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     return Choice(asked.needs, scored_units, tuple(warnings))
 
 
+def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
+    """Rows of other tables of the papers that the first passages are of: the best of each that has most of the question."""
+    asked = frozenset(terms(question))
+    if readers.tables is None or not asked:
+        return []
+    known = {hit.chunk.chunk_id for hit in hits}
+    papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])
+    tables = [chunk for chunk in readers.tables(tuple(papers)) if chunk.chunk_id not in known]
+    tables.sort(key=lambda chunk: -len(asked.intersection(terms(chunk.searched))))
+    words = [(frozenset({term}), 1 / len(asked)) for term in sorted(asked)]
+    found = []
+    for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
+        rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
+        fits = [(row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows, None)) if row]
+        if fits and max(fits)[0] >= _FITS:
+            found.append(rows[-max(fits)[1]])
+    return found
+
+
 def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run) -> tuple[str, str]:
     """`Block.line` and `Block.key` of a run: of a table the row that fits best, be it in the run or not."""
     run = pieces[chosen.first : chosen.last + 1]
     if run[0].unit.is_row:
-        units = [each.unit for each in pieces if each.unit.is_row and same_table(each.unit, run[0].unit)]
-        rows = [row for unit in units if (row := asked_row(unit, asked.weights)) and row.line]
-        row = max(rows, key=lambda row: (row.held, row.fit), default=None)
+        rows = [piece.row for piece in pieces if piece.row and same_table(piece.unit, run[0].unit)]
+        row = max((row for row in rows if row.line), key=lambda row: (row.fit, row.held), default=None)
         return (row.line, row.value) if row else ("", "")
     whole = [piece for piece in run if not _RESTS.match(piece.unit.text)] or run
     quiet = [piece for piece in whole if not piece.noise] or whole

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from ragscience.ask.quote_candidates import Unit
-from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.core.tokenizing import joined_lines
 
 __all__ = [
-    "asked_row",
     "caption_of",
+    "cells_of",
     "column_names",
     "header_rows",
     "is_table",
     "left_out",
     "same_table",
+    "table_span",
     "table_with",
     "without_headings",
 ]
@@ -28,8 +28,6 @@ _SHORT_GAP = 3
 """As many rows between quoted ones, or at an end, are given, too."""
 _SHORT_TABLE = 10
 """A table of no more rows is given whole: a reader who is shown two rows of seven has to open the PDF."""
-_SHORTEST_PART = 4
-"""Letters of a term that is looked for inside the words of a row's name."""
 _CELL = re.compile(r"[^|]++")
 
 
@@ -45,7 +43,7 @@ def caption_of(unit: Unit) -> str:
 
 def same_table(one: Unit, other: Unit) -> bool:
     """Whether both are rows of one table in one passage."""
-    return one.hit.chunk.chunk_id == other.hit.chunk.chunk_id and _span(one)[0] == _span(other)[0]
+    return one.hit.chunk.chunk_id == other.hit.chunk.chunk_id and table_span(one)[0] == table_span(other)[0]
 
 
 def table_with(units: Sequence[Unit]) -> str:
@@ -53,7 +51,7 @@ def table_with(units: Sequence[Unit]) -> str:
 
     A short table is whole; where more than a few rows of another are left out, a row says how many.
     """
-    start, end = _span(units[0])
+    start, end = table_span(units[0])
     lines = units[0].hit.chunk.text[start:end].split("\n")
     quoted = {line.strip() for unit in units for line in unit.text.split("\n")}
     has_header = len(lines) > 1 and not lines[1].strip("|-: ")
@@ -73,98 +71,40 @@ def table_with(units: Sequence[Unit]) -> str:
     return "\n".join(made)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedRow:
-    """A row of a table as it answers a question."""
-
-    line: str
-    """`name: column value; column value`: the columns that have words of the question, else all."""
-    value: str
-    """The cell that is asked for, where it is sure which; else empty."""
-    held: float
-    """0 to 1: the share of the question that the row's cells and the column of its value hold;"""
-    fit: float
-    """the same, but 0 where one of them has none of it, and it is not sure which value is asked for."""
-
-
-def asked_row(unit: Unit, weights: Mapping[str, float]) -> AskedRow | None:
-    """The row that the unit is, by the weight of each term of a question; None in a table without a header.
-
-    A name holds a term also as a part of a word of its own ("bert large": BERTLARGE); another cell that holds one is
-    no value that is asked for.
-    """
-    names = column_names(unit)
-    name, *cells = _cells(unit.text.split("\n")[0])
-    if len(names) != len(cells) + 1:
-        return None
-    name = name or _name_above(unit)
-    own, letters = frozenset(terms(name)), "".join(filter(str.isalnum, name.casefold()))
-    held = {term for term in weights if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
-    inside = [frozenset(terms(cell)) - held if len(cell) > 1 else frozenset[str]() for cell in cells]
-    given = [each if each and each <= weights.keys() else frozenset[str]() for each in inside]
-    held = held.union(*given)
-    columns = [
-        0.0 if not cell or has else sum(weights.get(term, 0.0) for term in frozenset(terms(column)) - held)
-        for column, cell, has in zip(names[1:], cells, given, strict=True)
-    ]
-    best = max(columns, default=0.0)
-    pairs = [
-        (column, cell)
-        for column, cell, weight in zip(names[1:], cells, columns, strict=True)
-        if cell and (weight >= best - 1e-9 or not best)
-    ]
-    values = [pair for pair, has in zip(zip(names[1:], cells, strict=True), given, strict=True) if not has]
-    figures = [pair for pair in values if any(map(str.isdigit, pair[1]))]
-    if not best and len(figures) == 1:
-        pairs = figures
-    of_row = sum(weights[term] for term in held)
-    said = [cell for cell, has in zip(cells, given, strict=True) if has]
-    line = f"{', '.join([name, *said])}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}"
-    is_sure = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
-    fit = of_row + best if of_row and (best or is_sure) else 0.0
-    return AskedRow(line if name else "", pairs[0][1] if is_sure else "", of_row + best, fit)
-
-
-def _name_above(unit: Unit) -> str:
-    """The name of the rows that the unit's row goes on with."""
-    start, _ = _span(unit)
-    above = unit.hit.chunk.text[start : unit.start].split("\n")
-    return next((name for line in reversed(above) if line and (name := _cells(line)[0]).strip("-: ")), "")
-
-
 def column_names(unit: Unit) -> list[str]:
     """The names of the columns of the unit's table, those of rows that go on with the header joined; or none."""
-    start, end = _span(unit)
+    start, end = table_span(unit)
     lines = unit.hit.chunk.text[start:end].split("\n")
     has_header = len(lines) > 2 and not lines[1].strip("|-: ")
     header = lines[:1] if has_header else [line for line in unit.hit.chunk.header.split("\n") if line[:1] == "|"][:1]
     if not header:
         return []
-    names = _cells(header[0])
-    if _has_figures(header[0]):  # a row of a table without a header
+    names = cells_of(header[0])
+    if _has_figures(header[0]) and not all(name.isdigit() for name in names[1:]):  # a row of a table without a header
         return [""] * len(names)
-    for row in header_rows(header + (lines[2:] if has_header else [])):
-        more, above = _cells(row), ""
-        if len(more) != len(names):
-            break
-        for column, name in enumerate(names):
-            above = name or above  # a name over several columns is in the first of them
-            names[column] = f"{above if column else name} {more[column]}".strip()
-    return names
+    levels = [names, *map(cells_of, header_rows(header + (lines[2:] if has_header else [])))]
+    levels = [level for level in levels if len(level) == len(names)]
+    for level in levels[:-1]:  # a name over several columns is in the first of them
+        for at in range(1, len(level)):
+            level[at] = level[at] or level[at - 1]
+    return [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*levels, strict=True)]
 
 
 def header_rows(lines: Sequence[str]) -> list[str]:
     """Of a header and the rows under it: those of the first rows that go on with it.
 
-    They have no figures, and no name where each column of the header has one.
+    They have no figures, more than one name, and none of a row where each column of the header has one.
     """
-    is_full = all(_cells(lines[0]))
-    return list(
-        takewhile(lambda row: not (_has_figures(row) or (is_full and _cells(row)[0])), lines[1:][:_HEADER_ROWS])
-    )
+    is_full = all(cells_of(lines[0]))
+
+    def goes_on(row: str) -> bool:
+        first, *others = cells_of(row)
+        return any(others) and not _has_figures(row) and not (is_full and first)
+
+    return list(takewhile(goes_on, lines[1:][:_HEADER_ROWS]))
 
 
-def _cells(row: str) -> list[str]:
+def cells_of(row: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
@@ -180,7 +120,7 @@ def left_out(count: int, row: str) -> str:
     return f"| … {count} {'row' if count == 1 else 'rows'} left out {'| ' * cells}|"
 
 
-def _span(unit: Unit) -> tuple[int, int]:
+def table_span(unit: Unit) -> tuple[int, int]:
     """(start, end) in the passage of the table that the unit begins in: neighbouring lines that begin with a bar."""
     text = unit.hit.chunk.text
     start = end = text.rfind("\n", 0, unit.start) + 1

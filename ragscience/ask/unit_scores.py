@@ -26,9 +26,10 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from ragscience.ask.asked_span import has_asked
+from ragscience.ask.cells import AskedRow, asked_rows
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, table_head_end
-from ragscience.ask.quoted_tables import asked_row
+from ragscience.ask.quoted_tables import table_span
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _WEIGHTS = {
     "named": 0.25,
     "rank": 0.2,
     "kind": 0.6,
-    "cell": 0.3,
+    "cell": 0.6,
     "noise": -0.6,
 }
 """Round numbers on a plateau: docs/choices.md."""
@@ -109,8 +110,8 @@ class Piece:
     form: float
     """0 to 1: whether it has what is asked for, a number, a year or a name, or its form."""
     noise: float
-    cell: float
-    """Of a row: `AskedRow.fit`; else 0."""
+    row: AskedRow | None
+    """Of a row of a table how it answers, where that can be told."""
 
 
 def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None) -> tuple[Asked, list[Piece]]:
@@ -136,6 +137,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     )
     names = {paper: _terms_of(_words(" ".join(said))) for paper, said in (matches.names if matches else {}).items()}
     any_name = frozenset[str]().union(*names.values())
+    rows = _rows(question, asked, units, matches)
     pieces = []
     for unit, text, words in worded:
         own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
@@ -151,10 +153,26 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     cosines=_cosines(unit, own, asked, matches),
                     form=_form(text, asked),
                     noise=1.0 if _is_title(text, chunk.header) else _noise(text),
-                    cell=row.fit if unit.is_row and (row := asked_row(unit, weights)) else 0.0,
+                    row=rows.get(unit.place),
                 )
             )
     return asked, pieces
+
+
+def _rows(
+    question: str, asked: Asked, units: Sequence[Unit], matches: TokenMatches | None
+) -> dict[tuple[str, int, int], AskedRow | None]:
+    """By its place how each row of a table answers."""
+    tables: dict[tuple[int, int], list[Unit]] = {}
+    for unit in units:
+        if unit.is_row:
+            tables.setdefault((unit.hit.chunk.chunk_id, table_span(unit)[0]), []).append(unit)
+    found: dict[tuple[str, int, int], AskedRow | None] = {}
+    for (chunk_id, _), rows in tables.items():
+        passage = matches.passages.get(chunk_id) if matches is not None else None
+        answers = asked_rows(question, asked.tokens, rows, passage.best if passage is not None else None)
+        found |= zip((row.place for row in rows), answers, strict=True)
+    return found
 
 
 def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
@@ -170,7 +188,7 @@ def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
         "named": _held(asked.named, around),
         "rank": 1.0 / math.sqrt(run[0].unit.hit.rank),
         "kind": max(piece.form for piece in run),
-        "cell": max(piece.cell for piece in run),
+        "cell": max(piece.row.fit if piece.row else 0.0 for piece in run),
         "noise": max(piece.noise for piece in run),
     }
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext
     from ragscience.ask.conversation import Understood
     from ragscience.ask.prompts import Prompts
+    from ragscience.core.records import StoredChunk
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
@@ -267,8 +268,14 @@ class QuestionRun:
             answerable_threshold=ANSWERABLE,
             presence=WordPresence(self.library, self.tokens_from) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
+            tables=self._tables,
             cancelled=self._may_cancel,
         )
+
+    def _tables(self, paper_ids: Sequence[int]) -> list[StoredChunk]:
+        """The passages of these papers that are tables."""
+        ids = self.library.select(Filters(paper_ids=tuple(paper_ids), kinds=("table",)))
+        return self.library.chunks(ids.tolist()) if ids is not None else []
 
     @cached_property
     def graph(self) -> GraphSearch | None:
