@@ -106,9 +106,8 @@ class _Question:
 
     def share(self, *parts: Sequence[float]) -> float:
         """The share of the question that the best of the parts holds, word by word."""
-        return sum(
-            weight * best for (_, weight), best in zip(self.words, map(max, zip(*parts, strict=True)), strict=True)
-        )
+        best = [max(each) for each in zip(*parts, strict=True)]
+        return sum(float(weight * share) for (_, weight), share in zip(self.words, best, strict=True))
 
 
 def _asked_row(
@@ -142,9 +141,7 @@ def _asked_row(
 
 
 def _names_above(unit: Unit) -> dict[int, tuple[str, str]]:
-    """What is named above each row of a table, by where the row begins: the row that it goes on with where it has no
-    name, and the group that it is in.
-    """
+    """By where each row of the table begins the last name above it, which it goes on with, and the group it is in."""
     start, end = table_span(unit)
     names, last, group = dict[int, tuple[str, str]](), "", ""
     for line in unit.hit.chunk.text[start:end].split("\n"):
@@ -167,9 +164,7 @@ def _header_places(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def _written_out(name: str, question: Sequence[str]) -> Iterator[str]:
-    """The words of the question that a short form in the name has the first letters of, and those short forms of it
-    that have the first letters of words of the name: NQ and Natural Questions, EM and exact match.
-    """
+    """The words of the question that are short forms of the name's, or the other way round: EM and exact match."""
     for short, spelled in ((name, question), ("\0".join(question), re.findall(r"[^\W_]+", name))):
         initials = [_initials(word) for word in spelled]
         for match in _SHORT.finditer(short):

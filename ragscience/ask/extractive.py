@@ -152,7 +152,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
 
 
 def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
-    """Rows of other tables of the papers that the first passages are of: the best of each that has most of the question."""
+    """The best row of each table, in the papers of the first passages, that has most of the question's words."""
     asked = frozenset(terms(question))
     if readers.tables is None or not asked:
         return []

@@ -105,6 +105,7 @@ def header_rows(lines: Sequence[str]) -> list[str]:
 
 
 def cells_of(row: str) -> list[str]:
+    """The cells of a row in Markdown."""
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
@@ -29,6 +30,10 @@ _JOINED = (
 _CUT = re.compile(
     rf"(?:,? |\b)(?:{_JOINED} )?+(?:(?:the|that|those|one|in|of|by|for|on|with|to) ){{0,4}}+\0"
     rf"(?:,? {_JOINED}\b|,(?= \0))?+|\0",
+    re.IGNORECASE,
+)
+_JOINS = re.compile(
+    r"[,;:?/]|\b(?:and|or|nor|versus|vs|than|against|while|whereas|but|from|to|with that|as opposed|compared)\b",
     re.IGNORECASE,
 )
 _REST_OF_WORD = re.compile(r"^[\w-]+")
@@ -78,9 +83,10 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     by_paper = {
         each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= SURE
     }
-    if len(by_paper) < 2:
+    ordered = _joined(question, by_paper)[:MOST_SIDES]
+    if len(ordered) < 2:
         return ()
-    ordered = sorted(by_paper, key=lambda file: min(one.start for one in by_paper[file]))[:MOST_SIDES]
+    by_paper = {file: by_paper[file] for file in ordered}
     spans = _clauses(question)
     texts: dict[str, list[str]] = {file: [] for file in ordered}
     words: dict[str, list[str]] = {file: [] for file in ordered}
@@ -101,6 +107,19 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
         for file in ordered
         if texts[file]
     )
+
+
+def _joined(question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]) -> list[str]:
+    """The papers in the order of their names, without those that nothing joins to the name before.
+
+    They are things of that other paper: "How much faster is FlashAttention on GPT-2?".
+    """
+    firsts = sorted((min(each, key=lambda one: one.start) for each in by_paper.values()), key=lambda one: one.start)
+    ordered = [firsts[0].file] if firsts else []
+    for before, one in pairwise(firsts):
+        if _JOINS.search(question[before.end : one.start]):
+            ordered.append(one.file)
+    return ordered
 
 
 def _clauses(question: str) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.generation import CancellableLLM, WrappedLLM
 from ragscience.ask.replies import ThoughtFilter
 from ragscience.core.errors import Cancelled, ModelProblem
-from ragscience.core.records import Found, Profile, Step
+from ragscience.core.records import Filters, Found, Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
 from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question
