@@ -160,7 +160,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
         understood = run.understood
         for reading in (each for each in understood.readings if not each.is_only_searched):
             question = reading.text
-            leans = understood.kind in ("follow-up", "correction") and not reading.files
+            leans = understood.kind in ("follow-up", "correction")
             routed = route(question, context, reading.files, leans=leans)
             if routed is not None:
                 break
