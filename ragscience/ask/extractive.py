@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.asked_span import asked_span
 from ragscience.ask.cells import asked_rows
-from ragscience.ask.question_needs import QuestionNeeds
+from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
@@ -61,6 +61,7 @@ _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
 _FIRST_HITS, _MOST_TABLES = 2, 6
 """Passages whose papers' tables are looked through, and how many tables:"""
+_NOT_IN_CELLS = ("definition", "reason", "formula")
 _FITS = 0.5
 """as far as a row has this share of the question's words."""
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
@@ -154,7 +155,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
 def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
     """The best row of each table, in the papers of the first passages, that has most of the question's words."""
     asked = frozenset(terms(question))
-    if readers.tables is None or not asked:
+    if readers.tables is None or not asked or needs_of(question).kind in _NOT_IN_CELLS:
         return []
     known = {hit.chunk.chunk_id for hit in hits}
     papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["kind_of", "route"]
 
-_LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.6, 0.5, 0.25
+_LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
 kind, on the program too; and the least one of the kind itself."""
 _ANSWERED_BY = {

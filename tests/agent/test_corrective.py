@@ -236,13 +236,13 @@ def test_flag_and_profile_turn_it_on(commands, monkeypatch):
         monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
         server.default_reply = lambda body: json.dumps({"answers": "no"}) if "format" in body else SAID
         assert commands.ingest().code == 0
-        refused = commands.query("ask", BEES, "--json", "--strict", "--no-history", "--corrective")
+        refused = commands.query("ask", BEES, "--json", "--strict", "--no-history", "--corrective", "--plain")
         assert refused.code == 4, refused.err
         printed = json.loads(refused.out)
         assert printed["verdict"] == INCORRECT
         assert any("does not seem to answer" in warning for warning in printed["warnings"])
         for how, said_no in (({}, False), ({"profile": "even", "rerank": "off"}, True)):
             with Engine.open(commands.home, load_settings(home=commands.home, **how)) as engine:
-                answer = engine.ask(AskRequest(BEES, strict=True))
+                answer = engine.ask(AskRequest(BEES, strict=True, plain=True))
                 assert answer.refused is said_no, how
                 assert (answer.found.verdict == INCORRECT) is said_no
