@@ -11,16 +11,6 @@ from ragscience.core.paper_records import page_label
 from ragscience.core.records import Block, Citation, Found, Sentence
 from ragscience.core.sentences import below_of, first_line, leading_of
 
-__all__ = [
-    "ROUTE",
-    "as_text",
-    "note",
-    "places",
-    "quotes_of",
-    "shown_text",
-    "side_by_side",
-]
-
 
 def as_text(blocks: Sequence[Block]) -> str:
     """The blocks one after the other, a blank line between them; items of a list follow each other."""

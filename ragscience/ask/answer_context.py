@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ragscience.search.names import PaperNames
     from ragscience.search.token_matches import WordPresence
 
-__all__ = ["AnswerContext", "AnswerRequest", "Circuit", "Searcher"]
-
 
 FAILURES = 3
 """In a row, before the model is left alone: two may be a crash and the start after it."""

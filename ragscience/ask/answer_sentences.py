@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import terms
 
-__all__ = ["AnswerSentence", "split_answer"]
-
 _LONGEST_QUOTE = 4000
 _HARD_WRAP = 60
 """Characters: a line that is at least as long, and ends in the middle of a sentence, continues in the next."""

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.core.tokenizing import STOP_WORDS, terms
 
-__all__ = ["asked_span", "has_asked"]
-
 _POINTERS = re.compile(
     r"\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,12}\]|"
     r"\([^()]{0,120}?\b(?:19|20)\d\d[a-z]?(?:[;,][^()]{0,120})?\)|"

@@ -11,8 +11,6 @@ from ragscience.ask.quote_candidates import Unit
 from ragscience.ask.quoted_tables import cells_of, column_names, table_span
 from ragscience.core.tokenizing import terms
 
-__all__ = ["AskedRow", "asked_rows"]
-
 _SHORTEST_PART = 4
 """Letters of a term that is looked for inside the words of a row's name."""
 _CAPTION = 0.6

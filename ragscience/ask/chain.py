@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatResult
     from langchain_core.retrievers import BaseRetriever
 
-__all__ = ["Generated", "generate"]
 
 JudgedSearch = Callable[[str], tuple[Found, bool]]
 """A question to what a search finds, and whether to answer from it."""

@@ -16,7 +16,6 @@ from ragscience.core.records import Citation, Hit, Sentence
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
 
-__all__ = ["Checked", "check"]
 
 _RANK = {"unsupported": 0, "weak": 1, "supported": 2, "no-claim": 3}
 _FEWEST_TERMS = 3

@@ -11,8 +11,6 @@ from ragscience.ask.evidence import Place
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Hit
 
-__all__ = ["Mention", "find_mentions"]
-
 # A model's text may be hostile: quantifiers are bounded or possessive, and no two that match the same characters follow
 # each other, so that the time is linear in the length of the text.
 _MARK = r"(?:pages?+|pgs?+\.?+|pp?+\.?+)(?:\s*+no\.?+)?+(?:\s*+[:=])?+\s*+"

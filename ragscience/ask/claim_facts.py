@@ -16,8 +16,6 @@ from itertools import combinations
 
 from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["FOLDS", "Number", "Said", "is_altered", "loose_points", "squeezed"]
-
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
 _REFERENCE = re.compile(r"\[\s*+\d{1,3}+(?:\s*+[,;-]\s*+\d{1,3}+)*+\s*+\]")
 """A paper's citation of another: "[33]", "[2, 5-7]". Its numbers count nothing."""

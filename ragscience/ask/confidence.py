@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from ragscience.search.names import PaperNames
     from ragscience.search.token_matches import WordPresence
 
-__all__ = [
-    "LEXICAL",
-    "MODEL",
-    "SIGNALS_OF",
-    "WITHOUT_COSINE",
-    "WITH_TOKEN_VECTORS",
-    "LookedFor",
-    "answerability",
-    "confidence",
-    "is_answerable",
-    "is_in_doubt",
-    "look_for",
-    "probability",
-    "signs",
-]
 
 WITH_TOKEN_VECTORS = {
     "intercept": -11.54,

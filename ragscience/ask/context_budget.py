@@ -26,8 +26,6 @@ from ragscience.core.records import Found, Hit, Turn
 from ragscience.core.sentences import split_sentences
 from ragscience.models.token_counting import PER_MESSAGE
 
-__all__ = ["CUT_MARK", "Plan", "Window", "condense_history", "plan"]
-
 CUT_MARK = " […]"
 """Stands where a passage or an earlier answer was cut."""
 CONDENSE_TOKENS = 256

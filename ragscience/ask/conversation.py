@@ -41,7 +41,6 @@ from ragscience.core.tokenizing import terms
 if TYPE_CHECKING:
     from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["DialogueState", "TurnReading", "Understood", "held_reading", "state_after", "understand"]
 
 TURNS_BACK = 6
 """Turns that the state is worked out from."""

@@ -11,8 +11,6 @@ from ragscience.ask.paper_text import PaperText, Paragraph, Part, paragraphs_of
 from ragscience.core.records import Block
 from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["captioned_blocks", "equation_blocks", "section_blocks"]
-
 _SHORT_SECTION = 3600
 """Characters of a section that is given whole; of a longer one, the first sentence of each paragraph."""
 _MOST_LINES = 24

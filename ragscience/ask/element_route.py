@@ -25,8 +25,6 @@ from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, title_of
 from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["answer"]
-
 _MOST_LISTED = 12
 _FRAME_WORDS = """
     what which does do is are was were in of from the a an show me give display print explain describe tell about

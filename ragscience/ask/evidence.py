@@ -11,8 +11,6 @@ from ragscience.ask.claim_facts import FOLDS, Said, loose_points, squeezed
 from ragscience.core.records import Hit
 from ragscience.core.sentences import split_sentences
 
-__all__ = ["EvidenceIndex", "MergedPassage", "PageSpan", "PageUnit", "Place"]
-
 _NEAR_CHARS = 300
 """How far a table's caption may be from a row, or one short sentence from another, that are read together."""
 

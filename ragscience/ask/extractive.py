@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
     from ragscience.search.token_matches import TokenMatches
 
-__all__ = ["Choice", "Matcher", "Readers", "ScoredUnit", "extract", "extract_parts", "quoted"]
 
 Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]
 """The matches of a question in passages. Raises ModelProblem."""

@@ -13,8 +13,6 @@ from ragscience.models.model_http import cancellable, one_line
 from ragscience.models.model_protocols import ChatModel, Reply
 from ragscience.models.token_counting import base_tokens
 
-__all__ = ["CancellableLLM", "Generation", "WrappedLLM"]
-
 _LOOK_EVERY = 128
 """Characters after which a reply is searched for a loop again."""
 

@@ -11,8 +11,6 @@ from ragscience.core.records import Block
 if TYPE_CHECKING:
     from ragscience.ask.slots import Slots
 
-__all__ = ["answer"]
-
 
 def answer(kind: str, _: Slots, __: RouteContext) -> Routed | None:
     """What to do, and the commands for it; `kind` is "help " and the topic."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PASSAGES", "WEIGHTS", "Kind", "fit", "frame_words", "help_topics", "kinds", "probabilities", "weights_for"]
 
 WEIGHTS = Path(__file__).with_name("intents.npy")
 """float16 [dimension + 1, kinds], for the embedded MiniLM."""

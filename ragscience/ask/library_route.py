@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PaperGroup", "answer", "groups_of"]
 
 _MOST_GROUPS = 8
 _ROUNDS = 10

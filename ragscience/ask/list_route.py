@@ -13,8 +13,6 @@ from ragscience.ask.summary_cues import zone_of
 from ragscience.core.records import Block, Citation, title_of
 from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = ["answer"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Listing:

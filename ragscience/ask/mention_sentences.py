@@ -11,14 +11,6 @@ from ragscience.core.records import Citation, StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import joined_lines
 
-__all__ = [
-    "DENIES",
-    "SAYS",
-    "Quoted",
-    "best_quote",
-    "without_kind",
-]
-
 SAYS, DENIES = 3, 2
 SAYS_OF_NOBODY = 1
 """As SAYS, in the passive voice: a denial by the authors counts more."""

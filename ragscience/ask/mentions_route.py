@@ -14,8 +14,6 @@ from ragscience.ask.slots import Conditions, Slots
 from ragscience.core.records import Block, Hit, Paper, title_of
 from ragscience.core.tokenizing import counted, terms
 
-__all__ = ["answer"]
-
 _MOST_SHOWN = 20
 _MOST_READ = 100
 """Papers whose sentences are looked at; of further ones only the counts are known."""

@@ -19,7 +19,6 @@ from ragscience.core.tokenizing import STOP_WORDS, tokenize
 if TYPE_CHECKING:
     from ragscience.search.token_matches import WordPresence
 
-__all__ = ["Sought", "Thing", "missing_sentences", "sought", "things_of"]
 
 _WORD = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W_])|[^\W_]++(?:[-'’.][^\W_]++)*+")
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")

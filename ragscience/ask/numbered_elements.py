@@ -8,21 +8,6 @@ from collections.abc import Iterator, Sequence
 from ragscience.ask.paper_text import PaperSentence, PaperText, Part
 from ragscience.core.tokenizing import joined_lines, terms
 
-__all__ = [
-    "KINDS",
-    "abstract_of",
-    "captions",
-    "equations",
-    "known_numbers",
-    "mentioning",
-    "named_section",
-    "numbered_section",
-    "numbers_in",
-    "same_number",
-    "section_names",
-    "tables_at",
-]
-
 KINDS = {
     "table": r"tables?|tab\.",
     "figure": r"figures?|figs?\b\.?",

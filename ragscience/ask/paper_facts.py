@@ -14,8 +14,6 @@ from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
 from ragscience.library.filter_selection import plain_name
 
-__all__ = ["answer"]
-
 ADDRESSES = {"workplaces": "where its authors work", "emails": "the e-mail address of an author"}
 """What may be asked of a paper's authors, in words."""
 _WORKPLACE = re.compile(

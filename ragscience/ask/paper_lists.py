@@ -12,8 +12,6 @@ from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper
 from ragscience.core.tokenizing import counted
 
-__all__ = ["answer"]
-
 _MOST_SHOWN = 30
 
 

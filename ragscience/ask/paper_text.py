@@ -16,7 +16,6 @@ from ragscience.core.tokenizing import joined_lines
 if TYPE_CHECKING:
     from ragscience.library.store import Store
 
-__all__ = ["PaperSentence", "PaperText", "Paragraph", "Part", "paragraphs_of"]
 
 _PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from ragscience.core.records import Citation, Paper, title_of
 from ragscience.library.store import Store
 
-__all__ = ["label", "listed", "printed_at", "short_label"]
-
 _LONGEST_NAME = 40
 
 

@@ -15,7 +15,6 @@ from ragscience.core.tokenizing import tokenize
 if TYPE_CHECKING:
     from ragscience.graph.graph_model import KnowledgeGraph
 
-__all__ = ["PaperMentions", "Phrase", "Place", "aliases_of", "find_phrases", "stated_in"]
 
 MOST_PASSAGES = 4_000
 """So many passages are read for a question, those with the most of its words first."""

@@ -11,25 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragscience.core.paper_records import page_label
-from ragscience.core.prompt_templates import sanitize, sendable
+from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Hit, StoredChunk, Turn
-
-__all__ = [
-    "ANSWER_REQUEST",
-    "ANSWER_RULES",
-    "CONDENSE",
-    "NOT_FOUND",
-    "PASSAGE",
-    "REFUSAL",
-    "Prompts",
-    "concepts_text",
-    "conversation",
-    "fenced_text",
-    "passage_text",
-    "prompt_name",
-    "sendable",
-    "turn_text",
-]
 
 REFUSAL = "I could not find this in your papers."
 NOT_FOUND = "No information found for"

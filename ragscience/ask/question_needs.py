@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from ragscience.core.tokenizing import STOP_WORDS, terms
 
-__all__ = ["QuestionNeeds", "needs_of"]
-
 _REASON = re.compile(
     r"\bwhy\b|\bfor what reasons?\b|\bwhat (?:is|was|are|were) the reasons?\b|\bwhat (?:causes?|made)\b"
 )

@@ -10,8 +10,6 @@ from ragscience.core.records import Hit, StoredChunk
 from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import joined_lines
 
-__all__ = ["Unit", "follows", "joined", "table_head_end", "units_of"]
-
 _PROSE_CHARS, _MOST_PROSE = 60, 1
 """Characters of a row that is running text, and how many such rows a table may have."""
 _BLOCK_CHARS = 400

@@ -9,19 +9,6 @@ from itertools import groupby, takewhile
 from ragscience.ask.quote_candidates import Unit
 from ragscience.core.tokenizing import joined_lines
 
-__all__ = [
-    "caption_of",
-    "cells_of",
-    "column_names",
-    "header_rows",
-    "is_table",
-    "left_out",
-    "same_table",
-    "table_span",
-    "table_with",
-    "without_headings",
-]
-
 _HEADER_ROWS = 2
 """Rows under the header that may go on with it: they have no figures."""
 _SHORT_GAP = 3

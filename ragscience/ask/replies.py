@@ -7,8 +7,6 @@ import re
 
 from ragscience.core.prompt_templates import sendable
 
-__all__ = ["ThoughtFilter", "repeated_tail", "without_thoughts", "worded"]
-
 _OPEN, _CLOSE = ("<think>", "<thinking>"), ("</think>", "</thinking>")
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSED_ONLY = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)

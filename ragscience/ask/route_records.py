@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.store import Store
 
-__all__ = ["RouteContext", "Routed"]
-
 
 @dataclass(frozen=True)
 class RouteContext:

@@ -14,7 +14,6 @@ from ragscience.core.tokenizing import language_of
 if TYPE_CHECKING:
     from ragscience.ask.slots import Slots
 
-__all__ = ["kind_of", "route"]
 
 _LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another

@@ -11,8 +11,6 @@ from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
 from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = ["MOST_SIDES", "SubQuery", "in_its_papers", "parts_of", "sides"]
-
 SURE = 0.5
 """Strength of a name from which it leads to its paper."""
 MOST_SIDES = 4

@@ -19,7 +19,6 @@ from ragscience.search.name_strength import NOUN
 if TYPE_CHECKING:
     from ragscience.ask.route_records import RouteContext
 
-__all__ = ["Conditions", "Slots", "has_author", "slots_of", "venue_words", "year_of"]
 
 _YEAR = r"((?:19|20)\d\d)"
 _YEARS = (

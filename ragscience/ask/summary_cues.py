@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["ASPECTS", "METHOD", "Aspect", "zone_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Aspect:

@@ -14,8 +14,6 @@ from ragscience.ask.summary_cues import ASPECTS, Aspect, zone_of
 from ragscience.core.tokenizing import terms
 from ragscience.search.names import PaperNames
 
-__all__ = ["SummaryQuotes"]
-
 _FIGURES = re.compile(r"\d\s?%|\d\.\d|\d\s?[×x]\b|\d\s(?:times|points|fold)|\d{2,}(?:,\d{3})?")
 _YEAR_OR_SOURCE = re.compile(r"\(?\b(?:19|20)\d\d[a-z]?\b\)?|\[[\d, –-]{1,20}\]")
 _LEANS = re.compile(

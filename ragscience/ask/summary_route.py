@@ -12,8 +12,6 @@ from ragscience.ask.summary_cues import ASPECTS
 from ragscience.ask.summary_quotes import SummaryQuotes
 from ragscience.core.records import Block, Hit, title_of
 
-__all__ = ["answer"]
-
 _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
 _MOST = 6
 _MOST_LIMITS = 8

@@ -17,7 +17,6 @@ from ragscience.core.tokenizing import terms
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
 
-__all__ = ["SUPPORT_THRESHOLD", "WEAK_THRESHOLD", "Claim", "Finding", "Quote", "SupportScorer", "judge", "verbatim"]
 
 SUPPORT_THRESHOLD = 0.5
 """Share of a sentence's content words that the cited lines must hold."""

@@ -10,29 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ragscience.search.names import MentionedPaper, PaperNames
 
-__all__ = [
-    "ASKING",
-    "CORRECTING",
-    "HOW",
-    "OPENINGS",
-    "ORDINALS",
-    "POINTED_AT",
-    "POINTING",
-    "PREPOSITIONS",
-    "PRONOUNS",
-    "SURE",
-    "THINGS",
-    "VERBS",
-    "WORD",
-    "Subject",
-    "capital",
-    "is_added",
-    "is_alone",
-    "is_shaped",
-    "put_into",
-    "surely_named",
-    "with_names",
-]
 
 SURE = 0.5
 """Strength of a name from which it moves the focus to its paper."""

@@ -35,7 +35,6 @@ from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
 if TYPE_CHECKING:
     from ragscience.search.token_matches import TokenMatches
 
-__all__ = ["Asked", "Piece", "features_of", "pieces_of", "score_of"]
 
 _WEIGHTS = {
     "meaning": 1.0,

@@ -19,8 +19,6 @@ from ragscience.engine.markdown_export import CellTable, asked_columns, asked_ro
 from ragscience.engine.places import Source, cited_label, section_of, sources_of
 from ragscience.engine.printable import asked_terms, asked_words, counted, excerpt, plain, shortened
 
-__all__ = ["answer_footer", "answer_view", "brief_line", "source_line", "under", "verdicts_view"]
-
 SENTENCE_CHARS = 100
 _MOST_NEAR = 3
 """Passages that are shown under a refusal."""

@@ -18,8 +18,6 @@ from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import counted
 from ragscience.engine.requests import AskRequest
 
-__all__ = ["Chat"]
-
 LEAVING = ("exit", "quit", "q", "/quit", "/exit", "/q")
 
 

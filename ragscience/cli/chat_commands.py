@@ -25,8 +25,6 @@ from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.printable import one_line
 from ragscience.engine.requests import NO_LLM, described, refiltered
 
-__all__ = ["COMMANDS", "ChatCommand", "command_named"]
-
 MARKDOWN = (".md", ".markdown", ".txt")
 QUOTES = (NO_LLM, "quotes")
 Act = Callable[[ChatState, str], None]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ragscience.cli.chat_commands import ChatCommand
     from ragscience.cli.chat_state import ChatState
 
-__all__ = ["ChatPrompt", "status_line"]
 
 EARLIER = 1000
 """Questions that the up-arrow goes back to."""

@@ -17,8 +17,6 @@ from ragscience.engine.printable import plain, shortened
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.saved_answers import KeptAnswer
 
-__all__ = ["NOT_SAID", "TURNS", "ChatState", "last_turns_view"]
-
 TURNS = 3
 
 

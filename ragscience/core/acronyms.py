@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ragscience.core.tokenizing import STOP_WORDS
 
-__all__ = ["short_forms"]
-
 _IN_PARENTHESES = re.compile(r"\s\(([^()]{2,80})\)")
 _SHORT = re.compile(r"[A-Za-z][A-Za-z0-9\-/&]{1,9}")
 _MAY_PRECEDE = re.compile(r"[.;:,()\[\]|]")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["address_of", "shown_address"]
-
 _LONGEST_SHOWN = 120
 PORT = "11434"
 ANY_ADDRESS = ("", "0.0.0.0", "[::]")  # noqa: S104  # what a server listens on is called on this machine

@@ -18,22 +18,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = [
-    "EXIT_CODES",
-    "Cancelled",
-    "DiskProblem",
-    "FileProblem",
-    "HistoryDamaged",
-    "LibraryBusy",
-    "LibraryDamaged",
-    "LibraryUnavailable",
-    "ModelProblem",
-    "NothingFound",
-    "RagScienceError",
-    "SourceError",
-    "UsageError",
-]
-
 EXIT_CODES: dict[int, str] = {
     0: "done",
     1: "failed",

@@ -17,8 +17,6 @@ from typing import Any
 
 from ragscience.core.errors import UsageError
 
-__all__ = ["allow", "allowed_hashes", "config_file", "permission", "read_config", "write_config"]
-
 LARGEST_BYTES = 1 << 20
 HEADER = "# Settings of this library; `config` shows all settings and where each comes from."
 

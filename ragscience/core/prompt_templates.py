@@ -7,8 +7,6 @@ import unicodedata
 from pathlib import Path
 from string import Formatter
 
-__all__ = ["TEMPLATE_PLACEHOLDERS", "checked_template", "sanitize", "sendable"]
-
 TEMPLATE_PLACEHOLDERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "answer_rules": (frozenset(), frozenset({"refusal"})),
     "condense_prompt": (frozenset({"chat_history", "question"}), frozenset()),

@@ -16,8 +16,6 @@ from itertools import takewhile
 
 from ragscience.core.answer_records import Block
 
-__all__ = ["SENTENCE_LIMIT", "SentenceSpan", "below_of", "first_line", "leading_of", "split_sentences"]
-
 SENTENCE_LIMIT = 600
 """Characters: what runs on for longer without a full stop is cut at a blank; a single word never is."""
 

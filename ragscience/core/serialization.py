@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = [
-    "SCHEMA_VERSION", "from_json", "renamed", "select", "storable", "to_json",
-]  # fmt: skip
 
 T = TypeVar("T")
 

@@ -14,8 +14,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from ragscience.core.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
 
-__all__ = ["ANSWER", "ENV_PREFIX", "Decides", "Settings"]
-
 ENV_PREFIX = "RAG_"
 SERVER_ADDRESS = r"^$|^https?://[^?#\s]+$"
 """The base address of a server, without a query, in which a key would be shown."""

@@ -16,20 +16,6 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "STOP_WORDS",
-    "TOKENIZER_VERSION",
-    "counted",
-    "english_question_word",
-    "is_unspaced",
-    "joined_lines",
-    "language_of",
-    "numbers",
-    "terms",
-    "tokenize",
-]
-
 TOKENIZER_VERSION = "1"
 """Increased when the same text gives other terms: an index of another version is rebuilt."""
 STOP_WORDS = frozenset(

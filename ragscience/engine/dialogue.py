@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.library.store import Home, Store
 
-__all__ = ["Dialogue", "record_for"]
 
 HISTORY_TURNS = 6
 """Earlier turns by which a follow-up is understood; the older ones are seldom meant, and cost prompt."""

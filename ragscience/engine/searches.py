@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
 
-__all__ = ["agent_answer", "search_in_parts", "search_readings", "searched"]
 
 AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
