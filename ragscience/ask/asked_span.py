@@ -37,6 +37,8 @@ _NEAR = 4.0
 """Words from a word of the question at which it counts half."""
 _MARGIN = 1.25
 """How much better than the next one the best candidate must be."""
+_HAS_UNIT = 0.5
+"""What a number gains that has a unit that is asked for, wherever the question's words stand."""
 _FULL = 1.0
 """Score of a candidate that fits as well as can be."""
 _BY = re.compile(r"\bby (?:more than|less than|at least|over|about|up to|around)?\s*$", re.IGNORECASE)
@@ -63,7 +65,10 @@ def asked_span(needs: QuestionNeeds, asked: Mapping[str, float], sentence: str) 
 def has_asked(needs: QuestionNeeds, asked: Mapping[str, float], sentence: str) -> float:
     """How well the best of the words in `sentence` that may be what `needs` asks for fits; 0 without any, up to 1."""
     found = _candidates(needs, asked, sentence)
-    return min(1.0, found[0][0] / _FULL) if found else 0.0
+    if not found:
+        return 0.0
+    has_unit = any(unit_of(sentence[slice(*span)]) & needs.units for _, span in found)
+    return min(1.0, found[0][0] / _FULL + _HAS_UNIT * has_unit)
 
 
 def _candidates(needs: QuestionNeeds, asked: Mapping[str, float], sentence: str) -> list[tuple[float, Span]]:
