@@ -6,8 +6,6 @@ The examples are in intents.toml and help.toml. The weights for the embedded Min
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import random
 import re
 import tomllib
@@ -109,8 +107,16 @@ def fit(embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> NDArray[np.flo
     return weights.astype(np.float16)
 
 
+@cache
+def weights() -> NDArray[np.float16]:
+    """[dimension + 1, kinds], as they come with the program."""
+    import numpy as np
+
+    return np.asarray(np.load(WEIGHTS, allow_pickle=False))
+
+
 def probabilities(weights: NDArray[np.float16], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """[n, kinds] of n unit vectors."""
+    """[n, kinds] of n unit vectors of the embedded MiniLM."""
     return _softmax(_with_one(vectors) @ weights.astype("float32"))
 
 
@@ -125,29 +131,3 @@ def _softmax(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
     rows = np.exp(rows - rows.max(axis=1, keepdims=True))
     return np.asarray(rows / rows.sum(axis=1, keepdims=True), np.float32)
-
-
-def weights_for(
-    model: str, embed: Callable[[Sequence[str]], NDArray[np.float32]], folder: Path, *, embedded: bool
-) -> NDArray[np.float16]:
-    """The weights for an embedder, fitted and kept in `folder` where they did not come with the program.
-
-    Raises what `embed` raises.
-    """
-    import numpy as np
-
-    if embedded:
-        return np.asarray(np.load(WEIGHTS, allow_pickle=False))
-    made_from = f"{model}\n{kinds()!r}\n{_STEPS}".encode()
-    path = folder / f"intents-{hashlib.sha256(made_from).hexdigest()[:16]}.npy"
-    try:
-        known = np.load(path, allow_pickle=False)
-        if known.ndim == 2 and known.shape[1] == len(kinds()):
-            return np.asarray(known)
-    except (OSError, ValueError):
-        pass
-    weights = fit(embed)
-    with contextlib.suppress(OSError):  # where it may not be written, it is fitted again next time
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, weights)
-    return weights

@@ -308,16 +308,18 @@ def _load(llm: ServedLLM) -> None:
 
 
 def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
-    """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedder is not there."""
+    """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedded model is not installed."""
     import numpy as np
 
-    from ragscience.ask.intents import probabilities
+    from ragscience.ask.intents import probabilities, weights
+    from ragscience.models.minilm import IDENTITY
 
+    is_embedded = run.embedder.identity == IDENTITY
+    embedder = run.embedder if is_embedded else run.shared.models.minilm(run.settings, run.warn)
     try:
-        weights = run.shared.intent_weights(run.embedder)
-        together = run.embedder.embed_documents([question, run.spelled])  # which the search reads next
-        return np.asarray(probabilities(weights, together[:1])[0], np.float32)
-    except ModelProblem:  # the search says so
+        together = embedder.embed_documents([question, run.spelled])  # which the search reads next
+        return np.asarray(probabilities(weights(), together[:1])[0], np.float32)
+    except ModelProblem:
         return np.empty(0, np.float32)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.library.store import Store
     from ragscience.models.llm_reranker import LLMReranker
+    from ragscience.models.minilm import MiniLM
     from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
     from ragscience.models.served_llm import ServedLLM
@@ -170,7 +171,7 @@ class ModelPool:
         except ModelProblem as problem:
             warn(f"No token vectors are stored, so passages are not reranked without a cross-encoder: {problem}")
             return None
-        return self._minilm(settings, warn, packed=True)
+        return self.minilm(settings, warn, packed=True)
 
     def query_tokens(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> TokenEmbedder | None:
         """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
@@ -179,19 +180,20 @@ class ModelPool:
         if isinstance(embedder, TokenEmbedder):
             return embedder
         is_wanted = settings.rerank == "late-interaction" or library.tokens.size_bytes()
-        return self._minilm(settings, warn) if is_wanted else None
+        return self.minilm(settings, warn) if is_wanted else None
 
     def matcher(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> Matcher | None:
         """What matches a question with the words of passages, for quotes; None where no token vectors are stored."""
         tokens_from = self.query_tokens(settings, embedder, library, warn) if library.tokens.size_bytes() else None
         return None if tokens_from is None else partial(token_matches, library=library, tokens_from=tokens_from)
 
-    def _minilm(self, settings: Settings, warn: Warn, *, packed: bool = False) -> TokenEmbedder:
+    def minilm(self, settings: Settings, warn: Warn, *, packed: bool = False) -> MiniLM:
+        """The embedded model, whatever the embedder is; its calls raise ModelProblem where it is not installed."""
         from ragscience.models.minilm import MiniLM
 
         packed = packed or self._stays
 
-        def make(warn: Warn) -> TokenEmbedder:
+        def make(warn: Warn) -> MiniLM:
             return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=packed)
 
         return self._once(("minilm", settings.cache_folder, packed), make, warn)

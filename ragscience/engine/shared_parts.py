@@ -20,13 +20,9 @@ from ragscience.models.bert_session import available_cores
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ragscience.ask.answer_context import Circuit
     from ragscience.core.records import Paper
     from ragscience.engine.model_pool import ModelPool
-    from ragscience.models.model_protocols import Embedder
     from ragscience.upkeep.telemetry import Telemetry
 
 EMBEDDED = "vectorstore"
@@ -118,21 +114,6 @@ class SharedParts:
         self._made: dict[str, Any] = {}
         self._published: set[Event] = set()
         self._graph: tuple[str, tuple[Any, dict[str, Any]]] | None = None
-
-    def intent_weights(self, embedder: Embedder) -> NDArray[np.float16]:
-        """The weights of `ask.intents` for this embedder. Raises ModelProblem where it is not there."""
-        from ragscience.ask.intents import weights_for
-        from ragscience.models.minilm import IDENTITY
-
-        identity = embedder.identity
-        with self._lock:
-            known = self._made.get("intents")
-            if known is None or known[0] != identity:
-                folder = self.settings.cache_folder.expanduser()
-                is_embedded = identity == IDENTITY
-                known = identity, weights_for(str(identity), embedder.embed_documents, folder, embedded=is_embedded)
-                self._made["intents"] = known
-            return known[1]
 
     def close(self, *, only_library: bool = False) -> None:
         """Release the files and write what waits; closing twice is harmless. A library is opened again when used."""

@@ -1,6 +1,5 @@
 """Which questions a route takes, through the engine."""
 
-import zlib
 from pathlib import Path
 from shutil import copy
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragscience import AskRequest, Engine
-from ragscience.ask.intents import WEIGHTS, kinds, probabilities, weights_for
+from ragscience.ask.intents import WEIGHTS, kinds, probabilities
 from ragscience.ask.router import route
 from ragscience.core.records import Filters, Turn
 from ragscience.core.settings import load_settings
@@ -117,20 +116,3 @@ def test_the_weights_are_those_of_the_examples():
     guessed = probabilities(weights, embedder().embed_documents(asked)).argmax(axis=1)
     right = sum(kinds()[number].name == name for number, (name, _) in zip(guessed, named, strict=True))
     assert right >= 0.95 * len(named)
-
-
-def test_another_embedder_gets_weights_of_its_own(tmp_path):
-    """They are fitted once, and kept."""
-    asked = []
-
-    def embed(texts):
-        asked.append(len(texts))
-        words = [np.bincount([zlib.crc32(word.encode()) % 64 for word in text.split()], minlength=64) for text in texts]
-        return (np.array(words) / np.linalg.norm(words, axis=1, keepdims=True)).astype(np.float32)
-
-    first = weights_for("words", embed, tmp_path, embedded=False)
-    again = weights_for("words", embed, tmp_path, embedded=False)
-    assert np.array_equal(first, again)
-    assert len(asked) == 1
-    best = probabilities(first, embed(["how many papers are in my library"])).argmax()
-    assert kinds()[best].name == "papers"
