@@ -21,6 +21,7 @@ _ALIKE, _LIKE = 0.6, 0.7
 """From which cosine on a heading has the meaning of a word that it does not hold, and what that counts."""
 _SHORT_FORM = range(3, 6)
 """Letters of a short form that a word of the question begins with: "Acc." accuracy."""
+_LABEL_WORDS = 3
 _SAME = 1e-6
 _CAMEL = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]|\d+")
 _SHORT = re.compile(r"\b[A-Z][A-Za-z]?[A-Za-z]?[A-Za-z]?[A-Z]\b")
@@ -56,11 +57,16 @@ class _Name:
     """0 to 1: the share of its words that the question does not have."""
 
 
-def asked_rows(question: str, words: Words, rows: Sequence[Unit], likeness: Likeness | None) -> list[AskedRow | None]:
-    """How each of the rows of one table answers; None for a row that has not the columns of its header."""
+def asked_rows(
+    question: str, words: Words, rows: Sequence[Unit], likeness: Likeness | None, *, number: bool
+) -> list[AskedRow | None]:
+    """How each of the rows of one table answers; None for a row that has not the columns of its header.
+
+    `number` says that a number is asked for: other cells are taken only where a row has none.
+    """
     if not rows:
         return []
-    asked = _Question(question, words)
+    asked = _Question(question, words, number=number)
     start, _ = table_span(rows[0])
     names = column_names(rows[0])
     places = _header_places(rows[0].hit.chunk.text, start) if likeness else []
@@ -76,8 +82,9 @@ def asked_rows(question: str, words: Words, rows: Sequence[Unit], likeness: Like
 class _Question:
     """A question, as names are compared with it."""
 
-    def __init__(self, question: str, words: Words) -> None:
+    def __init__(self, question: str, words: Words, *, number: bool) -> None:
         self.words = words
+        self.number = number
         self._spelled = re.findall(r"[^\W_]+", question)
         self._all = _terms(question)
         self._terms = frozenset[str]().union(*(found for found, _ in words))
@@ -115,13 +122,17 @@ def _asked_row(
     first, *cells = cells_of(row.text.split("\n")[0])
     if len(columns) != len(cells) + 1 or not any(cells):
         return None
-    given = [asked.has_all(cell) or (not any(map(str.isdigit, cell)) and any(map(str.isalpha, cell))) for cell in cells]
+    held = [asked.has_all(cell) for cell in cells]
+    given = [has or _is_label(cell) for cell, has in zip(cells, held, strict=True)]
     said = [first, *(cell for cell, is_name in zip(cells, given, strict=True) if is_name)]
+    shown = [first, *(cell for cell, has in zip(cells, held, strict=True) if has)]
     headed = [column.text for column, cell in zip(columns[1:], cells, strict=True) if asked.has_all(cell)]
     name = asked.name(" ".join(filter(None, [*(above[1:] if first else above), *said, *headed])), None)
     values = [(at, cell) for at, cell in enumerate(cells, start=1) if cell and not given[at - 1] and cell not in "-–—"]
     if not values:
         return None
+    figures = [(at, cell) for at, cell in values if any(map(str.isdigit, cell))]
+    values = figures if asked.number and figures else values
     scores = {
         at: asked.share(name.held, columns[at].held, [_CAPTION * each for each in caption])
         - _UNASKED * (name.unasked + columns[at].unasked)
@@ -132,10 +143,15 @@ def _asked_row(
     at = max(scores, key=lambda each: (scores[each], -each))
     of_row, of_column = asked.share(name.held), asked.share(columns[at].held)
     is_sure = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
-    label = ", ".join(filter(None, said)) or above[0]
+    label = ", ".join(filter(None, shown)) or above[0]
     line = f"{label}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if label else ""
-    fits = of_row and (of_column or (is_sure and given.count(False) == 1))
+    fits = of_row and (of_column or (is_sure and len(values) == 1))
     return AskedRow(line, pairs[0][1] if is_sure else "", best if fits else 0.0, best)
+
+
+def _is_label(cell: str) -> bool:
+    """Whether it is words, few enough to say which row it is rather than something about it."""
+    return any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) and len(cell.split()) <= _LABEL_WORDS
 
 
 def _names_above(unit: Unit) -> dict[int, tuple[str, str]]:

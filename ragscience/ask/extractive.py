@@ -154,7 +154,8 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
 def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
     """The best row of each table, in the papers of the first passages, that has most of the question's words."""
     asked = frozenset(terms(question))
-    if readers.tables is None or not asked or needs_of(question).kind in _NOT_IN_CELLS:
+    kind = needs_of(question).kind
+    if readers.tables is None or not asked or kind in _NOT_IN_CELLS:
         return []
     known = {hit.chunk.chunk_id for hit in hits}
     papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])
@@ -164,7 +165,11 @@ def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> lis
     found = []
     for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
         rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
-        fits = [(row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows, None)) if row]
+        fits = [
+            (row.fit, -i)
+            for i, row in enumerate(asked_rows(question, words, rows, None, number=kind == "number"))
+            if row
+        ]
         if fits and max(fits)[0] >= _FITS:
             found.append(rows[-max(fits)[1]])
     return found

@@ -169,7 +169,9 @@ def _rows(
     found: dict[tuple[str, int, int], AskedRow | None] = {}
     for (chunk_id, _), rows in tables.items():
         passage = matches.passages.get(chunk_id) if matches is not None else None
-        answers = asked_rows(question, asked.tokens, rows, passage.best if passage is not None else None)
+        answers = asked_rows(
+            question, asked.tokens, rows, passage.best if passage else None, number=asked.needs.kind == "number"
+        )
         found |= zip((row.place for row in rows), answers, strict=True)
     return found
 
