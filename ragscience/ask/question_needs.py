@@ -40,7 +40,7 @@ _UNITS = (
         re.compile(r"\bhow long\b|\b(?:duration|latency|time)\b"),
         "day hour hrs minute min second sec ms week month year s h",
     ),
-    (re.compile(r"\b(?:memory|v?ram|storage|size|disk|big|large)\b"), "gb mb kb tb gib mib byte"),
+    (re.compile(r"\b(?:memory|v?ram|storage|disk)\b"), "gb mb kb tb gib mib byte"),
     (re.compile(r"\b(?:percent|percentage|share|proportion|fraction)\b"), "% percent"),
     (re.compile(r"\b(?:costs?|price|paid|pay|dollars?|money)\b"), "$ dollar usd euro"),
 )
