@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
+import random
 import sys
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ragscience.ask.intents import WEIGHTS, fit, kinds, probabilities
+from ragscience.ask.intents import WEIGHTS, kinds, probabilities, softmax, with_one
 from ragscience.core.settings import load_settings
 from ragscience.models.minilm import MiniLM
+
+_THINGS = (
+    "dropout", "contrastive learning", "ImageNet", "kidney failure", "a consensus protocol", "beta blockers", "SQuAD",
+    "gradient clipping", "web search", "word embeddings", "X1", "machine translation", "LSTM", "protein folding",
+    "query expansion", "BM25", "climate models", "causal inference", "depression", "SGD", "Monte Carlo methods",
+    "label smoothing", "CIFAR-10", "speech recognition", "solar cells", "batch normalization", "PageRank", "GPT-4",
+    "honey", "sea ice", "bees", "old maps", "child labour", "wheat prices", "REST APIs", "mosquito nets",
+)  # fmt: skip
+_EACH = 6
+"""Texts that are made of an example with THING."""
+_STEPS, _RATE, _MOMENTUM, _DECAY = 1_000, 20.0, 0.95, 1e-5
+
+
+def _texts(example: str) -> list[str]:
+    """The example as questions: PAPER as `X1`, `X2`; several where it has a THING."""
+    made = []
+    for number in range(_EACH if "THING" in example else 1):
+        chosen = random.Random(zlib.crc32(example.encode()) + number)  # the same ones each time
+        text = example.replace("PAPER", "X1", 1).replace("PAPER", "X2")
+        text = text.replace("NAME", "Smith").replace("YEAR", "2018").replace("VENUE", "ICML")
+        while "THING" in text:
+            text = text.replace("THING", chosen.choice(_THINGS), 1)
+        made.append(text)
+    if "PAPER" in example and "the PAPER" not in example:
+        made += [made[0].replace("X1", "the X1 paper"), made[0].replace("X1", "the X1 study")]
+    return made
+
+
+def fit(embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> NDArray[np.float16]:
+    """[dimension + 1, kinds]: softmax regression on the examples, by gradient descent with momentum."""
+    texts, labels = [], []
+    for number, kind in enumerate(kinds()):
+        for example in kind.examples:
+            made = _texts(example)
+            texts += made
+            labels += [number] * len(made)
+    rows = with_one(embed(texts))
+    wanted = np.eye(len(kinds()), dtype=np.float32)[labels]
+    weights: NDArray[np.float32] = np.zeros((rows.shape[1], wanted.shape[1]), np.float32)
+    speed = weights.copy()
+    for _ in range(_STEPS):
+        slope = rows.T @ (softmax(rows @ weights) - wanted) / len(rows) + _DECAY * weights
+        speed = np.asarray(_MOMENTUM * speed - _RATE * slope, np.float32)
+        weights = weights + speed
+    return weights.astype(np.float16)
 
 
 def main() -> int:
