@@ -226,10 +226,10 @@ def list_models(run: opt.Run, json: bool = opt.JSON) -> int:
 
 
 @models_app.command()
-def pull(run: opt.Run) -> int:
-    """Fetch the models that are missing.
+def pull(run: opt.Run, name: str = opt.MODEL) -> int:
+    """Fetch one model, or those of the settings that are missing.
 
-    The cross-encoder comes from the Hugging Face Hub, Ollama's models through Ollama.
+    They come from the Hugging Face Hub, Ollama's through Ollama. What is on this machine already is shown.
     """
     from ragscience.engine.events import Downloading, Event, Noted, Warned
 
@@ -248,7 +248,7 @@ def pull(run: opt.Run) -> int:
                 say(text)
 
     with opened(**run.flags()) as engine:
-        is_whole = engine.models.pull(engine.settings, show)
+        is_whole = engine.models.pull(engine.settings, show, name)
     if not lines:
         say("No models are missing.")
     return 0 if is_whole else 1

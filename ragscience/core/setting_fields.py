@@ -93,13 +93,14 @@ class Settings(BaseSettings):
     embedder: Literal["auto", "embedded", "ollama", "openai", "sentence-transformers"] = setting(
         "auto",
         ANSWER,
-        "What makes the vectors; openai: the server of `embed_url`; auto: that server if it is set, else Ollama if it "
-        "runs and has the model, else the built-in model.",
+        "What makes the vectors; openai: the server of `embed_url`; auto: that server if it is set, else a model that "
+        "`models pull` knows if it is named, else Ollama if it runs and has the model, else the built-in model.",
     )
     embedding_model: str = setting(
         "nomic-embed-text",
         ANSWER,
-        "Embedding model, for Ollama, the server of `embed_url` or sentence-transformers.",
+        "Embedding model: one that `models pull` knows; or one for Ollama, the server of `embed_url` or "
+        "sentence-transformers.",
         min_length=1,
         guarded=True,
     )
@@ -119,7 +120,7 @@ class Settings(BaseSettings):
     reranker: str = setting(
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
         ANSWER,
-        "Cross-encoder: a name on the Hugging Face Hub, or a folder.",
+        "Cross-encoder: one that `models pull` knows, a name on the Hugging Face Hub, or a folder.",
         min_length=1,
         guarded=True,
     )

@@ -11,6 +11,7 @@ from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
 from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.requests import NO_LLM, SearchRequest
+from ragscience.models.known_models import hub_name, known_model, known_models
 from ragscience.models.model_choice import (
     ModelChoice,
     ModelRow,
@@ -298,39 +299,59 @@ class ModelPool:
             row("answer", lambda: self.llm_choice(settings)),
         ]
 
-    def pull(self, settings: Settings, on_event: OnEvent) -> bool:
-        """Fetch the cross-encoder and Ollama's models that are missing; whether all came.
+    def pull(self, settings: Settings, on_event: OnEvent, name: str = "") -> bool:
+        """Fetch the model `name` if it is missing, else all that the settings name and that are; whether all came.
 
-        Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline.
+        Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and
+        for a name that is neither known nor the hub's; ModelProblem for a folder that is not there.
         """
+        from ragscience.models.model_download import find_on_this_machine, pull_model, pull_ollama
+
+        if name and "/" not in hub_name(name) and find_on_this_machine(name) is None:
+            known = ", ".join(row.name.rpartition("/")[2] for row in known_models().values())
+            raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
+        folder = find_on_this_machine(name) if name else None
+        if folder is not None:
+            on_event(Noted("found", f"{name} is in {folder}. {_how_to_use(name)}"))
+            return True
         if settings.offline:
             raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
-        from ragscience.models.model_download import find_on_this_machine, pull_cross_encoder, pull_ollama
 
         def progress(done: PullProgress) -> None:
             on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
 
-        jobs: list[tuple[str, Callable[[], object]]] = []
-        if find_on_this_machine(settings.reranker) is None:
-            jobs.append((settings.reranker, partial(pull_cross_encoder, settings.reranker, progress)))
+        is_known = known_model(settings.embedding_model) is not None
+        wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
+        jobs: list[tuple[str, Callable[[], object]]] = [
+            (each, partial(pull_model, each, progress)) for each in wanted if find_on_this_machine(each) is None
+        ]
         ollama = self.ollama(settings)
-        if ollama.status.running:
-            wanted = [] if settings.embed_url else [settings.embedding_model]
+        if not name and ollama.status.running:
+            wanted = [] if settings.embed_url or is_known else [settings.embedding_model]
             wanted += [] if settings.llm_url else [settings.llm]
-            missing = [name for name in wanted if ollama.status.find(name) is None]
-            jobs += [(name, partial(pull_ollama, ollama, name, progress)) for name in missing]
-        else:
+            missing = [each for each in wanted if ollama.status.find(each) is None]
+            jobs += [(each, partial(pull_ollama, ollama, each, progress)) for each in missing]
+        elif not name:
             on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
         is_whole = True
-        for name, job in jobs:
+        for each, job in jobs:
             try:
                 job()
             except RagScienceError as error:
                 is_whole = False
-                on_event(Warned(f"error: {name}: {error}"))
+                on_event(Warned(f"error: {each}: {error}"))
             else:
-                on_event(Noted("downloaded", f"{name} was downloaded."))
+                on_event(Noted("downloaded", f"{each} was downloaded. {_how_to_use(each) if name else ''}".rstrip()))
         return is_whole
+
+
+def _how_to_use(name: str) -> str:
+    """What a known model is, and the command that names it in its setting; empty for any other."""
+    row = known_model(name)
+    if row is None:
+        return ""
+    package = "no PyTorch" if row.architecture == "bert" else "`pip install 'ragscience[torch]'`"
+    return f"It reads {row.tokens} tokens and needs {package}: `python query.py config set {row.setting} {name}`."
 
 
 def _connection(settings: Settings) -> tuple[Hashable, ...]:

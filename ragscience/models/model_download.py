@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +12,17 @@ from typing import Any
 
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import ModelProblem
+from ragscience.models.known_models import hub_name
 from ragscience.models.model_http import one_line, said_by, status_of
 from ragscience.models.model_servers import Ollama
 
 HUB = "https://huggingface.co"
 REACH_SECONDS = 10.0
 NEEDED_FILES = ("config.json", "tokenizer.json", "model.safetensors")
-OPTIONAL_FILES = ("modules.json", "config_sentence_transformers.json")
-"""What sentence-transformers 5 and later writes besides: its layers, and the activation over their output."""
+OPTIONAL_FILES = ("modules.json", "config_sentence_transformers.json", "tokenizer_config.json")
+"""What sentence-transformers reads besides: its layers, the activation over their output, the tokenizer's class."""
+LAYER_FILES = ("config.json", "model.safetensors")
+"""What a layer of modules.json may have in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +50,41 @@ def hub_cache() -> Path:
 
 
 def find_on_this_machine(name_or_folder: str) -> Path | None:
-    """The folder with the model's files: that folder itself, or the hub's snapshot of that name; None if missing.
+    """The folder with the model's files: that folder, the hub's snapshot of that name, or an installed package's.
 
-    Raises ModelProblem for a path that does not exist.
+    None if missing. Raises ModelProblem for a path that does not exist.
     """
     folder = Path(name_or_folder).expanduser()
     if folder.is_dir():
         return folder
     if name_or_folder.startswith(("/", ".", "~")):
         raise ModelProblem(f"There is no model folder {folder}.", "Name a folder that exists, or a model of the hub.")
-    repository = hub_cache() / ("models--" + name_or_folder.replace("/", "--"))
+    name = hub_name(name_or_folder)
+    repository = hub_cache() / ("models--" + name.replace("/", "--"))
     try:
         revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
-        return None
+        return _in_a_package(name.rpartition("/")[2])
     snapshot = repository / "snapshots" / revision
     has_weights = any(snapshot.glob("*.safetensors")) or (snapshot / "pytorch_model.bin").is_file()
     return snapshot if (snapshot / "config.json").is_file() and has_weights else None
 
 
-def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
-    """Download a cross-encoder's files from the hub (HF_ENDPOINT, by default huggingface.co) into its cache.
+def _in_a_package(name: str) -> Path | None:
+    """The folder of a model's files in an installed package that is called like it; None if there is none."""
+    for package in (name, f"gt-{name}", f"{name}-model"):
+        try:
+            files = importlib.metadata.files(package) or []
+        except (importlib.metadata.PackageNotFoundError, ValueError):
+            continue
+        for file in files:
+            if file.name == "model.safetensors" and Path(str(file.locate())).is_file():
+                return Path(str(file.locate())).parent
+    return None
+
+
+def pull_model(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
+    """Download a model's files from the hub (HF_ENDPOINT, by default huggingface.co) into its cache.
 
     Returns the folder with the files. Existing files are not downloaded again, and an interrupted download
     resumes. Raises ModelProblem: no network, no such model, no such file.
@@ -75,34 +94,49 @@ def pull_cross_encoder(name: str, on_progress: Callable[[PullProgress], None]) -
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-    endpoint = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
-    shown, folder, file = shown_address(endpoint), hub_cache(), ""
+    endpoint, name = os.environ.get("HF_ENDPOINT", HUB).rstrip("/"), hub_name(name)
+    shown, file = shown_address(endpoint), ""
     unreachable = ModelProblem(
         f"{name} could not be fetched: {shown} cannot be reached.",
-        "Check the network, or copy the model's folder here and name it in RAG_RERANKER.",
+        "Check the network, or copy the model's folder here and name it in RAG_RERANKER or RAG_EMBEDDING_MODEL.",
     )
     if find_on_this_machine(name) is None and not _reachable(endpoint):
         raise unreachable
+
+    def fetch(file: str) -> Path:
+        reporting = _reporting(file, on_progress)
+        return Path(hf_hub_download(name, file, cache_dir=hub_cache(), endpoint=endpoint, tqdm_class=reporting))
+
+    files = [*OPTIONAL_FILES]
     try:
-        for file in (*OPTIONAL_FILES, *NEEDED_FILES):  # the weights last: with them the model counts as there
-            if file in NEEDED_FILES:
-                on_progress(PullProgress(file, 0, None))
-            reporting = _reporting(file, on_progress)
+        for file in files:
             try:
-                path = hf_hub_download(name, file, cache_dir=hub_cache(), endpoint=endpoint, tqdm_class=reporting)
+                path = fetch(file)
             except EntryNotFoundError as error:
-                if file in NEEDED_FILES or isinstance(error, LocalEntryNotFoundError):
+                if isinstance(error, LocalEntryNotFoundError):
                     raise
             else:
-                folder = Path(path).parent
+                files += _layer_files(path) if file == "modules.json" else []
+        for file in NEEDED_FILES:  # the weights last: with them the model counts as there
+            on_progress(PullProgress(file, 0, None))
+            path = fetch(file)
     except LocalEntryNotFoundError as error:
         raise unreachable from error
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         what = f" has no {file} at {shown}" if isinstance(error, EntryNotFoundError) else " could not be fetched"
         raise ModelProblem(
-            f"{name}{what}: {_first_line(error)}.", "Check the name in RAG_RERANKER, and the disk, then try again."
+            f"{name}{what}: {_first_line(error)}.", "Check the name, and the disk, then try again."
         ) from error
-    return folder
+    return path.parent
+
+
+def _layer_files(modules: Path) -> list[str]:
+    """The files of the layers that have a folder of their own, by modules.json; none if that is damaged."""
+    try:
+        paths = [str(each.get("path", "")) for each in json.loads(modules.read_text(encoding="utf-8"))]
+    except (ValueError, AttributeError, TypeError):
+        return []
+    return [f"{path}/{file}" for path in paths if path for file in LAYER_FILES]
 
 
 def _reachable(endpoint: str) -> bool:

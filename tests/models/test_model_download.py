@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.model_download import find_on_this_machine, pull_cross_encoder, pull_ollama
+from ragscience.models.model_download import find_on_this_machine, pull_model, pull_ollama
 from ragscience.models.model_servers import Ollama
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer
@@ -72,7 +72,7 @@ def hub(tmp_path, monkeypatch):
 
 def test_the_cross_encoder_is_fetched_and_then_found(hub):
     progress = []
-    folder = pull_cross_encoder("tiny/cross", progress.append)
+    folder = pull_model("tiny/cross", progress.append)
     assert find_on_this_machine("tiny/cross") == folder
     for name, content in hub.files.items():
         assert (folder / name).read_bytes() == content
@@ -80,7 +80,7 @@ def test_the_cross_encoder_is_fetched_and_then_found(hub):
         assert [step.done_bytes for step in progress if step.item == name][-1] == size
     assert {step.item for step in progress} == set(hub.files)
     before = sum(command == "GET" for command, _ in hub.asked)
-    pull_cross_encoder("tiny/cross", progress.append)
+    pull_model("tiny/cross", progress.append)
     assert sum(command == "GET" for command, _ in hub.asked) == before
 
 
@@ -89,7 +89,7 @@ def test_without_network_one_clear_line(tmp_path, monkeypatch):
         taken.bind(("127.0.0.1", 0))
         go_online(monkeypatch, taken.getsockname()[1], tmp_path / "hub")
         with pytest.raises(ModelProblem, match="cannot be reached") as caught:
-            pull_cross_encoder("tiny/cross", lambda step: None)
+            pull_model("tiny/cross", lambda step: None)
     assert "\n" not in caught.value.message
 
 
