@@ -73,12 +73,6 @@ def _kinds(_: Path) -> Iterable[str]:
     return KINDS
 
 
-def _models(_: Path) -> Iterable[str]:
-    from ragscience.models.known_models import known_models
-
-    return known_models()
-
-
 def _allowed(setting: str) -> Callable[[Path], Iterable[str]]:
     def values(_: Path) -> Iterable[str]:
         from ragscience.core.settings import Settings
@@ -97,12 +91,7 @@ ONE_PAPER = SOME_PAPERS = argument("PAPER", _NAMED, autocompletion=papers)
 ANY_PAPERS = argument("PAPER", f"{_NAMED} Default: all papers.", None, autocompletion=papers)
 QUESTION = argument("QUESTION", "The question. Put quotes around it if it contains a ? * ' or (.", None)
 WHICH = argument("ID", "A conversation's number or name, an answer's id, or last.", None, autocompletion=chats)
-MODEL = argument(
-    "NAME",
-    "A known embedder or reranker (docs/models.md), OWNER/NAME of the Hugging Face Hub, or a model's folder.",
-    "",
-    autocompletion=_offering(_models),
-)
+MODEL = argument("NAME", "A known model (docs/models.md), OWNER/NAME of the Hugging Face Hub, or a model's folder.", "")
 FROM_FILE = option("--from FILE", "A file of questions, one per line (text or JSON); - for stdin.")
 JSON = flag("--json", "Print one JSON object; docs/json.md describes it.", OUTPUT)
 JSON_EACH = flag("--json", "Print one JSON object for each question (docs/json.md).", OUTPUT)

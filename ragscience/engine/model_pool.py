@@ -11,7 +11,7 @@ from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
 from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.requests import NO_LLM, SearchRequest
-from ragscience.models.known_models import hub_name, known_model, known_models
+from ragscience.models import model_download
 from ragscience.models.model_choice import (
     ModelChoice,
     ModelRow,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.minilm import MiniLM
-    from ragscience.models.model_download import PullProgress
     from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
     from ragscience.models.served_llm import ServedLLM
 
@@ -305,32 +304,32 @@ class ModelPool:
         Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and
         for a name that is neither known nor the hub's; ModelProblem for a folder that is not there.
         """
-        from ragscience.models.model_download import find_on_this_machine, pull_model, pull_ollama
-
-        if name and "/" not in hub_name(name) and find_on_this_machine(name) is None:
-            known = ", ".join(row.name.rpartition("/")[2] for row in known_models().values())
-            raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
-        folder = find_on_this_machine(name) if name else None
+        folder = model_download.find_on_this_machine(name) if name else None
         if folder is not None:
-            on_event(Noted("found", f"{name} is in {folder}. {_how_to_use(name)}"))
+            on_event(Noted("found", f"{name} is in {folder}. {_how_to_use(name)}".rstrip()))
             return True
+        if name and "/" not in model_download.hub_name(name):
+            known = ", ".join(row.name.rpartition("/")[2] for row in model_download.known_models().values())
+            raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
         if settings.offline:
             raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
 
-        def progress(done: PullProgress) -> None:
+        def progress(done: model_download.PullProgress) -> None:
             on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
 
-        is_known = known_model(settings.embedding_model) is not None
+        is_known = model_download.known_model(settings.embedding_model) is not None
         wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
         jobs: list[tuple[str, Callable[[], object]]] = [
-            (each, partial(pull_model, each, progress)) for each in wanted if find_on_this_machine(each) is None
+            (each, partial(model_download.pull_model, each, progress))
+            for each in wanted
+            if model_download.find_on_this_machine(each) is None
         ]
         ollama = self.ollama(settings)
         if not name and ollama.status.running:
             wanted = [] if settings.embed_url or is_known else [settings.embedding_model]
             wanted += [] if settings.llm_url else [settings.llm]
             missing = [each for each in wanted if ollama.status.find(each) is None]
-            jobs += [(each, partial(pull_ollama, ollama, each, progress)) for each in missing]
+            jobs += [(each, partial(model_download.pull_ollama, ollama, each, progress)) for each in missing]
         elif not name:
             on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
         is_whole = True
@@ -347,8 +346,7 @@ class ModelPool:
 
 def _how_to_use(name: str) -> str:
     """What a known model is, and the command that names it in its setting; empty for any other."""
-    row = known_model(name)
-    if row is None:
+    if (row := model_download.known_model(name)) is None:
         return ""
     package = "no PyTorch" if row.architecture == "bert" else "`pip install 'ragscience[torch]'`"
     return f"It reads {row.tokens} tokens and needs {package}: `python query.py config set {row.setting} {name}`."

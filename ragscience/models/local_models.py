@@ -19,7 +19,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models.bert_graph import NotBert, load_tokenizer, read_config, read_json
 from ragscience.models.bert_session import BertSession
-from ragscience.models.known_models import KnownModel, known_model
+from ragscience.models.model_download import KnownModel, known_model
 from ragscience.models.token_counting import sendable, unit_rows
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def open_embedder(
     try:
         config = read_config(folder)
     except NotBert:
-        config = None
-    if row is None or config is None:
+        return SentenceTransformerEmbedder(folder, name, row)
+    if row is None or config.labels:
         return SentenceTransformerEmbedder(folder, name, row)
     session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning, packed=packed)
     tokenizer = load_tokenizer(folder)
@@ -204,7 +204,6 @@ def _loaded(name: str, make: Callable[[Any], Any]) -> Any:
 
 
 PAIR_TOKENS = 512
-_FETCH = "Fetch all of its files with `python query.py models pull NAME`."
 
 
 def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Reranker:
@@ -219,7 +218,8 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warnin
         on_warning(f"{name} runs in torch, which is slow to load: {reason}.")
         row = known_model(name)
         if row and row.architecture != "bert" and not (folder / "modules.json").is_file():
-            raise ModelProblem(f"{folder} has no modules.json, so {name} has no scoring head.", _FETCH) from None
+            problem = f"{folder} has no modules.json, so {name} has no scoring head."
+            raise ModelProblem(problem, f"Delete it, and fetch all: `python query.py models pull {name}`.") from None
         return TorchCrossEncoder(folder, name)
     if config.labels != 1:
         outputs = f"{config.labels} outputs" if config.labels else "no scoring head"

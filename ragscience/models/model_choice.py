@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
-from ragscience.models.known_models import hub_name, known_model
+from ragscience.models.model_download import find_on_this_machine, hub_name, known_model
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 
 if TYPE_CHECKING:
@@ -124,7 +124,6 @@ def _named_embedder(
         digest = server.status.models[full]
         return ModelChoice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
     from ragscience.models.local_models import open_embedder
-    from ragscience.models.model_download import find_on_this_machine
 
     folder, model = find_on_this_machine(model), hub_name(model)
     if folder is None:
@@ -169,7 +168,6 @@ def choose_reranker(
     if setting in ("off", "late-interaction"):
         return ModelChoice(None, f"the setting is {setting}")
     from ragscience.models.local_models import open_cross_encoder
-    from ragscience.models.model_download import find_on_this_machine
 
     folder = find_on_this_machine(model)
     if folder is not None:

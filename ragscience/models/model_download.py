@@ -1,18 +1,23 @@
-"""Model files on this machine, and their download on the user's request: the only code that downloads weights."""
+"""The models that are known, model files on this machine, and their download on the user's request.
+
+This is the only code that downloads weights. How a known model is used is in known_models.toml, beside this file.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
-import json
 import os
+import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ragscience.core.addresses import shown_address
 from ragscience.core.errors import ModelProblem
-from ragscience.models.known_models import hub_name
 from ragscience.models.model_http import one_line, said_by, status_of
 from ragscience.models.model_servers import Ollama
 
@@ -23,6 +28,47 @@ OPTIONAL_FILES = ("modules.json", "config_sentence_transformers.json", "tokenize
 """What sentence-transformers reads besides: its layers, the activation over their output, the tokenizer's class."""
 LAYER_FILES = ("config.json", "model.safetensors")
 """What a layer of modules.json may have in its folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """A row of known_models.toml, whose head explains the fields."""
+
+    name: str
+    """The hub's: OWNER/NAME."""
+    setting: Literal["embedding_model", "reranker"]
+    architecture: str
+    tokens: int
+    source: str
+    pooling: Literal["cls", "mean", ""] = ""
+    """Empty for a reranker, as are the next three."""
+    dimension: int = 0
+    question: str = ""
+    passage: str = ""
+
+    def digest(self, weights: str) -> str:
+        """The sha256, in hexadecimal, of all that decides its vectors: weights, pooling, prefixes, length."""
+        decides = (weights, self.pooling, self.question, self.passage, self.tokens)
+        return hashlib.sha256(repr(decides).encode()).hexdigest()
+
+
+@cache
+def known_models() -> dict[str, KnownModel]:
+    """The rows by the last part of their names, in lower case."""
+    text = Path(__file__).with_name("known_models.toml").read_text(encoding="utf-8")
+    rows = [KnownModel(**row) for row in tomllib.loads(text)["model"]]
+    return {row.name.rpartition("/")[2].lower(): row for row in rows}
+
+
+def known_model(name_or_folder: str) -> KnownModel | None:
+    """The row of that name, with or without its owner, or of a folder called so; None for any other model."""
+    return known_models().get(Path(name_or_folder).name.lower())
+
+
+def hub_name(name: str) -> str:
+    """The name with its owner, where it is a known one; a folder, or another name, unchanged."""
+    row = known_model(name)
+    return row.name if row is not None and name.lower() in known_models() and not Path(name).is_dir() else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +162,8 @@ def pull_model(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
                 if isinstance(error, LocalEntryNotFoundError):
                     raise
             else:
-                files += _layer_files(path) if file == "modules.json" else []
+                layers = re.findall(r'"path": *"([^"]+)"', path.read_text("utf-8")) if file == "modules.json" else []
+                files += [f"{layer}/{part}" for layer in layers for part in LAYER_FILES]
         for file in NEEDED_FILES:  # the weights last: with them the model counts as there
             on_progress(PullProgress(file, 0, None))
             path = fetch(file)
@@ -128,15 +175,6 @@ def pull_model(name: str, on_progress: Callable[[PullProgress], None]) -> Path:
             f"{name}{what}: {_first_line(error)}.", "Check the name, and the disk, then try again."
         ) from error
     return path.parent
-
-
-def _layer_files(modules: Path) -> list[str]:
-    """The files of the layers that have a folder of their own, by modules.json; none if that is damaged."""
-    try:
-        paths = [str(each.get("path", "")) for each in json.loads(modules.read_text(encoding="utf-8"))]
-    except (ValueError, AttributeError, TypeError):
-        return []
-    return [f"{path}/{file}" for path in paths if path for file in LAYER_FILES]
 
 
 def _reachable(endpoint: str) -> bool:

@@ -1,4 +1,4 @@
-"""The known embedders and rerankers, each as a small random model of its architecture, against sentence-transformers."""
+"""The known embedders and rerankers, as small random models of their architectures, against sentence-transformers."""
 
 import dataclasses
 import json
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models import known_models
-from ragscience.models.known_models import hub_name, known_model
+from ragscience.models import model_download
 from ragscience.models.local_models import (
     OnnxEmbedder,
     SentenceTransformerEmbedder,
@@ -18,7 +17,7 @@ from ragscience.models.local_models import (
     open_cross_encoder,
     open_embedder,
 )
-from ragscience.models.model_download import find_on_this_machine
+from ragscience.models.model_download import find_on_this_machine, hub_name, known_model
 from tests.models.conftest import HEADS, HIDDEN, INNER, LAYERS, make_bert
 
 TEXTS = ["Which optimizer is used?", "Größe der Zellen in Mäusen", "", "attention is all you need " * 400, "a \ud800 b"]
@@ -125,8 +124,8 @@ def test_what_is_beyond_the_length_does_not_count(tmp_path, model_cache, name):
 def test_the_identity_covers_how_the_weights_are_used(tmp_path, model_cache, monkeypatch, change):
     folder = make_known(tmp_path, BGE)
     before = opened(folder, BGE, model_cache).identity
-    rows = {**known_models.known_models(), BGE: dataclasses.replace(known_model(BGE), **change)}
-    monkeypatch.setattr(known_models, "known_models", lambda: rows)
+    rows = {**model_download.known_models(), BGE: dataclasses.replace(known_model(BGE), **change)}
+    monkeypatch.setattr(model_download, "known_models", lambda: rows)
     assert (opened(folder, BGE, model_cache).identity != before) == bool(change)
 
 
@@ -137,7 +136,7 @@ def test_a_reranker_with_layers_of_its_own_scores_as_sentence_transformers(tmp_p
     from sentence_transformers.base.modules import Dense, Transformer
     from sentence_transformers.sentence_transformer.modules import LayerNorm, Pooling
 
-    encoder = Transformer(str(make_modern_bert(tmp_path / "encoder")))
+    encoder = Transformer(str(make_modern_bert(tmp_path / "encoder")), max_seq_length=8192)
     torch.manual_seed(11)
     inner = Dense(HIDDEN, HIDDEN, bias=False, activation_function=torch.nn.GELU())
     last = {"module_input_name": "sentence_embedding", "module_output_name": "scores"}
@@ -176,10 +175,10 @@ def test_damaged_weights_are_told(tmp_path, model_cache):
 
 
 def test_each_row_says_all_that_is_needed():
-    for short, row in known_models.known_models().items():
+    for short, row in model_download.known_models().items():
         assert (hub_name(short), known_model(row.name), known_model(f"/some/where/{short}")) == (row.name, row, row)
         assert row.source
-        assert row.part != "embedder" or (row.pooling and row.dimension)
+        assert row.setting == "reranker" or (row.pooling and row.dimension)
     assert known_model("cross-encoder/another") is None
     assert hub_name("/some/where/bge-small-en-v1.5") == "/some/where/bge-small-en-v1.5"
 

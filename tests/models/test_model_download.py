@@ -1,8 +1,10 @@
 """Downloads: from a hub that is a server in this test, and through Ollama's API."""
 
 import hashlib
+import json
 import socket
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -19,6 +21,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 class Hub(BaseHTTPRequestHandler):
     """What huggingface_hub needs of a hub: HEAD and GET of OWNER/NAME/resolve/REVISION/FILE."""
 
+    repository = "tiny/cross"
     files: dict[str, bytes]
     asked: list[tuple[str, str]]
 
@@ -34,10 +37,10 @@ class Hub(BaseHTTPRequestHandler):
     def answer(self, *, body):
         self.asked.append((self.command, self.path))
         repository, _, rest = self.path.lstrip("/").partition("/resolve/")
-        content = self.files.get(rest.partition("/")[2]) if repository == "tiny/cross" else None
+        content = self.files.get(rest.partition("/")[2]) if repository == self.repository else None
         self.send_response(200 if content is not None else 404)
         if content is None:
-            self.send_header("X-Error-Code", "EntryNotFound" if repository == "tiny/cross" else "RepoNotFound")
+            self.send_header("X-Error-Code", "EntryNotFound" if repository == self.repository else "RepoNotFound")
         else:
             self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
             self.send_header("X-Repo-Commit", COMMIT)
@@ -55,19 +58,30 @@ def go_online(monkeypatch, port, cache):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
 
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    folder = make_bert(tmp_path / "source", labels=1)
-    names = ("config.json", "tokenizer.json", "model.safetensors")
-    handler = type("TinyHub", (Hub,), {"files": {name: (folder / name).read_bytes() for name in names}, "asked": []})
+@contextmanager
+def serving(folder, repository, monkeypatch, cache):
+    """A hub on loopback that has the files of `folder` as those of `repository`; gives its handler."""
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    handler = type("TinyHub", (Hub,), {"files": files, "repository": repository, "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    go_online(monkeypatch, server.server_address[1], tmp_path / "hub")
-    yield handler
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    go_online(monkeypatch, server.server_address[1], cache)
+    try:
+        yield handler
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    folder = make_bert(tmp_path / "source", labels=1)
+    for name in ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink()
+    with serving(folder, "tiny/cross", monkeypatch, tmp_path / "hub") as handler:
+        yield handler
 
 
 def test_the_cross_encoder_is_fetched_and_then_found(hub):
@@ -82,6 +96,20 @@ def test_the_cross_encoder_is_fetched_and_then_found(hub):
     before = sum(command == "GET" for command, _ in hub.asked)
     pull_model("tiny/cross", progress.append)
     assert sum(command == "GET" for command, _ in hub.asked) == before
+
+
+def test_layers_with_folders_of_their_own_come_along(tmp_path, monkeypatch):
+    folder = make_bert(tmp_path / "source", labels=0)
+    layers = [{"path": "", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}, {"path": "2_Dense"}]
+    (folder / "modules.json").write_text(json.dumps(layers))
+    for name in ("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(name.encode())
+    with serving(folder, "cross-encoder/ettin-reranker-17m-v1", monkeypatch, tmp_path / "hub"):
+        fetched = pull_model("ettin-reranker-17m-v1", lambda step: None)
+    assert find_on_this_machine("ettin-reranker-17m-v1") == fetched
+    for name in ("modules.json", "model.safetensors", "1_Pooling/config.json", "2_Dense/model.safetensors"):
+        assert (fetched / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_without_network_one_clear_line(tmp_path, monkeypatch):
