@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pydoc
 import shlex
@@ -127,7 +128,9 @@ def local_time(moment: str) -> str:
 
 
 def print_json(value: object) -> None:
-    """One line on stdout, seen by a pipe at once."""
+    """One line on stdout in UTF-8, seen by a pipe at once."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     sys.stdout.write(to_json(value) + "\n")
     sys.stdout.flush()
 

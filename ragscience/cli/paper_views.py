@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,7 +161,7 @@ def show_skipped(files: Sequence[SkippedFile], papers: Path, out: Console | None
         return
     cells = []
     for file in files:
-        name, message, base = file.path.removeprefix(f"{papers}/"), file.message, Path(file.path).name
+        name, message, base = file.path.removeprefix(f"{papers}{os.sep}"), file.message, Path(file.path).name
         if message.startswith(f"{base} "):
             message = f"It{message.removeprefix(base)}"
         cells.append((name, file.reason, message, file.fix))

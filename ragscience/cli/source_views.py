@@ -19,6 +19,7 @@ from ragscience.cli.output import PROSE, console, flat, hand_over, link_style, p
 from ragscience.cli.running import say
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.records import Answer, Found, PathStep
+from ragscience.core.system import GROUP_OF_ITS_OWN, slashed
 from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line, plain, shortened
@@ -154,15 +155,16 @@ def viewer_command(template: str, path: str, page: int) -> list[str]:
     `template` is split as a shell does, and {file} and {page} are put into its words: no shell ever reads the file's
     name. An empty template means the first known viewer that is installed, else the system's default program.
     """
-    if not template and sys.platform == "darwin":
-        return ["open", path]
+    opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform)
+    if not template and opener:
+        return [opener, path]
     if not template and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return []
     template = template or next((known for known in _VIEWERS if shutil.which(known.partition(" ")[0])), "")
     if not template:
         return ["xdg-open", path] if shutil.which("xdg-open") else []
     try:
-        words = shlex.split(template)
+        words = shlex.split(slashed(template))  # a backslash would escape what follows
     except ValueError as error:
         raise RagScienceError(f"RAG_PDF_VIEWER {template!r} cannot be read: {error}.", "Close its quotes.") from error
     return [word.replace("{page}", str(page)).replace("{file}", path) for word in words]  # a file may be called {page}
@@ -175,8 +177,8 @@ def _start(command: list[str], source: places.Source) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # It remains open when the terminal closes, and Ctrl-C is not for it.
-            start_new_session=True,
+            start_new_session=True,  # it remains open when the terminal closes
+            creationflags=GROUP_OF_ITS_OWN,
         )
     except (OSError, ValueError) as error:
         raise RagScienceError(

@@ -5,6 +5,7 @@ Nothing here imports a library, so that a sign is seen before typer and rich are
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -140,6 +141,7 @@ def start(arguments: Sequence[str]) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit)
+    _mend_streams()
     STATUS.begin(arguments)
 
 
@@ -174,3 +176,16 @@ def second_interrupt_leaves(on_first: Callable[[], None]) -> Iterator[None]:
 def _exit(*_: object) -> NoReturn:
     os.write(2, b"\r\x1b[Kstopped.\n" if os.isatty(2) else b"stopped.\n")
     os._exit(CANCELLED)
+
+
+def _mend_streams() -> None:
+    """Open standard streams that were closed, before a file takes their numbers; what they cannot encode is "?"."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) < 3:  # the lowest number that is free
+        pass
+    os.close(handle)
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

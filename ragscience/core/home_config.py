@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_config_path
+
 from ragscience.core.errors import UsageError
 
 LARGEST_BYTES = 1 << 20
@@ -77,8 +79,7 @@ def allow(permissions: Iterable[str]) -> None:
 
 
 def _permissions_file() -> Path:
-    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(folder) / "ragscience" / "allowed"
+    return user_config_path("ragscience", appauthor=False) / "allowed"
 
 
 def _text(path: Path) -> str:

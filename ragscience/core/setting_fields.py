@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 # pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
+from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -53,7 +54,7 @@ class Settings(BaseSettings):
         pattern=r"^vectorstore$|^lance:///.|^s3://.",
     )
     cache_folder: Path = setting(
-        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ragscience",
+        user_cache_path("ragscience", appauthor=False),
         NOTHING,
         "Where models are kept after their one-time conversion; safe to delete.",
         guarded=True,

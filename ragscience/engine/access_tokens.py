@@ -7,9 +7,7 @@ token only the hash is looked up, so how long a look-up takes tells nothing of t
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -18,6 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Self, get_args
+
+from filelock import FileLock
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.serialization import from_json, to_json
@@ -136,13 +136,8 @@ class AccessTokens:
     @contextmanager
     def _changing(self) -> Iterator[dict[str, KeptToken]]:
         """The tokens by name, to change, and written afterwards; one process at a time."""
-        with disk_errors(self._path):
-            folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX)
-                tokens = {token.name: token for token in self.all()}
-                yield tokens
-                text = to_json(_Kept(1, tuple(tokens[name] for name in sorted(tokens))), indent=1) + "\n"
-                write_atomically(self._path, text.encode(), private=True)
-            finally:
-                os.close(folder)
+        with disk_errors(self._path), FileLock(self._path.with_suffix(".lock"), mode=0o600):
+            tokens = {token.name: token for token in self.all()}
+            yield tokens
+            text = to_json(_Kept(1, tuple(tokens[name] for name in sorted(tokens))), indent=1) + "\n"
+            write_atomically(self._path, text.encode(), private=True)

@@ -30,7 +30,6 @@ from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan, vanished
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
-from ragscience.library.sealed_rows import available_memory
 from ragscience.library.store import known_files, require_identity, text_hash
 from ragscience.models.bert_session import available_cores
 from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
@@ -218,8 +217,10 @@ class IngestRun:
                 Noted("workers", f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self.workers}")
             )
             return cluster
+        import psutil
+
         wanted = min(self.workers, len(states))
-        workers = max(1, min(wanted, (available_memory() or wanted * WORKER_BYTES) // WORKER_BYTES))
+        workers = max(1, min(wanted, psutil.virtual_memory().available // WORKER_BYTES))
         memory = f"about {workers * WORKER_BYTES / 1e9:.1f} GB of memory together"
         self._on_event(Noted("workers", f"{counted(workers, 'worker')}, {memory}"))
         if workers < wanted:

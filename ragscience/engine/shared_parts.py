@@ -69,7 +69,7 @@ def require_some_left(home: Home, settings: Settings, papers: Sequence[Paper], g
     from ragscience.library.bucket import last_address
 
     address = settings.papers or last_address(home)
-    within = [paper for paper in papers if paper.path.startswith(f"{home.papers}/")] if address else []
+    within = [paper for paper in papers if home.papers in Path(paper.path).parents] if address else []
     if not within or any(paper not in gone for paper in within):
         return
     what = f"None of the library's {len(within):,} papers is in {address if settings.papers else 'papers/'}"

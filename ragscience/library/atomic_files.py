@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import secrets
@@ -13,10 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Self
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError
+from ragscience.core.system import sync
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 _PART_BYTES = 1 << 20
 _ELSEWHERE = "use another folder with --home."
@@ -85,17 +87,9 @@ def read_checked_json(path: Path) -> Any:
 
 def put_in_place(temporary: Path, path: Path) -> None:
     """Sync a finished file, rename it, then sync the folder. Raises OSError."""
-    _sync(temporary)
+    sync(temporary)
     temporary.replace(path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(path.parent)
 
 
 def file_signature(path: Path) -> dict[str, object]:
@@ -113,36 +107,27 @@ def file_signature(path: Path) -> dict[str, object]:
 class WriterLock:
     """The right to write a library, held until `release`."""
 
-    def __init__(self, handle: int) -> None:
-        self._handle: int | None = handle
+    def __init__(self, lock: BaseFileLock) -> None:
+        self._lock = lock
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
         """Take the lock. Raises LibraryBusy while another process writes, RagScienceError for a path not writable."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(path, timeout=0, thread_local=False, on_acquired=_write_pid)
         with disk_errors(path):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with disk_errors(path):
-                os.ftruncate(handle, 0)
-                os.pwrite(handle, str(os.getpid()).encode(), 0)
-        except BlockingIOError:
-            owner = os.pread(handle, 20, 0).decode(errors="replace").strip()
-            os.close(handle)
-            raise LibraryBusy(
-                f"The library is being written by process {owner or 'unknown'}.",
-                "Wait until it is done, or stop that process.",
-            ) from None
-        except BaseException:
-            os.close(handle)
-            raise
-        return cls(handle)
+            try:
+                lock.acquire()
+            except Timeout:
+                owner = _text(path)[:20].strip() or "unknown"
+                fix = "Wait until it is done, or stop that process."
+                raise LibraryBusy(f"The library is being written by process {owner}.", fix) from None
+        return cls(lock)
 
     def release(self) -> None:
         """Release the lock; may be called twice."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -151,6 +136,19 @@ class WriterLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _write_pid(handle: int) -> None:
+    os.ftruncate(handle, 0)
+    os.write(handle, str(os.getpid()).encode())
+
+
+def _text(path: Path) -> str:
+    """What a file says; empty where another process keeps it from being read, as on Windows."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 class Home:
@@ -202,8 +200,13 @@ def connect(path: Path, options: str, busy_seconds: float) -> sqlite3.Connection
 
     Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
     """
-    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
-    connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{options}",
+        uri=True,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+    )
     connection.text_factory = lambda text: str(text, "utf-8", "replace")
     return connection
 

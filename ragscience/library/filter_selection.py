@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Filters, Paper, title_of
+from ragscience.core.system import slashed
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ def did_you_mean(wanted: str, names: dict[str, str]) -> str:
 
 
 def fold(text: str) -> str:
-    """For comparing names: ignoring case, and how accents are encoded."""
-    return unicodedata.normalize("NFC", text).casefold()
+    """For comparing names and paths: ignoring case, and how accents are encoded; with "/" between folders."""
+    return unicodedata.normalize("NFC", slashed(text)).casefold()
 
 
 EVERY_KIND = "all"

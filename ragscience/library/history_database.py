@@ -124,7 +124,7 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
     """
     with history_errors(path):
         with suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = connect(path, "mode=rw", _BUSY_SECONDS)
         try:
             connection.execute("PRAGMA synchronous = FULL")

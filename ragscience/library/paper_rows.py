@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.records import Document, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import storable
+from ragscience.core.system import slashed
 
 if TYPE_CHECKING:
     from ragscience.core.arrays import Ids
@@ -281,18 +282,13 @@ def _name(path: str) -> str:
 
 def path_within(root: str, path: str) -> bytes:
     """A full path as it is kept in the library of the home `root`."""
-    within, encoded = _with_separator(root), os.fsencode(path)
-    return encoded.removeprefix(within)
+    within = os.path.join(root, "") if root else ""  # noqa: PTH118  # with a separator at its end
+    return os.fsencode(slashed(path.removeprefix(within)) if within else path)
 
 
 def path_from(root: str, stored: bytes) -> str:
     """The inverse of `path_within`."""
-    return os.fsdecode(stored if stored.startswith(b"/") else _with_separator(root) + stored)
-
-
-def _with_separator(root: str) -> bytes:
-    """What the full paths of files within the home begin with."""
-    return os.fsencode(os.path.join(root, "")) if root else b""  # noqa: PTH118  # with a separator at its end
+    return os.path.join(root, os.fsdecode(stored).replace("/", os.sep))  # noqa: PTH118  # a full one stays as it is
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
@@ -308,7 +304,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
             for path in alike:
                 longer[_end(path, depth)].append(path)
             for end, group in longer.items():
-                if len(group) == 1 or all(_end(path, depth) == path for path in group):
+                if len(group) == 1 or all(_end(path, depth) == slashed(path) for path in group):
                     names.update((path, end) for path in group)
                 else:
                     crowded[end] += group
@@ -317,4 +313,4 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _end(path: str, depth: int) -> str:
-    return "/".join(path.rsplit("/", depth)[-depth:])
+    return "/".join(slashed(path).rsplit("/", depth)[-depth:])

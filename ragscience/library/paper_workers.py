@@ -20,12 +20,12 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
+from ragscience.core.system import interrupts_held
 from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, close_readers, embed_paper
 from ragscience.reading.text_cleaning import printable_name
 from ragscience.reading.worker_pool import Opened, ReadingProgress
@@ -163,16 +163,14 @@ class WorkerProcesses(PaperWorkers):
 
     def _start(self, task: Task) -> Future[TaskResult]:
         file = task.file.enter_context(self._opened(task.job.path))
-        # The first call starts the processes, which inherit the mask: Ctrl-C in the terminal is for this one alone.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            return self._executor.submit(embed_paper, self._options, task.job, file)
-        except BrokenProcessPool as error:
-            broken: Future[TaskResult] = Future()
-            broken.set_exception(error)
-            return broken
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # The first call starts the processes: Ctrl-C in the terminal is for this one alone.
+        with interrupts_held():
+            try:
+                return self._executor.submit(embed_paper, self._options, task.job, file)
+            except BrokenProcessPool as error:
+                broken: Future[TaskResult] = Future()
+                broken.set_exception(error)
+                return broken
 
     def _result(self, task: Task) -> TaskResult | None:
         try:
@@ -194,8 +192,9 @@ class WorkerProcesses(PaperWorkers):
         return result
 
 
-def _live_until_closed(parent: Connection) -> None:
+def _live_until_closed(parent: Any) -> None:
     """End this process as soon as the other end of the pipe is closed, or its owner dead."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         with suppress(EOFError, OSError):

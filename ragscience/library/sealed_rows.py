@@ -10,13 +10,11 @@ against forgery.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sqlite3
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
@@ -205,9 +203,6 @@ def rebuilds(file: str) -> str:
     return f"`python ingest.py rebuild {shlex.quote(file)}` reads it again."
 
 
-_MEMORY = Path("/proc/meminfo")
-
-
 @dataclass(frozen=True, slots=True)
 class DenseIndexInfo:
     """The dense index on disk."""
@@ -247,17 +242,3 @@ class DenseSizes:
     def may_lag(self, count: int) -> int:
         """How many passages may be added or removed before the index of `count` is rebuilt."""
         return 0 if count <= self.small else int(min(count * self.tail_share, self.tail_most))
-
-
-def available_memory(told_by: Path = _MEMORY) -> int | None:
-    """Bytes available to a process without swapping, else the total memory; None if unknown."""
-    try:
-        for line in told_by.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return None

@@ -8,7 +8,6 @@ the fast reader are kept. A line is in a part where nearly all of its area is.
 from __future__ import annotations
 
 import re
-import resource
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Box, Document
+from ragscience.core.system import limit_memory
 from ragscience.reading.heading_text import heading_number, is_known_heading
 from ragscience.reading.text_rows import Measures, Placed, Row, is_prose
 from ragscience.reading.text_spans import PageSpans
@@ -118,11 +118,7 @@ def load_layout_model() -> Predict:
 
 
 def _raise_memory_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if soft == resource.RLIM_INFINITY:
-        return
-    wanted = soft + LAYOUT_MEMORY_BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    limit_memory(lambda limit: limit and limit + LAYOUT_MEMORY_BYTES)
 
 
 def layout_boxes(page: Any, spans: PageSpans, predict: Predict) -> tuple[LayoutBox, ...]:

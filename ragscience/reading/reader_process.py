@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
-import selectors
+import queue
 import signal
 import subprocess
 import sys
@@ -12,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TypeVar, cast
 
 from ragscience.core import PACKAGE_ROOT
 from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Document, PageShape
+from ragscience.core.system import GROUP_OF_ITS_OWN
 from ragscience.reading.pdf_highlights import MarkedPage
 from ragscience.reading.text_cleaning import clean_text, printable_name
 from ragscience.reading.worker_protocol import (
@@ -58,7 +60,6 @@ class ReaderProcess:
     ) -> None:
         self._timeout_seconds = timeout_seconds
         self._ended = threading.Event()
-        self._unread = b""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, closed with it
         alarm_seconds = timeout_seconds * _ALARM_AFTER
         try:
@@ -70,14 +71,16 @@ class ReaderProcess:
                 stderr=self._errors,
                 bufsize=0,
                 env={**os.environ, "PYTHONPATH": _python_path()},
-                # Ctrl-C in the terminal is for the pool, which then ends its workers.
-                start_new_session=True,
+                start_new_session=True,  # Ctrl-C is for the pool, which then ends its workers
+                creationflags=GROUP_OF_ITS_OWN,
             )
         except OSError as error:
             self._errors.close()
             raise _no_start(str(error)) from error
-        self._lines = selectors.DefaultSelector()
-        self._lines.register(self._stdout, selectors.EVENT_READ)
+        # A thread, as nothing else waits for a pipe with a time limit on every system.
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
         self._is_ready = False
         if waits:
             self._require_ready()
@@ -165,8 +168,8 @@ class ReaderProcess:
         """End the process, wait for it, and release its resources."""
         self.kill()
         self._process.wait()
-        self._lines.close()
         self._stdin.close()
+        self._listener.join()
         self._stdout.close()
         self._errors.close()
 
@@ -194,23 +197,22 @@ class ReaderProcess:
 
     def _line(self, deadline: float) -> bytes:
         """The next line that the worker writes, or b"" when it has ended. Raises TimeoutError after `deadline`."""
-        pieces = [self._unread]
-        while b"\n" not in pieces[-1]:
-            if not self._lines.select(max(0.0, deadline - time.monotonic())):
-                raise TimeoutError
-            piece = os.read(self._stdout.fileno(), _READ_BYTES)
-            if not piece:
-                return b""
-            pieces.append(piece)
-        line, end, self._unread = b"".join(pieces).partition(b"\n")
-        return line + end
+        try:
+            return self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise TimeoutError from None
+
+    def _listen(self) -> None:
+        for line in io.BufferedReader(cast("io.FileIO", self._stdout), _READ_BYTES):
+            self._lines.put(line)
+        self._lines.put(b"")
 
     def _how_it_ended(self) -> str:
         """Exit code or signal, with the last line of stderr."""
         code = self._process.wait()
         if code < 0:
             how = signal.Signals(-code).name
-            return f"{how}, perhaps for lack of memory" if code == -signal.SIGKILL else how
+            return f"{how}, perhaps for lack of memory" if how == "SIGKILL" else how
         self._errors.seek(0)
         lines = clean_text(self._errors.read().decode(errors="replace")).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")

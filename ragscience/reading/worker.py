@@ -5,14 +5,14 @@ It is a process of its own because a PDF can crash its reader, hang it or use up
 
 from __future__ import annotations
 
+import faulthandler
 import os
-import resource
-import signal
 import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
 from ragscience.core.errors import FileProblem, ModelProblem
+from ragscience.core.system import limit_memory
 from ragscience.reading.layout_model import block_layout_model
 from ragscience.reading.pdf_highlights import draw_page, join_pages, mark_pages
 from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
@@ -74,17 +74,6 @@ def _reply(request: Request, perform: Callable[[Request], Reply]) -> bytes:
         return encode_reply(FileProblem(message, "Skip it, or save it again with another program.", reason="too-large"))
 
 
-def _limit_memory(limit_bytes: int) -> None:
-    """Limit this process's address space, where the system allows it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    soft = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    except (OSError, ValueError):
-        # macOS refuses a limit below what is mapped already; the time limit still holds.
-        return
-
-
 def main(arguments: list[str]) -> int:
     """Answer stdin's requests on stdout, which nothing else may write to. The exit code is 0."""
     memory_bytes, alarm_seconds = int(arguments[0]), float(arguments[1])
@@ -92,22 +81,25 @@ def main(arguments: list[str]) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     block_layout_model()
     load_pymupdf()
-    _limit_memory(memory_bytes)
+    limit_memory(lambda _: memory_bytes)  # where the system has no limit, that on the time still holds
 
     def timed(request: Request) -> Reply:
-        # Without the pool nothing else ends a hanging read: SIGALRM ends the process by default.
-        signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
+        # Without the pool nothing else ends a hanging read. This alarm's thread needs nothing of Python.
+        def set_alarm() -> None:
+            faulthandler.dump_traceback_later(alarm_seconds, exit=True)
+
+        set_alarm()
 
         def on_page(number: int, pages: int, is_slow: bool) -> None:
             replies.write(encode_page(number, pages, is_slow=is_slow))
             replies.flush()
             if is_slow:
-                signal.setitimer(signal.ITIMER_REAL, alarm_seconds)
+                set_alarm()
 
         try:
             return perform(request, on_page)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            faulthandler.cancel_dump_traceback_later()
 
     serve(sys.stdin.buffer, replies, timed)
     return 0

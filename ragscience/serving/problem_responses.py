@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from pwd import getpwuid
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -91,9 +90,9 @@ def without_folders(value: Any, home: Path, key: str = "") -> Any:
 
 def words_without_folders(text: str, home: Path) -> str:
     """A message with the home's files by their path within it, and others by their names."""
-    for folder in (*_roots(home), getpwuid(os.getuid()).pw_dir):
-        if folder != "/":
-            text = text.replace(f"{folder}/", "").replace(folder, "the home")
+    for folder in (*_roots(home), os.path.expanduser("~")):  # noqa: PTH111
+        if folder != os.sep:
+            text = text.replace(f"{folder}{os.sep}", "").replace(folder, "the home")
     return _FOLDERS.sub("", text)
 
 
@@ -102,7 +101,7 @@ def _within_papers(path: str, home: Path) -> str:
         papers = os.path.join(root, "papers", "")  # noqa: PTH118  # with a separator at its end
         if path.startswith(papers):
             return path[len(papers) :]
-    return path.rpartition("/")[2]
+    return os.path.basename(path)  # noqa: PTH119
 
 
 def _roots(home: Path) -> tuple[str, ...]:

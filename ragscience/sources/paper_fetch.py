@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ragscience.core.errors import SourceError
 from ragscience.core.records import Metadata, Paper
+from ragscience.core.system import sync
 from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import DownloadedPdf, OnBytes, downloaded_pdf, file_name, md5_of, numbered
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
@@ -177,17 +178,9 @@ def _is_moved(part: Path, path: Path) -> bool:
             copy = path.with_name(f".{path.name}.part")
             try:
                 shutil.copyfile(part, copy)
-                _sync(copy)
+                sync(copy)
                 copy.rename(path)
             finally:
                 copy.unlink(missing_ok=True)
-    _sync(path.parent)
+    sync(path.parent)
     return True
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

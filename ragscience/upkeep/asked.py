@@ -143,7 +143,7 @@ class LogFile:
     def _append(self, line: bytes) -> None:
         # Opened each time, so that a rotated log is created again. One write in append mode is not torn by another
         # process. A pipe without a reader is an error, not a wait.
-        how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
         handle = os.open(self._path, how, 0o666)
         try:
             if os.write(handle, line) != len(line):

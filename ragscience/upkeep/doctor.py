@@ -9,7 +9,6 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from ragscience.core.tokenizing import counted
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
@@ -66,7 +65,7 @@ def _verdict(path: Path, check: str) -> str:
     """What SQLite's `check` ("quick" or "integrity") says of a database, "ok" for nothing; makes no files beside it."""
     log = path.with_name(f"{path.name}-wal")
     options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-    uri = f"file:{quote(str(path.absolute()).encode(errors='surrogateescape'))}?{options}"
+    uri = f"{path.absolute().as_uri()}?{options}"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             return " ".join(str(connection.execute(f"PRAGMA {check}_check(1)").fetchone()[0]).split())

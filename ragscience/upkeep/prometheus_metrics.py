@@ -6,12 +6,12 @@ lock, and the file is replaced in one step. Metric names: https://prometheus.io/
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from filelock import FileLock
 from prometheus_client import Metric, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
@@ -157,13 +157,9 @@ class MetricsFile:
 
         Raises OSError or UsageError.
         """
-        handle = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with FileLock(f"{self._path}.lock"):
             write_atomically(self._path, generate_latest(_Counts(self._pending, self._read())))
             self._pending = []
-        finally:
-            os.close(handle)
 
     def _read(self) -> _Samples:
         try:

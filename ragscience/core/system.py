@@ -1,0 +1,71 @@
+"""What differs between Linux, macOS and Windows."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+GROUP_OF_ITS_OWN: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+"""`creationflags` of `subprocess.Popen`: on Windows what `start_new_session` is elsewhere, so that Ctrl-C in the
+terminal is not for the new process."""
+
+
+def limit_memory(wanted: Callable[[int | None], int | None]) -> bool:
+    """Set the limit of this process's address space; whether the system allows it.
+
+    `wanted` gives the new limit in bytes for the present one, both None for none. Windows has no such limit, and macOS
+    refuses one below what is mapped.
+    """
+    if sys.platform == "win32":
+        return False
+    try:
+        import resource
+    except ImportError:
+        return False
+    soft, hard = (None if each == resource.RLIM_INFINITY else each for each in resource.getrlimit(resource.RLIMIT_AS))
+    limit = wanted(soft)
+    if limit is None:
+        return True
+    most = resource.RLIM_INFINITY if hard is None else hard
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit if hard is None else min(limit, hard), most))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits meanwhile, and for good in processes that are started meanwhile; nothing on Windows."""
+    if sys.platform == "win32" or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk. Raises OSError. Windows opens no folder, and needs no such call."""
+    try:
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)  # Windows syncs only what may be written
+    except PermissionError:
+        if path.is_dir():
+            return
+        raise
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def slashed(path: str) -> str:
+    """A path with "/" between its folders, as names are shown, typed and kept, also on Windows."""
+    return path.replace(os.sep, "/")
