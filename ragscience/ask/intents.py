@@ -1,7 +1,7 @@
 """What kind of question it is, by its meaning: a classifier over the embedder's vectors, fitted to examples.
 
 The examples are in intents.toml and help.toml. The weights for the embedded MiniLM come with the program
-(tools/fit_intents.py writes them); for any other embedder they are fitted once and kept beside the library.
+(tools/fit_intents.py writes them), whatever the library's embedder is.
 """
 
 from __future__ import annotations

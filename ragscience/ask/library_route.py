@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ragscience.ask.intents import help_topics
 from ragscience.ask.paper_wording import label, listed
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots, year_of
@@ -172,8 +173,10 @@ _MOST_OF_GROUP = 3
 """Papers that are named of each group of a library with more than _MOST_LISTED."""
 
 
-def answer(_: str, slots: Slots, context: RouteContext) -> Routed | None:
-    """The library in groups of papers, or what can be asked of it."""
+def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
+    """The library in groups of papers, what can be asked of it, or how to use the program."""
+    if kind.startswith("help "):
+        return _help(kind)
     if not context.papers:
         return None
     if _ASKABLE.search(slots.question):
@@ -230,3 +233,10 @@ def _askable(context: RouteContext) -> Routed:
     ]
     blocks += [Block("item", f"{kind}: “{text}”") for kind, text in examples]
     return Routed("library", "Made examples from the papers of the library.", tuple(blocks))
+
+
+def _help(kind: str) -> Routed:
+    """How to do something with the program, and the commands for it."""
+    topic = help_topics()[kind.removeprefix("help ")]
+    blocks = [Block("text", topic["text"]), *(Block("item", f"`{typed}`: {does}") for typed, does in topic["commands"])]
+    return Routed("help", "Looked up how the program does it.", tuple(blocks))

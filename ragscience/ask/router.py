@@ -51,7 +51,7 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
         slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)
         if not slots.papers:
             return _unknown_paper(slots.described) if _ANSWERED_BY[kind] == "paper_facts" else None
-    module = "help_route" if kind.startswith("help ") else _ANSWERED_BY[kind]
+    module = "library_route" if kind.startswith("help ") else _ANSWERED_BY[kind]
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{module}").answer
     return answer(kind, slots, context)
 

@@ -170,7 +170,6 @@ class ReaderProcess:
         self._process.wait()
         self._stdin.close()
         self._listener.join()
-        self._stdout.close()
         self._errors.close()
 
     @property
@@ -203,8 +202,9 @@ class ReaderProcess:
             raise TimeoutError from None
 
     def _listen(self) -> None:
-        for line in io.BufferedReader(cast("io.FileIO", self._stdout), _READ_BYTES):
-            self._lines.put(line)
+        with io.BufferedReader(cast("io.FileIO", self._stdout), _READ_BYTES) as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put(b"")
 
     def _how_it_ended(self) -> str:

@@ -140,6 +140,8 @@ class MetricsFile:
         try:
             if self._path.exists() and not self._path.is_file():
                 raise IsADirectoryError(0, "it is not a file")
+            if not self._path.parent.is_dir():
+                raise NotADirectoryError(0, "its folder is not there")
             self.close()
         except OSError as error:
             raise UsageError(
