@@ -101,7 +101,7 @@ style: $(DEV_READY)
 	@echo "==> lint"
 	@$(PY) -m ruff check .
 	@echo "==> types"
-	@$(PY) -m mypy
+	@for system in linux darwin win32; do $(PY) -m mypy --platform $$system --cache-dir .mypy_cache/$$system; done
 
 check: style test
 

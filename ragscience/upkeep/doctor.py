@@ -134,6 +134,7 @@ def examine(
     opened = open_library or partial(Library.open, home)
     of_home: list[tuple[str, str, Callable[[], Iterable[DoctorFinding]]]] = [
         ("disk", "disk", lambda: machine.disk(home)),
+        ("memory", "memory", machine.memory),
         ("permissions", "permissions", lambda: machine.permissions(home, given)),
         ("database", "database", lambda: database(home, given, opened, is_here=open_library is None)),
     ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem, RagScienceError
+from ragscience.core.system import limit_memory
 from ragscience.core.tokenizing import counted
 from ragscience.library.ingestion import LOCAL, LocalFiles
 from ragscience.models.model_choice import ModelChoice
@@ -199,6 +200,13 @@ def permissions(home: Home, given: Given) -> Iterator[DoctorFinding]:
             continue
         found.append(DoctorFinding("permissions", "error", f"{path} {what}.", remedy))
     yield from found or [DoctorFinding("permissions", "ok", "All folders and files can be read and written.")]
+
+
+def memory() -> Iterator[DoctorFinding]:
+    """Whether the memory of the process that reads PDFs can be limited."""
+    if not limit_memory(lambda _: None):
+        message = "This system sets no limit on the memory of the process that reads PDFs; only its time is limited."
+        yield DoctorFinding("memory", "info", message, "")
 
 
 def clock(library: Store, given: Given) -> Iterator[DoctorFinding]:

@@ -1,4 +1,4 @@
-"""Takes what only POSIX has away from the modules of this program; libraries keep it, as theirs have a way of their own.
+"""Takes what only POSIX has away from the modules of this program; libraries keep it, as they do without on Windows.
 
 Python loads it at its start where this folder is on PYTHONPATH. What Windows differs in beyond this (its paths, files
 that are open and cannot be replaced) is not imitated.
@@ -7,20 +7,28 @@ that are open and cannot be replaced) is not imitated.
 import builtins
 import os
 import types
+from pathlib import Path
 
-MODULES = set("fcntl grp posix pty pwd readline resource select selectors syslog termios tty".split())
-"""select and selectors are there on Windows, for sockets only."""
+# select and selectors are there on Windows, for sockets only.
+MODULES = frozenset(
+    ("fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "select", "selectors", "syslog", "termios", "tty")
+)
 NAMES = {
-    "os": """fork forkpty openpty getuid geteuid getgid getegid getgroups getpgid getpgrp setsid killpg uname sysconf
-        pread pwrite fchmod fchown chown lchown mkfifo mknod nice statvfs sched_getaffinity sched_setaffinity sendfile
-        wait wait3 wait4 ttyname getloadavg posix_fallocate O_CLOEXEC O_NOFOLLOW O_NONBLOCK O_DIRECTORY O_SYNC O_NOCTTY
-        register_at_fork""".split(),
-    "signal": """SIGALRM SIGCHLD SIGCONT SIGHUP SIGKILL SIGPIPE SIGQUIT SIGSTOP SIGTSTP SIGUSR1 SIGUSR2 SIGWINCH
-        ITIMER_REAL alarm getitimer pause pthread_kill pthread_sigmask setitimer sigpending sigwait SIG_BLOCK
-        SIG_SETMASK SIG_UNBLOCK""".split(),
-    "socket": ["AF_UNIX", "socketpair", "send_fds", "recv_fds"],
-    "time": ["tzset"],
-}
+    "os": (
+        "fork", "forkpty", "openpty", "register_at_fork", "getuid", "geteuid", "getgid", "getegid", "getgroups",
+        "getpgid", "getpgrp", "setsid", "killpg", "uname", "sysconf", "pread", "pwrite", "fchmod", "fchown", "chown",
+        "lchown", "mkfifo", "mknod", "nice", "statvfs", "sched_getaffinity", "sched_setaffinity", "sendfile", "wait",
+        "wait3", "wait4", "ttyname", "getloadavg", "posix_fallocate", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK",
+        "O_DIRECTORY", "O_SYNC", "O_NOCTTY",
+    ),
+    "signal": (
+        "SIGALRM", "SIGCHLD", "SIGCONT", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGSTOP", "SIGTSTP", "SIGUSR1",
+        "SIGUSR2", "SIGWINCH", "ITIMER_REAL", "alarm", "getitimer", "pause", "pthread_kill", "pthread_sigmask",
+        "setitimer", "sigpending", "sigwait", "SIG_BLOCK", "SIG_SETMASK", "SIG_UNBLOCK",
+    ),
+    "socket": ("AF_UNIX", "socketpair", "send_fds", "recv_fds"),
+    "time": ("tzset",),
+}  # fmt: skip
 
 
 class Without(types.ModuleType):
@@ -45,7 +53,7 @@ class Without(types.ModuleType):
 
 
 def _open_no_folder(path, *how, **more):
-    if os.path.isdir(path):
+    if Path(path).is_dir():
         raise PermissionError(13, "Permission denied", path)
     return os.open(path, *how, **more)
 
