@@ -11,7 +11,7 @@
 #   make soak     the fault campaign, for hours (ROUNDS=2000, SEED=1)
 #   make licences  rewrite docs/licences.md from what is installed
 #   make lock     rewrite requirements*.lock; with LOCKED=1 the other targets install by them, with hashes
-#   make sbom     write what is installed to sbom.json (CycloneDX)
+#   make release  build wheel and sdist, try them, and write notes, man page and SBOM, all to dist/
 #   make sample   redraw papers/sample/ragscience.pdf
 #   make clean    remove what the tools left behind (not your library)
 
@@ -50,7 +50,7 @@ ROUNDS ?= 2000
 SEED ?= 1
 TESTS ?=
 
-.PHONY: help setup demo demo-web test check check-all coverage style docs contract bench licences lock sbom soak sample clean
+.PHONY: help setup demo demo-web test check check-all coverage style docs contract bench licences lock release soak sample clean
 
 help:
 	@sed -n '2,16s/^# *//p' Makefile
@@ -148,11 +148,9 @@ licences: $(DEV_READY)
 lock: $(RELEASE_READY)
 	@$(PY) tools/lock_requirements.py $(abspath $(RELEASE))/bin/uv
 
-# Of what is installed in .venv: after `make setup` on a clean clone that is what runs.
-sbom: $(RUN_READY) $(RELEASE_READY)
-	@PYTHONWARNINGS=ignore $(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type application \
-		--output-reproducible --of JSON -o sbom.json $(PY)
-	@echo "wrote sbom.json"
+# Of the last commit, in temporary folders: what is not committed and what is installed here play no part.
+release: $(RELEASE_READY)
+	@$(RELEASE)/bin/python tools/make_release.py
 
 sample: $(RUN_READY)
 	@$(PY) tools/make_sample.py
@@ -161,5 +159,5 @@ clean:
 	@find . -path ./$(VENV) -prune -o -path ./$(RELEASE) -prune -o -type d \( -name __pycache__ -o -name .pytest_cache -o -name .mypy_cache \
 		-o -name .ruff_cache -o -name .hypothesis \) -prune -exec rm -rf {} +
 	@rm -f .coverage .coverage.*
-	@rm -rf $(RELEASE) sbom.json
+	@rm -rf $(RELEASE) dist
 	@echo "removed caches; your library and $(VENV) are as they were"

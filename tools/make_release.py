@@ -1,0 +1,148 @@
+"""Makes a release of the last commit in dist/: wheel, sdist, notes, man page, SBOM. `make release` calls it.
+
+The wheel and the sdist are built twice, each time from a clone of its own, and their bytes have to be equal. Then they
+are checked, and the wheel is installed into an environment of its own, where it reads the sample paper and answers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+TOOLS = Path(sys.executable).parent
+VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+QUESTION = "Why does fusion give dense search a weight of 0.7 and keyword search 0.3?"
+CITATION = re.compile(r"\(ragscience\.pdf, p\.[1-9]\d*\)")
+
+
+def printed(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    """What a command prints on stdout; one that fails ends the release with its exit code and its output."""
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def notes(changelog: str, version: str, day: str) -> str:
+    """The version's section of the changelog; while it has none, the section Unreleased under its number and day."""
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL))
+    title = next((name for name in sections if name.split()[0] == version), "Unreleased")
+    head = title if title != "Unreleased" else f"{version} - {day}"
+    return f"# RAG Science {head}\n\n{sections[title].strip()}\n"
+
+
+def without_times(sdist: Path, when: int) -> None:
+    """Write the tar file again, in the order of names, with `when` (seconds since 1970) as each time and no owner.
+
+    setuptools gives the wheel the time of SOURCE_DATE_EPOCH, and the sdist that of the files.
+    """
+    with tarfile.open(sdist) as old:
+        files = [(each, old.extractfile(each)) for each in old]
+        data = {each.name: file.read() if file else b"" for each, file in files}
+    with gzip.GzipFile(sdist, "wb", mtime=when) as zipped, tarfile.open(fileobj=zipped, mode="w") as new:
+        for each, _ in sorted(files, key=lambda pair: pair[0].name):
+            each.mtime, each.uid, each.gid, each.uname, each.gname, each.pax_headers = when, 0, 0, "", "", {}
+            new.addfile(each, io.BytesIO(data[each.name]))
+
+
+def build(folder: Path, when: int) -> list[Path]:
+    """Wheel and sdist of the last commit, built from a clone in the folder."""
+    printed("git", "clone", "-q", ROOT, folder / "clone")
+    epoch = os.environ | {"SOURCE_DATE_EPOCH": str(when)}
+    printed(TOOLS / "python", "-m", "build", "--no-isolation", "-o", folder / "dist", folder / "clone", env=epoch)
+    files = sorted((folder / "dist").iterdir())
+    for sdist in files:
+        if sdist.name.endswith(".tar.gz"):
+            without_times(sdist, when)
+    return files
+
+
+def check(wheel: Path, sdist: Path, clone: Path) -> None:
+    """What package registries ask of both files; the wheel has every file of the package and no other."""
+    printed(TOOLS / "twine", "check", "--strict", wheel, sdist)
+    printed(TOOLS / "check-wheel-contents", "--package", clone / "ragscience", wheel)
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """The folder of the commands of a new environment that has the wheel and what it needs, and no pip."""
+    printed(sys.executable, "-m", "venv", "--without-pip", folder)
+    printed(TOOLS / "python", "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", wheel)
+    return folder / "bin"
+
+
+def demo(commands: Path, home: Path) -> None:
+    """Read the sample paper and ask about it, in a folder with nothing else. Ends the release without a citation."""
+    (home / "papers").mkdir(parents=True)
+    shutil.copy(ROOT / "papers" / "sample" / "ragscience.pdf", home / "papers")
+    own = {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}
+    env = own | {"PATH": f"{commands}:/usr/bin:/bin", "HOME": str(home), "RAG_OLLAMA_URL": "http://127.0.0.1:9"}
+    printed("ragscience", "ingest", cwd=home, env=env)
+    answer = printed("ragscience", QUESTION, cwd=home, env=env)
+    if not CITATION.search(answer):
+        sys.exit(f"The answer cites no page of the sample paper:\n{answer}")
+    if "ragscience.pdf" not in printed("ragscience", "list", cwd=home, env=env):
+        sys.exit("`ragscience list` does not name the sample paper.")
+
+
+def megabytes(path: Path) -> str:
+    """The size of a file, or of all files in a folder."""
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    return f"{sum(each.lstat().st_size for each in files) / 1e6:.1f} MB"
+
+
+def main() -> None:
+    """Make the release; the first step that fails ends it, and dist/ stays as it was."""
+    os.umask(0o022)
+    when = int(printed("git", "log", "-1", "--format=%ct"))
+    began = time.monotonic()
+
+    def done(what: str) -> None:
+        print(f"{time.monotonic() - began:5.0f} s  {what}", flush=True)
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        first, again = (build(folder / name, when) for name in ("first", "again"))
+        if [each.read_bytes() for each in first] != [each.read_bytes() for each in again]:
+            sys.exit(f"Two builds of one commit differ: {[each.name for each in first]}")
+        wheel, sdist = first
+        done(f"built twice, with equal bytes: wheel {megabytes(wheel)}, sdist {megabytes(sdist)}")
+        clone = folder / "first" / "clone"
+        check(wheel, sdist, clone)
+        done("checked by twine and check-wheel-contents")
+        commands = install(wheel, folder / "environment")
+        done(f"installed the wheel: {megabytes(folder / 'environment')} with all that it needs")
+        demo(commands, folder / "home")
+        done("read the sample paper and answered with a citation")
+        version = VERSION.search((clone / "ragscience/core/__init__.py").read_text("utf-8"))[1]
+        made = folder / "dist"
+        made.mkdir()
+        day = datetime.fromtimestamp(when, UTC).date().isoformat()
+        (made / "NOTES.md").write_text(notes((clone / "CHANGELOG.md").read_text("utf-8"), version, day), "utf-8")
+        page = printed(commands / "python", "-I", clone / "tools" / "make_man_page.py", day)
+        (made / "ragscience.1").write_text(page, "utf-8")
+        sbom = ("environment", "--pyproject", clone / "pyproject.toml", "--mc-type", "application")
+        printed(
+            TOOLS / "cyclonedx-py", *sbom, "--output-reproducible", "--of", "JSON", "-o", made / "sbom.json",
+            commands / "python",
+        )  # fmt: skip
+        for each in first:
+            shutil.copy(each, made)
+        shutil.rmtree(DIST, ignore_errors=True)
+        shutil.move(made, DIST)
+        done(f"wrote dist/: {', '.join(sorted(each.name for each in DIST.iterdir()))}")
+
+
+if __name__ == "__main__":
+    main()
