@@ -22,7 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 TOOLS = Path(sys.executable).parent
-VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 QUESTION = "Why does fusion give dense search a weight of 0.7 and keyword search 0.3?"
 CITATION = re.compile(r"\(ragscience\.pdf, p\.[1-9]\d*\)")
 
@@ -62,86 +61,64 @@ def build(folder: Path, when: int) -> list[Path]:
     printed("git", "clone", "-q", ROOT, folder / "clone")
     epoch = os.environ | {"SOURCE_DATE_EPOCH": str(when)}
     printed(TOOLS / "python", "-m", "build", "--no-isolation", "-o", folder / "dist", folder / "clone", env=epoch)
-    files = sorted((folder / "dist").iterdir())
-    for sdist in files:
-        if sdist.name.endswith(".tar.gz"):
-            without_times(sdist, when)
-    return files
-
-
-def check(wheel: Path, sdist: Path, clone: Path) -> None:
-    """What package registries ask of both files; the wheel has every file of the package and no other."""
-    printed(TOOLS / "twine", "check", "--strict", wheel, sdist)
-    printed(TOOLS / "check-wheel-contents", "--package", clone / "ragscience", wheel)
-
-
-def install(wheel: Path, folder: Path) -> Path:
-    """The folder of the commands of a new environment that has the wheel and what it needs, and no pip."""
-    printed(sys.executable, "-m", "venv", "--without-pip", folder)
-    printed(TOOLS / "python", "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", wheel)
-    return folder / "bin"
+    wheel, sdist = sorted((folder / "dist").iterdir())
+    without_times(sdist, when)
+    return [wheel, sdist]
 
 
 def demo(commands: Path, home: Path) -> None:
     """Read the sample paper and ask about it, in a folder with nothing else. Ends the release without a citation."""
     (home / "papers").mkdir(parents=True)
     shutil.copy(ROOT / "papers" / "sample" / "ragscience.pdf", home / "papers")
-    own = {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}
-    env = own | {"PATH": f"{commands}:/usr/bin:/bin", "HOME": str(home), "RAG_OLLAMA_URL": "http://127.0.0.1:9"}
-    printed("ragscience", "ingest", cwd=home, env=env)
-    answer = printed("ragscience", QUESTION, cwd=home, env=env)
+    env = {"PATH": f"{commands}:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
+    printed(commands / "ragscience", "ingest", cwd=home, env=env)
+    answer = printed(commands / "ragscience", QUESTION, cwd=home, env=env)
     if not CITATION.search(answer):
         sys.exit(f"The answer cites no page of the sample paper:\n{answer}")
-    if "ragscience.pdf" not in printed("ragscience", "list", cwd=home, env=env):
+    if "ragscience.pdf" not in printed(commands / "ragscience", "list", cwd=home, env=env):
         sys.exit("`ragscience list` does not name the sample paper.")
 
 
-def megabytes(path: Path) -> str:
-    """The size of a file, or of all files in a folder."""
-    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
-    return f"{sum(each.lstat().st_size for each in files) / 1e6:.1f} MB"
-
-
 def main() -> None:
-    """Make the release; the first step that fails ends it, and dist/ stays as it was."""
+    """Make the release. The first step that fails ends it, and dist/ stays as it was."""
     os.umask(0o022)
     when = int(printed("git", "log", "-1", "--format=%ct"))
+    day = datetime.fromtimestamp(when, UTC).date().isoformat()
     began = time.monotonic()
 
-    def done(what: str) -> None:
-        print(f"{time.monotonic() - began:5.0f} s  {what}", flush=True)
+    def done(what: str, *sized: Path) -> None:
+        files = [[path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()] for path in sized]
+        sizes = [f", {sum(each.lstat().st_size for each in inside) / 1e6:.1f} MB" for inside in files]
+        print(f"{time.monotonic() - began:5.0f} s  {what}{''.join(sizes)}", flush=True)
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         first, again = (build(folder / name, when) for name in ("first", "again"))
         if [each.read_bytes() for each in first] != [each.read_bytes() for each in again]:
-            sys.exit(f"Two builds of one commit differ: {[each.name for each in first]}")
-        wheel, sdist = first
-        done(f"built twice, with equal bytes: wheel {megabytes(wheel)}, sdist {megabytes(sdist)}")
-        clone = folder / "first" / "clone"
-        check(wheel, sdist, clone)
-        done("checked by twine and check-wheel-contents")
-        commands = install(wheel, folder / "environment")
-        done(f"installed the wheel: {megabytes(folder / 'environment')} with all that it needs")
-        demo(commands, folder / "home")
-        done("read the sample paper and answered with a citation")
-        version = VERSION.search((clone / "ragscience/core/__init__.py").read_text("utf-8"))[1]
-        made = folder / "dist"
+            sys.exit("Two builds of one commit differ.")
+        (wheel, sdist), clone, made = first, folder / "first" / "clone", folder / "made"
+        done("built twice, with equal bytes: wheel and sdist", wheel, sdist)
+        printed(TOOLS / "twine", "check", "--strict", wheel, sdist)
+        printed(TOOLS / "check-wheel-contents", "--package", clone / "ragscience", wheel)
+        done("checked: twine's rules; the wheel has all files of the package and no others")
+        python = folder / "environment" / "bin" / "python"
+        printed(sys.executable, "-m", "venv", "--without-pip", folder / "environment")
+        printed(sys.executable, "-m", "pip", "--python", python, "install", "-q", wheel)
+        done("installed the wheel and what it needs", folder / "environment")
+        demo(python.parent, folder / "home")
+        done("read the sample paper, and answered with a page of it")
         made.mkdir()
-        day = datetime.fromtimestamp(when, UTC).date().isoformat()
-        (made / "NOTES.md").write_text(notes((clone / "CHANGELOG.md").read_text("utf-8"), version, day), "utf-8")
-        page = printed(commands / "python", "-I", clone / "tools" / "make_man_page.py", day)
+        changes = (clone / "CHANGELOG.md").read_text("utf-8")
+        (made / "NOTES.md").write_text(notes(changes, wheel.name.split("-")[1], day), "utf-8")
+        page = printed(python, clone / "tools" / "make_man_page.py", day)
         (made / "ragscience.1").write_text(page, "utf-8")
-        sbom = ("environment", "--pyproject", clone / "pyproject.toml", "--mc-type", "application")
-        printed(
-            TOOLS / "cyclonedx-py", *sbom, "--output-reproducible", "--of", "JSON", "-o", made / "sbom.json",
-            commands / "python",
-        )  # fmt: skip
+        sbom = ("--mc-type", "application", "--output-reproducible", "--of", "JSON", "-o", made / "sbom.json")
+        printed(TOOLS / "cyclonedx-py", "environment", "--pyproject", clone / "pyproject.toml", *sbom, python)
         for each in first:
             shutil.copy(each, made)
         shutil.rmtree(DIST, ignore_errors=True)
         shutil.move(made, DIST)
-        done(f"wrote dist/: {', '.join(sorted(each.name for each in DIST.iterdir()))}")
+    done(f"wrote dist/: {', '.join(sorted(each.name for each in DIST.iterdir()))}", DIST)
 
 
 if __name__ == "__main__":
