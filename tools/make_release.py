@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import re
 import shutil
@@ -59,8 +60,7 @@ def without_times(sdist: Path, when: int) -> None:
 def build(folder: Path, when: int) -> list[Path]:
     """Wheel and sdist of the last commit, built from a clone in the folder."""
     printed("git", "clone", "-q", ROOT, folder / "clone")
-    epoch = os.environ | {"SOURCE_DATE_EPOCH": str(when)}
-    printed(TOOLS / "python", "-m", "build", "--no-isolation", "-o", folder / "dist", folder / "clone", env=epoch)
+    printed(TOOLS / "python", "-m", "build", "--no-isolation", "-o", folder / "dist", folder / "clone")
     wheel, sdist = sorted((folder / "dist").iterdir())
     without_times(sdist, when)
     return [wheel, sdist]
@@ -79,10 +79,21 @@ def demo(commands: Path, home: Path) -> None:
         sys.exit("`ragscience list` does not name the sample paper.")
 
 
+def sbom(python: Path, wheel: str) -> str:
+    """What is installed, in CycloneDX's form: the wheel's package as what it is about, all others as its parts."""
+    bom = json.loads(printed(TOOLS / "cyclonedx-py", "environment", "--output-reproducible", "--of", "JSON", python))
+    own = next(each for each in bom["components"] if each["name"] == "ragscience")
+    own["externalReferences"][0]["url"] = wheel  # it was installed from a temporary folder; the digest is the wheel's
+    bom["components"].remove(own)
+    bom["metadata"]["component"] = own | {"type": "application"}
+    return json.dumps(bom, indent=1) + "\n"
+
+
 def main() -> None:
     """Make the release. The first step that fails ends it, and dist/ stays as it was."""
     os.umask(0o022)
-    when = int(printed("git", "log", "-1", "--format=%ct"))
+    os.environ["SOURCE_DATE_EPOCH"] = printed("git", "log", "-1", "--format=%ct").strip()
+    when = int(os.environ["SOURCE_DATE_EPOCH"])
     day = datetime.fromtimestamp(when, UTC).date().isoformat()
     began = time.monotonic()
 
@@ -112,8 +123,7 @@ def main() -> None:
         (made / "NOTES.md").write_text(notes(changes, wheel.name.split("-")[1], day), "utf-8")
         page = printed(python, clone / "tools" / "make_man_page.py", day)
         (made / "ragscience.1").write_text(page, "utf-8")
-        sbom = ("--mc-type", "application", "--output-reproducible", "--of", "JSON", "-o", made / "sbom.json")
-        printed(TOOLS / "cyclonedx-py", "environment", "--pyproject", clone / "pyproject.toml", *sbom, python)
+        (made / "sbom.json").write_text(sbom(python, wheel.name), "utf-8")
         for each in first:
             shutil.copy(each, made)
         shutil.rmtree(DIST, ignore_errors=True)
