@@ -6,6 +6,7 @@ name for can also be called without `ingest`: `ragscience list`.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -28,7 +29,8 @@ def command_line() -> Any:
 
 def main() -> None:
     """Run the command line; ends the process with an exit code of docs/cli.md."""
-    start(sys.argv[1:])
+    # A shell that completes a line shows nothing of ours on it.
+    start(["--quiet"] if "_RAGSCIENCE_COMPLETE" in os.environ else sys.argv[1:])
     from ragscience.cli.running import run_app
 
     run_app(command_line())

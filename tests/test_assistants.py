@@ -1,11 +1,9 @@
 """What assistants are told is true: a program that knows SKILL.md alone, and one that knows docs/serving.md alone."""
 
 import json
-import os
 import re
 import shlex
 import shutil
-import stat
 import subprocess
 import sys
 
@@ -15,22 +13,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.conftest import ROOT
+from tests.installed_command import installed_environment
+from tests.warm_processes import run_warm
 
 SKILL = (ROOT / "SKILL.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| [^|`]+ \| `(ragscience [^`]+)` \| (\d+) \|([^|]*)\|$", re.MULTILINE)
 TOOL = re.compile(r"^\| `(\w+)` \| `(\{.*?\})`.*\|$", re.MULTILINE)
-
-
-def environment(folder):
-    """Where `ragscience` is the command of the installed program, and no setting is anybody's."""
-    command = folder / "bin" / "ragscience"
-    command.parent.mkdir(exist_ok=True)
-    command.write_text(f"#!{sys.executable}\nfrom ragscience.__main__ import main\n\nmain()\n")
-    command.chmod(stat.S_IRWXU)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
-    path = os.pathsep.join([str(command.parent), kept.get("PATH", "")])
-    return kept | {"PATH": path, "PYTHONPATH": str(ROOT), "RAG_OLLAMA_URL": "http://127.0.0.1:9"}
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +47,8 @@ def test_every_command_of_the_skill_does_what_it_says(home):
     assert rows[0][0] == "ragscience ingest"
     told = {}
     for line, code, keys in rows:
-        done = subprocess.run(
-            shlex.split(line), cwd=home, env=environment(home), capture_output=True, text=True, timeout=120, check=False
-        )
+        words = [sys.executable, "-m", *shlex.split(line)]
+        done = run_warm(words, cwd=home, env=installed_environment(home), capture_output=True, text=True)
         assert done.returncode == int(code), (line, done.stderr)
         for key in re.findall("`([^`]+)`", keys):
             told[key] = values(json.loads(done.stdout), key)
@@ -78,7 +66,7 @@ def test_the_head_of_the_skill_is_short():
 def test_every_tool_of_the_page_on_mcp_answers(home):
     (settings,) = re.findall(r"^```json\n(\{\"mcpServers\".*)\n```$", SERVING, re.MULTILINE)
     (server,) = json.loads(settings.replace("/path/to/home", str(home)))["mcpServers"].values()
-    command = StdioServerParameters(**server, env=environment(home))
+    command = StdioServerParameters(**server, env=installed_environment(home))
     tools = TOOL.findall(SERVING)
 
     async def call_all():
@@ -92,7 +80,7 @@ def test_every_tool_of_the_page_on_mcp_answers(home):
                 found[name] = await client.call_tool(name, arguments)
             return found
 
-    subprocess.run(["ragscience", "ingest"], cwd=home, env=environment(home), capture_output=True, check=True)
+    subprocess.run(["ragscience", "ingest"], cwd=home, env=installed_environment(home), capture_output=True, check=True)
     replies = anyio.run(call_all)
     assert {name: reply.content[0].text for name, reply in replies.items() if reply.is_error} == {}
     assert "(ragscience.pdf, p." in replies["ask"].structured_content["answer"]
