@@ -88,8 +88,8 @@ Installed (`pip install .`), all of them belong to one command: `ragscience X` i
 `ragscience list`. Its home is the current folder where `--home` and `RAG_HOME` name no other; that of the
 scripts is the folder that they are in.
 
-`ragscience --install-completion` lets the shell complete commands, options, papers and settings (bash, fish; zsh from the second
-Tab of a session on). The scripts have none: a shell completes by the first word, which is `python`.
+`ragscience --install-completion` lets the shell complete commands, options, papers and settings (bash, fish; zsh from
+the second Tab of a session on). The scripts have none: a shell completes by the first word, which is `python`.
 """
 
 
