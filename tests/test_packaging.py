@@ -26,9 +26,9 @@ def test_version_and_dependencies_come_from_one_place():
     made = PROJECT["tool"]["setuptools"]["dynamic"]
     assert made["version"] == {"attr": "ragscience.core.__version__"}
     assert ragscience.__version__
-    assert made["dependencies"] == {"file": ["requirements.txt"]}
+    assert made["dependencies"] == {"file": ["requirements-core.txt"]}
     extras = made["optional-dependencies"]
-    assert set(extras) == {"lance", "llm-server", "ray", "s3", "serve", "telemetry"}
+    assert set(extras) == {"lab", "llm-server", "notebook", "serve", "telemetry", "torch"}
     for file in [*made["dependencies"]["file"], *(file for extra in extras.values() for file in extra["file"])]:
         lines = [line for line in (ROOT / file).read_text().splitlines() if not line.lstrip().startswith("#")]
         assert [line for line in lines if line.startswith("-")] == [], "setuptools reads no -r"

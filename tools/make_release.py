@@ -19,6 +19,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
@@ -110,6 +111,8 @@ def main() -> None:
         (wheel, sdist), clone, made = first, folder / "first" / "clone", folder / "made"
         done("built twice, with equal bytes: wheel and sdist", wheel, sdist)
         printed(TOOLS / "twine", "check", "--strict", wheel, sdist)
+        with ZipFile(wheel) as built:  # setup.py adds the model, which is checked by its digest
+            built.extractall(clone, [name for name in built.namelist() if "/minilm_files/" in name])
         printed(TOOLS / "check-wheel-contents", "--package", clone / "ragscience", wheel)
         done("checked: twine's rules; the wheel has all files of the package and no others")
         python = folder / "environment" / "bin" / "python"

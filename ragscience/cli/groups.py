@@ -65,6 +65,8 @@ class CommandGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front, whether it is named or not. Raises UsageError for one that was mistyped."""
         own = {option for parameter in self.get_params(ctx) for option in parameter.opts}
+        if len(args) == 2 and args[1] == "--json" and args[0] in ("version", "--version"):
+            ctx.meta["json"], args = True, args[:1]
         if len(args) == 1 and f"--{args[0]}" in own:  # `help` and `version` alone
             args = [f"--{args[0]}"]
         if not (args and args[0] in own) and not (ctx.resilient_parsing and not args):
@@ -185,7 +187,8 @@ def with_version(app: App) -> App:
     @app.callback()
     def begin(
         version: Annotated[
-            bool, typer.Option("--version", help="Show the versions of program and library.", callback=_version)
+            bool,
+            typer.Option("--version", help="Show the versions; with --json also the licence.", callback=_version),
         ] = False,
     ) -> None:
         """Nothing is done before a command; Typer hangs options of a group on this."""
@@ -193,9 +196,10 @@ def with_version(app: App) -> App:
     return app
 
 
-def _version(wanted: bool) -> None:
+def _version(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
-        from ragscience.engine.printable import version_line
+        from ragscience.core.serialization import to_json
+        from ragscience.engine.printable import version_line, version_output
 
-        sys.stdout.write(version_line() + "\n")
+        sys.stdout.write((to_json(version_output()) if ctx.meta.get("json") else version_line()) + "\n")
         raise typer.Exit

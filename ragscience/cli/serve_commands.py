@@ -16,7 +16,7 @@ from ragscience.cli.groups import HELP, App, grouped, make_app
 from ragscience.cli.output import console, local_time, print_json, print_table
 from ragscience.cli.running import opened, say, settings_of
 from ragscience.cli.status_line import STATUS
-from ragscience.core.errors import UsageError
+from ragscience.core.errors import UsageError, missing_package
 from ragscience.core.serialization import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -146,8 +146,7 @@ def _check_installed() -> None:
     """Raise UsageError where the packages of the server are missing."""
     missing = [name for name in ("fastapi", "uvicorn", "sse_starlette", "mcp") if find_spec(name) is None]
     if missing:
-        what = f"The packages of the server are not installed ({missing[0]} is missing)."
-        raise UsageError(what, "python -m pip install -r requirements-serve.txt")
+        raise missing_package("The server", missing[0].replace("_", "-"), "serve", UsageError)
 
 
 # Who may use it

@@ -16,7 +16,9 @@ RagScienceError                 exit 1
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+from ragscience.core import PACKAGE_ROOT
 
 EXIT_CODES: dict[int, str] = {
     0: "done",
@@ -108,3 +110,19 @@ class Cancelled(RagScienceError):
 
     def __init__(self, message: str = "The question was cancelled.", fix: str = "") -> None:
         super().__init__(message, fix)
+
+
+_Kind = TypeVar("_Kind", bound=RagScienceError)
+
+
+def install_line(extra: str) -> str:
+    """The command that installs an extra: from its requirements file in a clone, else by its name."""
+    file = f"requirements-{extra}.txt"
+    if (PACKAGE_ROOT / file).is_file():
+        return f"python -m pip install -r {file}"
+    return f'python -m pip install "ragscience[{extra}]"'
+
+
+def missing_package(needs: str, package: str, extra: str, kind: type[_Kind]) -> _Kind:
+    """The error where a package of an extra is not installed: what needs it, and the command that installs it."""
+    return kind(f"{needs} needs the package {package}, which is not installed.", f"Run `{install_line(extra)}`.")

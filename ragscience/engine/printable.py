@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ragscience.core import __version__
+from ragscience.core import LICENCE, __version__
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Paper, PathStep, title_of
 from ragscience.core.serialization import select
@@ -169,9 +169,15 @@ def conversation_names(home: Path) -> list[str]:
         return [str(name) for (name,) in connection.execute("SELECT name FROM conversations WHERE name IS NOT NULL")]
 
 
+def version_output() -> dict[str, Any]:
+    """What `--version --json` prints: the versions of the program, of Python and of the library's schema."""
+    versions = {"version": __version__, "python": platform.python_version(), "library_schema": SCHEMA_VERSION}
+    return select("schema version python library_schema licence", licence=LICENCE, **versions)
+
+
 def version_line() -> str:
-    """The versions of the program, of Python and of the library's schema, in one line."""
-    return f"RAG Science {__version__} (Python {platform.python_version()}, library schema {SCHEMA_VERSION})"
+    """The same, but for the licence, in one line."""
+    return "RAG Science {version} (Python {python}, library schema {library_schema})".format(**version_output())
 
 
 _SEARCH = "schema id question profile hits warnings timings_ms concepts paths"

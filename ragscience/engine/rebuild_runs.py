@@ -154,7 +154,9 @@ class RebuildRun(IngestRun):
         embedder = self._models.embedder(settings, library.about.embedder, self._warn, packed=True)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
-            raise UsageError("The embedded model is not installed.", "Run `python -m pip install -r requirements.txt`.")
+            from ragscience.models.minilm import INSTALL
+
+            raise UsageError("The embedded model is not installed.", f"Run `{INSTALL}`.")
         lost, unkept = library.tokens.missing()
         wanted, done = [*lost, *unkept], 0
         self._room = MOST_TOKEN_BYTES - library.tokens.size_bytes()

@@ -22,7 +22,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
-from ragscience.core.errors import FileProblem, RagScienceError, SourceError
+from ragscience.core.errors import FileProblem, RagScienceError, SourceError, missing_package
 from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
 from ragscience.library.ingestion import Failure, FileState, FoundFiles, LocalFiles, file_state
 
@@ -119,8 +119,7 @@ class Bucket:
             from botocore.exceptions import BotoCoreError, ClientError
             from botocore.parsers import ResponseParserError
         except ImportError as error:
-            fix = "pip install -r requirements-s3.txt"
-            raise SourceError(f"Papers in {self.address} need botocore, which is not installed.", fix) from error
+            raise missing_package(self.address, "botocore", "lab", SourceError) from error
         try:
             with self._lock:  # sessions are made by one thread
                 client = self._made

@@ -19,6 +19,7 @@ from ragscience.core.errors import (
     LibraryUnavailable,
     RagScienceError,
     UsageError,
+    missing_package,
 )
 from ragscience.library.keyword_index import mean_idf_of
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
@@ -63,9 +64,7 @@ def connect(uri: str) -> Any:
     try:
         import lancedb
     except ImportError as error:
-        raise UsageError(
-            "A library in LanceDB needs the package lancedb.", "`pip install -r requirements-lance.txt` installs it."
-        ) from error
+        raise missing_package("A library in LanceDB", "lancedb", "lab", UsageError) from error
     place = uri.removeprefix("lance://")
     if uri.startswith("lance://") and not Path(place).is_absolute():
         raise UsageError(f"{uri} names no full path.", "Write lance:///full/path/of/a/folder.")

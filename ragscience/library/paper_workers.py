@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ragscience.core.errors import FileProblem, RagScienceError, UsageError
+from ragscience.core.errors import FileProblem, RagScienceError, UsageError, missing_package
 from ragscience.core.system import interrupts_held
 from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, close_readers, embed_paper
 from ragscience.reading.text_cleaning import printable_name
@@ -295,7 +295,7 @@ def _connected(address: str) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise RagScienceError("Ray is not installed.", "pip install -r requirements-ray.txt") from error
+        raise missing_package("--ray", "ray", "lab", RagScienceError) from error
     try:
         ray.init(address, **_QUIET)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:

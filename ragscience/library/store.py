@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import LibraryUnavailable
+from ragscience.core.errors import LibraryUnavailable, UsageError, missing_package
 from ragscience.core.records import Filters
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home
@@ -161,11 +161,13 @@ def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
     `embeddings` must be of the model that made the library; it embeds one word here, to compare dimensions. Documents
     carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind`, `header` and `chunk_id`; references are
     left out. The store is a copy in memory: what changes it does not change the library. Raises LibraryUnavailable for
-    an embedder of another dimension or an empty library.
+    an embedder of another dimension or an empty library, UsageError without langchain-community.
     """
-    from langchain_community.vectorstores import FAISS
-    from langchain_community.vectorstores.utils import DistanceStrategy
-
+    try:
+        from langchain_community.vectorstores import FAISS
+        from langchain_community.vectorstores.utils import DistanceStrategy
+    except ImportError as error:
+        raise missing_package("A library as a vector store", "langchain-community", "notebook", UsageError) from error
     with Library.open(home) as library, library.snapshot():
         made_by = library.about.embedder
         dimension = len(embeddings.embed_query("dimension"))

@@ -16,6 +16,7 @@ Weights are stored next to the graph in `weights.bin`, each on a page boundary, 
 from __future__ import annotations
 
 import json
+import struct
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ import numpy as np
 from ragscience.core.errors import ModelProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
@@ -39,6 +40,14 @@ IR_VERSION = 9
 PAGE_BYTES = 4096
 FUSED = "com.microsoft"
 INPUTS = ("input_ids", "token_type_ids")
+FLOAT, INT32 = 1, 6
+"""Of TensorProto.DataType."""
+_FLOAT_ATTRIBUTE, _INT_ATTRIBUTE, _INTS_ATTRIBUTE = 1, 2, 7
+_EXTERNAL = 1
+"""Of TensorProto.DataLocation: the numbers are in a file beside the graph."""
+
+Value = int | float | str | bytes
+"""What a field can have; bytes are a message."""
 
 
 class NotBert(Exception):
@@ -149,7 +158,6 @@ def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
 
 def write_graph(folder: Path, target: Path) -> BertConfig:
     """Write `target`/model.onnx and `target`/weights.bin from the model in `folder`. Raises NotBert; OSError."""
-    from onnx import helper
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -160,29 +168,23 @@ def write_graph(folder: Path, target: Path) -> BertConfig:
         raise NotBert(f"its model.safetensors cannot be read ({error})") from None
     builder = _Builder(config, tensors)
     outputs = builder.build()
-    graph = helper.make_graph(
-        builder.nodes, "bert", builder.inputs(), outputs, _write_weights(builder.weights, target / "weights.bin")
-    )
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="ragscience")
-    (target / "model.onnx").write_bytes(model.SerializeToString())
+    stored = _write_weights(builder.weights, target / "weights.bin")
+    inputs = [value_info(name, INT32, ["batch", "tokens"]) for name in INPUTS]
+    opsets = {"": OPSET, FUSED: 1}
+    graph = model(builder.nodes, stored, inputs, outputs, ir_version=IR_VERSION, opsets=opsets)
+    (target / "model.onnx").write_bytes(graph)
     return config
 
 
-def _write_weights(weights: Mapping[str, NDArray[np.float32]], path: Path) -> list[Any]:
+def _write_weights(weights: Mapping[str, NDArray[np.float32]], path: Path) -> list[bytes]:
     """Write the arrays one after another; returns the ONNX tensors that refer to them."""
-    from onnx import TensorProto
-
     tensors = []
     with path.open("wb") as out:
         for name, array in weights.items():
             out.write(b"\0" * (-out.tell() % PAGE_BYTES))
-            tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=array.shape)
-            tensor.data_location = TensorProto.EXTERNAL
-            for key, value in (("location", path.name), ("offset", out.tell()), ("length", array.nbytes)):
-                tensor.external_data.add(key=key, value=str(value))
+            place = {"location": path.name, "offset": out.tell(), "length": array.nbytes}
+            tensors.append(external_floats(name, array.shape, place))
             out.write(np.ascontiguousarray(array, dtype=np.float32).data)
-            tensors.append(tensor)
     return tensors
 
 
@@ -197,28 +199,20 @@ class _Builder:
             name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): array
             for name, array in source.items()
         }
-        self.nodes: list[Any] = []
+        self.nodes: list[bytes] = []
         self.weights: dict[str, NDArray[np.float32]] = {}
 
-    def build(self) -> list[Any]:
+    def build(self) -> list[bytes]:
         """Add all nodes; returns the graph's outputs."""
-        from onnx import TensorProto, helper
-
         hidden = self._embeddings()
         for layer in range(self.config.layers):
             first_only = self.config.labels > 0 and layer == self.config.layers - 1
             hidden = self._layer(f"encoder.layer.{layer}.", hidden, self._first_token(hidden) if first_only else hidden)
         if not self.config.labels:
             self._node("Identity", [hidden], ["token_embeddings"], domain="")
-            shape = ["batch", "tokens", self.config.hidden]
-            return [helper.make_tensor_value_info("token_embeddings", TensorProto.FLOAT, shape)]
+            return [value_info("token_embeddings", FLOAT, ["batch", "tokens", self.config.hidden])]
         self._classifier(hidden)
-        return [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", self.config.labels])]
-
-    def inputs(self) -> list[Any]:
-        from onnx import TensorProto, helper
-
-        return [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "tokens"]) for name in INPUTS]
+        return [value_info("logits", FLOAT, ["batch", self.config.labels])]
 
     def _embeddings(self) -> str:
         names = [
@@ -302,6 +296,68 @@ class _Builder:
             raise NotBert(f"its weights have no {full}") from None
 
     def _node(self, operator: str, inputs: list[str], outputs: list[str], *, domain: str = FUSED, **how: Any) -> None:
-        from onnx import helper
+        self.nodes.append(node(operator, inputs, outputs, domain, how))
 
-        self.nodes.append(helper.make_node(operator, inputs, outputs, name=outputs[0], domain=domain, **how))
+
+# The messages of a graph, as bytes. Field numbers are those of onnx.proto (ONNX, IR version 9), the encoding is that
+# of Protocol Buffers: a key, which is the field's number and the kind of its value, then the value; a repeated field
+# is written once for each value.
+
+
+def message(*fields: tuple[int, Value]) -> bytes:
+    """A message of fields (number, value), in this order."""
+    return b"".join(_field(number, value) for number, value in fields)
+
+
+def _field(number: int, value: Value) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value % (1 << 64))
+    if isinstance(value, float):
+        return _varint(number << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits a byte, the lowest first; all bytes but the last have the eighth bit set."""
+    groups = [value >> shift & 0x7F for shift in range(0, max(value.bit_length(), 1), 7)]
+    return bytes([group | 0x80 for group in groups[:-1]] + groups[-1:])
+
+
+def node(
+    operator: str, inputs: Sequence[str], outputs: Sequence[str], domain: str, how: dict[str, float | list[int]]
+) -> bytes:
+    """NodeProto: an operator with its attributes, named after its first output."""
+    ends = [*((1, name) for name in inputs), *((2, name) for name in outputs), (3, outputs[0]), (4, operator)]
+    return message(*ends, *((5, _attribute(name, how[name])) for name in sorted(how)), (7, domain))
+
+
+def _attribute(name: str, value: float | list[int]) -> bytes:
+    if isinstance(value, list):
+        return message((1, name), *((8, each) for each in value), (20, _INTS_ATTRIBUTE))
+    is_int = isinstance(value, int)
+    return message((1, name), (3 if is_int else 2, value), (20, _INT_ATTRIBUTE if is_int else _FLOAT_ATTRIBUTE))
+
+
+def external_floats(name: str, shape: Iterable[int], place: dict[str, object]) -> bytes:
+    """TensorProto: float32 numbers of another file; `place` has its `location`, `offset` and `length` in bytes."""
+    where = ((13, message((1, key), (2, str(value)))) for key, value in place.items())
+    return message(*((1, size) for size in shape), (2, FLOAT), (8, name), *where, (14, _EXTERNAL))
+
+
+def value_info(name: str, kind: int, shape: Iterable[str | int]) -> bytes:
+    """ValueInfoProto: an input or output; a size is a number, or a name where it varies."""
+    sizes = ((1, message((2 if isinstance(size, str) else 1, size))) for size in shape)
+    tensor = message((1, kind), (2, message(*sizes)))
+    return message((1, name), (2, message((1, tensor))))
+
+
+def model(
+    nodes: Iterable[bytes], tensors: Iterable[bytes], inputs: Iterable[bytes], outputs: Iterable[bytes],
+    *, ir_version: int, opsets: dict[str, int],
+) -> bytes:  # fmt: skip
+    """ModelProto with one graph; `opsets` has the version of the operators of each domain."""
+    parts = ((1, nodes), (5, tensors), (11, inputs), (12, outputs))
+    graph = message((2, "bert"), *((number, each) for number, part in parts for each in part))
+    versions = ((8, message((1, domain), (2, version))) for domain, version in opsets.items())
+    return message((1, ir_version), (2, "ragscience"), (7, graph), *versions)

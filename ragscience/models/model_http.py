@@ -22,7 +22,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.core.errors import Cancelled, ModelProblem, missing_package
 
 _POLL_SECONDS = 0.1
 """Interval of the check for cancellation while the model is silent."""
@@ -318,7 +318,4 @@ def check_installed() -> None:
     # LangChain warns of each field of a reply that is of another type than OpenAI's own.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     if find_spec("langchain_openai") is None:
-        raise ModelProblem(
-            "A server with OpenAI's API needs the package langchain-openai, which is not installed.",
-            "Run `python -m pip install -r requirements-llm-server.txt`.",
-        )
+        raise missing_package("A server with OpenAI's API", "langchain-openai", "llm-server", ModelProblem)

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.errors import RagScienceError, UsageError, missing_package
 from ragscience.core.records import Stage, Step
 from ragscience.models.model_http import is_loopback
 from ragscience.upkeep.asked import STAGES, AskedQuestion
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Attributes = dict[str, str | int | float | bool]
 
-INSTALL = "Install what sends it: pip install -r requirements-telemetry.txt; or unset OTEL_TRACES_EXPORTER."
 FLUSH_SECONDS = 2.0
 """The longest wait for a collector at the end."""
 _SLACK_SECONDS = 1e-5
@@ -142,10 +141,10 @@ def open_spans(environment: Mapping[str, str], *, with_questions: bool, offline:
     try:
         exporters = [_exporter(name) for name in names]
     except ImportError as error:
-        problem = f"OTEL_TRACES_EXPORTER is {names[0]}, but OpenTelemetry is not installed."
-        raise UsageError(problem, INSTALL) from error
+        needs = f"OTEL_TRACES_EXPORTER={names[0]}"
+        raise missing_package(needs, "opentelemetry-sdk", "telemetry", UsageError) from error
     except ValueError as error:
-        raise UsageError(f"The exporter of OTEL_TRACES_EXPORTER does not start: {error}.", INSTALL) from error
+        raise UsageError(f"The exporter of OTEL_TRACES_EXPORTER does not start: {error}.") from error
     return SpanSender(exporters, environment, with_questions=with_questions)
 
 

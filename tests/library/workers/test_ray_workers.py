@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.library.workers.papers import contents, start, wait_for
 
 needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install -r requirements-ray.txt"
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install -r requirements-lab.txt"
 )
 
 
@@ -106,7 +106,7 @@ def test_without_ray_it_is_said_how_to_install_it(tmp_path, papers, listener, mo
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     said = failed(tmp_path / "home", papers, "--ray", listener)
     assert "Ray is not installed." in said
-    assert "pip install -r requirements-ray.txt" in said
+    assert "pip install -r requirements-lab.txt" in said
 
 
 def test_another_version_is_said_with_both(tmp_path, papers, listener, monkeypatch):
