@@ -39,8 +39,7 @@ def as_called(text: str) -> str:
     """A message with the commands as they are called: `python ingest.py list` is `ragscience ingest list` installed."""
     if not _is_installed.get():
         return text
-    text = _SCRIPT.sub(lambda found: "ragscience ingest" if found[1] == "ingest" else "ragscience", text)
-    return re.sub(r"-r requirements-(\w+)\.txt", r"'ragscience[\1]'", text)
+    return _SCRIPT.sub(lambda found: "ragscience ingest" if found[1] == "ingest" else "ragscience", text)
 
 
 def say(text: str, *, lead: str = "") -> None:

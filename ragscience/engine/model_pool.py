@@ -7,7 +7,7 @@ from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
+from ragscience.core.errors import ModelProblem, RagScienceError, UsageError, install_line
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
 from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.requests import NO_LLM, SearchRequest
@@ -348,7 +348,7 @@ def _how_to_use(name: str) -> str:
     """What a known model is, and the command that names it in its setting; empty for any other."""
     if (row := model_download.known_model(name)) is None:
         return ""
-    package = "no PyTorch" if row.architecture == "bert" else "`pip install 'ragscience[torch]'`"
+    package = "no PyTorch" if row.architecture == "bert" else f"`{install_line('torch')}`"
     return f"It reads {row.tokens} tokens and needs {package}: `python query.py config set {row.setting} {name}`."
 
 
