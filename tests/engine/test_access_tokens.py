@@ -36,7 +36,7 @@ def test_the_file_has_hashes_alone_and_is_for_its_owner(tokens, tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
     assert made not in file.read_text()
     assert made.removeprefix("ragscience_") not in file.read_text()
-    assert [path.name for path in tmp_path.iterdir()] == ["serve_tokens.json"]
+    assert {path.name for path in tmp_path.iterdir()} == {"serve_tokens.json", "serve_tokens.lock"}
 
 
 def test_a_person_has_one_token(tokens):

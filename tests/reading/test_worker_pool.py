@@ -53,6 +53,7 @@ def test_a_worker_that_dies_in_a_file_is_replaced(papers, tmp_path, how):
     assert isinstance(after, Document)
 
 
+@pytest.mark.skipif("RAG_TESTS_WITHOUT_POSIX" in os.environ, reason="no limit of memory there")
 def test_a_file_beyond_the_memory_is_too_large_and_the_next_is_read(papers, tmp_path):
     huge = make_huge_pdf(tmp_path / "huge.pdf", 3_000_000)
     with ReadingPool(1, LONG, 300 << 20) as pool:
