@@ -195,13 +195,17 @@ def _variants(term: str, word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+_WITHIN = 8
+"""A word stands beside a number within so many words of it."""
+
+
 def _with_its_word(question: str, words: Sequence[re.Match[str]], n: int) -> tuple[str, tuple[str, ...]]:
     """A number and the word that it stands beside, and the terms of this.
 
     It is the next word ("48 layers"), or else the one before; that one first where it touches the number and the next
     one is neither a plural nor a unit ("stage 1 reduces").
     """
-    after, before = words[n + 1 :], words[:n][::-1]
+    after, before = words[n + 1 : n + 1 + _WITHIN], words[max(0, n - _WITHIN) : n][::-1]
     touches = bool(before) and question[before[0].end() : words[n].start()] in (" ", "@", "=")
     counts = bool(after) and (after[0].group().endswith("s") or tokenize(after[0].group())[:1] in _UNITS)
     for other in (*before, *after) if touches and not counts else (*after, *before):
