@@ -18,6 +18,7 @@ from typing import Any
 from platformdirs import user_config_path
 
 from ragscience.core.errors import UsageError
+from ragscience.core.system import small_text
 
 LARGEST_BYTES = 1 << 20
 HEADER = "# Settings of this library; `config` shows all settings and where each comes from."
@@ -38,7 +39,7 @@ def read_config(home: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 20,000 brackets
         raise _unreadable(path, f"it is not valid TOML: {error}") from None
 
 
@@ -51,7 +52,7 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
     text = _text(path)
     try:
         document = tomlkit.parse(text or HEADER + "\n")
-    except TOMLKitError as error:
+    except (TOMLKitError, ValueError, RecursionError) as error:
         raise _unreadable(path, f"it is not valid TOML: {error}") from None
     for name, value in changes.items():
         if value is not None:
@@ -85,19 +86,11 @@ def _permissions_file() -> Path:
 def _text(path: Path) -> str:
     """What the file holds; empty if it does not exist. Raises UsageError."""
     try:
-        if not path.exists():
-            return ""
-        if not path.is_file():
-            raise _unreadable(path, "it is not a file")
-        with path.open("rb") as file:
-            content = file.read(LARGEST_BYTES + 1)
-        if len(content) > LARGEST_BYTES:
-            raise _unreadable(path, f"it is longer than {LARGEST_BYTES} bytes")
-        return content.decode("utf-8")
+        return small_text(path, LARGEST_BYTES)
+    except FileNotFoundError:
+        return ""
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
-    except UnicodeDecodeError:
-        raise _unreadable(path, "it is not UTF-8") from None
 
 
 def _replace(path: Path, text: str, *, mode: int) -> None:

@@ -7,6 +7,8 @@ import unicodedata
 from pathlib import Path
 from string import Formatter
 
+from ragscience.core.system import small_text
+
 TEMPLATE_PLACEHOLDERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "answer_rules": (frozenset(), frozenset({"refusal"})),
     "condense_prompt": (frozenset({"chat_history", "question"}), frozenset()),
@@ -21,11 +23,9 @@ def checked_template(value: str, required: frozenset[str], allowed: frozenset[st
     if value.startswith("@"):
         path = Path(value[1:]).expanduser()
         try:
-            with path.open("rb") as file:
-                text = file.read(LARGEST_TEMPLATE_BYTES + 1).decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-            raise ValueError(f"the file {path} cannot be read ({reason})") from None
+            text = small_text(path, LARGEST_TEMPLATE_BYTES)
+        except OSError as error:
+            raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
         if not text.strip():
             raise ValueError(f"the file {path} is empty")
     if len(text.encode()) > LARGEST_TEMPLATE_BYTES:

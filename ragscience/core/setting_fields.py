@@ -279,6 +279,13 @@ class Settings(BaseSettings):
         """What is given over the environment; pydantic would look for each setting in two more places."""
         return init_settings, env_settings
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise ValueError(f"it is {str(value).lower()}, which only a switch may be")
+        return value
+
     @field_validator("ollama_url", "llm_url", "embed_url", "arxiv_url")
     @classmethod
     def _without_credentials(cls, value: str) -> str:

@@ -16,6 +16,7 @@ from ragscience.core.addresses import address_of
 from ragscience.core.errors import UsageError
 from ragscience.core.home_config import allow, allowed_hashes, config_file, permission, read_config, write_config
 from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings
+from ragscience.core.system import small_text
 
 __all__ = [
     "ENV_PREFIX",
@@ -319,10 +320,9 @@ def server_key(settings: Settings) -> SecretStr:
         path = Path(settings.llm_key_file).expanduser()
         place = str(path)
         try:
-            with path.open(encoding="utf-8") as file:
-                key = file.read(LONGEST_KEY + 1).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            key = small_text(path, LONGEST_KEY + 1).strip()
+        except OSError as error:
+            why = error.strerror
             raise UsageError(f"The key in {path} cannot be read: {why}.", "Correct RAG_LLM_KEY_FILE.") from None
         if not key:
             raise UsageError(f"{path} holds no key.", "Write the key into it, or unset RAG_LLM_KEY_FILE.")

@@ -69,3 +69,20 @@ def sync(path: Path) -> None:
 def slashed(path: str) -> str:
     """A path with "/" between its folders, as names are shown, typed and kept, also on Windows."""
     return path.replace(os.sep, "/")
+
+
+def small_text(path: Path, most: int) -> str:
+    """The UTF-8 text of a file of at most so many bytes.
+
+    Raises OSError whose `strerror` says what is wrong, also for what is no file: a folder, a pipe, a link to itself.
+    """
+    if not path.is_file() and os.path.lexists(path):
+        raise OSError(0, "it is not a file")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(0, f"it is longer than {most} bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise OSError(0, "it is not UTF-8") from None

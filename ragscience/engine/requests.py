@@ -280,6 +280,10 @@ class BadQuestion:
     question_id: str | None = None
 
 
+_LONGEST_LINE = 1 << 20
+"""Bytes: of a question with its history."""
+
+
 def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
@@ -294,7 +298,9 @@ def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
                 lines = stack.enter_context(Path(source).open("rb"))
             except OSError as error:
                 raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
-        for number, raw in enumerate(lines, start=1):
+        for number, raw in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), start=1):
+            if len(raw) == _LONGEST_LINE:
+                raise UsageError(f"Line {number} of {source} is longer than {_LONGEST_LINE:,} bytes.", _SHAPE)
             if raw.strip():
                 yield _parse(raw, number)
 

@@ -13,7 +13,7 @@ from tests.pdf_factory import make_pdf
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory, model_cache):
     home = tmp_path_factory.mktemp("long")
-    make_pdf(home / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog [1]. They read 10^20 papers, and Table 1 lists 7."])
+    make_pdf(home / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog [1]. Table 1 lists 7 of 10^20."])
     with Engine.open(home) as engine:
         engine.ingest.add()
         yield engine
