@@ -24,6 +24,7 @@ from ragscience.models.token_counting import sendable, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
     from ragscience.models.model_protocols import Embedder, Reranker, Scale
 
@@ -64,7 +65,7 @@ def open_embedder(
 class OnnxEmbedder:
     """An Embedder over a known BERT, with the pooling, prefixes and length of its row."""
 
-    def __init__(self, name: str, row: KnownModel, dimension: int, tokenizer: Any, session: BertSession) -> None:
+    def __init__(self, name: str, row: KnownModel, dimension: int, tokenizer: Tokenizer, session: BertSession) -> None:
         self._name, self._row, self._dimension = name, row, dimension
         self._tokenizer, self._session = tokenizer, session
 
