@@ -51,7 +51,7 @@ PROCESSES = {"ragscience.reading.worker"}
 """Modules that run as processes of their own, whose stdout is a reply to their parent."""
 FOR_TERMINALS = {"typer", "rich", "prompt_toolkit", "click"}
 HEAVY = {
-    "torch", "sentence_transformers", "transformers", "langgraph", "faiss", "pymupdf", "fitz", "onnx", "onnxruntime",
+    "torch", "sentence_transformers", "transformers", "sklearn", "langgraph", "faiss", "pymupdf", "fitz", "onnxruntime",
     "tokenizers", "scipy", "botocore", "rank_bm25", "lancedb", "pyarrow",
     "opentelemetry", "ray",
 }  # fmt: skip
