@@ -24,7 +24,7 @@ def required():
 
 def table():
     """By package, what the page says of where it is imported."""
-    section = (ROOT / "docs" / "packages.md").read_text()
+    section = (ROOT / "docs" / "packages.md").read_text().partition("\n## ")[0]
     rows = [row for row in ROW.findall(section) if row[0] not in ("package", "---")]
     return {normal(name): where for names, where in rows for name in names.split(", ")}
 
