@@ -104,12 +104,14 @@ def check_form(target: Path | None, form: tuple[str, ...]) -> None:
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_LINK = re.compile(r"\](?=[(\[:])")
+"""Where a link's text ends, and its address begins."""
 
 
 def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
     """Questions, answers with the mark of each checked sentence, and under each answer its pages with their quotes.
 
-    The text of papers and models is made inert: no HTML, no pictures that a viewer would fetch.
+    The text of papers and models is made inert: no HTML, no links, no pictures that a viewer would fetch.
     """
     parts = [f"# {_line(title)}\n"]
     for number, kept in enumerate(turns, start=1):
@@ -187,7 +189,7 @@ def _quote(citation: Citation, *, marked: bool) -> str:
 
 
 def _inert(text: str) -> str:
-    return _TAG.sub("&lt;", plain(text)).replace("![", r"!\[")
+    return _LINK.sub(r"\\]", _TAG.sub("&lt;", plain(text)).replace("![", r"!\["))
 
 
 def _line(text: str) -> str:

@@ -84,3 +84,18 @@ def test_nothing_of_a_paper_is_html_or_a_picture(text):
     assert not kinds & {"html_block", "html_inline", "image"}
     assert "\x1b" not in written
     assert "\u202e" not in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See [the page](javascript:alert(1)) here.",
+        "See [the page][1] here.\n\n[1]: javascript:alert(1)",
+        "![x](http://127.0.0.1/x.png) <javascript:alert(1)> <a href=javascript:alert(1)>x</a>",
+    ],
+)
+def test_links_in_what_papers_and_models_say_are_text(text):
+    html = MarkdownIt("commonmark", {"html": True}).render(as_markdown("t", [kept(text=text, question=text)]))
+    assert "<a " not in html
+    assert "<img" not in html
+    assert "javascript:alert(1)" in html
