@@ -96,6 +96,8 @@ class AnswerContext:
     """Most quotes of an extractive answer."""
     answerable_threshold: float
     """Lowest `answerability` that is answered, 0 to 1."""
+    needs_llm: bool = False
+    """Whether a language model that fails is an error; otherwise quotes take the place of its words."""
     presence: WordPresence | None = None
     """Where the words of a question occur; without it answers have no confidence."""
     names: PaperNames | None = None

@@ -46,7 +46,7 @@ def answer(
     run = _AnswerRun(request, context, search, on_token)
     if context.llm is None:
         return run.by_quotes(())
-    if not context.circuit.allows():
+    if not context.circuit.allows() and not context.needs_llm:
         return run.by_quotes((f"{context.circuit.warning} Showing quotes instead.",))
     return run.by_llm(context.llm)
 
@@ -105,6 +105,8 @@ class _AnswerRun:
             context.circuit.succeeded()
         elif generated.asked:
             context.circuit.failed(str(generated.failure))
+        if generated.failure is not None and context.needs_llm:
+            raise generated.failure
         if generated.found is None:
             return self.by_quotes((f"{generated.failure} Showing quotes instead.", *generated.warnings))
         if not generated.answerable:

@@ -266,6 +266,7 @@ class QuestionRun:
             answer_seconds=settings.answer_seconds,
             extractive_sentences=EXTRACTIVE_SENTENCES,
             answerable_threshold=ANSWERABLE,
+            needs_llm=settings.answerer in ("llm", "ollama"),
             presence=WordPresence(self.library, self.tokens_from) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
             tables=self._tables,

@@ -216,3 +216,12 @@ def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
     finally:
         release.set()
         terminal.close()
+
+
+@pytest.mark.parametrize("broken", [{"status": 500, "error": "out of memory"}, {"cut_after": 3}])
+def test_a_model_that_is_required_and_fails_is_an_error(filled, server, broken):
+    server.fault("/api/chat", times=None, **broken)
+    required = filled.query("ask", "How fast do bees fly in fog?", RAG_ANSWERER="llm")
+    assert (required.code, "error:" in required.err, "quotes" in required.err) == (1, True, False)
+    asked = filled.query("ask", "How fast do bees fly in fog?")
+    assert (asked.code, "quotes" in asked.err) == (0, True)
