@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 _LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "never"}
 
 
+_MOST_DUPLICATES = 20
+"""Papers that a run names as being there twice; it counts the others."""
+
+
 class IngestRun:
     """A library that is open for writing, and what fills it."""
 
@@ -254,9 +258,13 @@ class IngestRun:
         if pipeline is None:
             return result
         pairs = tuple(pipeline.duplicates())
-        for pair in pairs:
+        one_each = list({pair.older: pair for pair in reversed(pairs)}.values())[::-1]  # the first of each paper
+        for pair in one_each[:_MOST_DUPLICATES]:
             keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
             self._on_event(Noted("duplicate", f"{pair_line(pair)}. {keep}"))
+        if len(one_each) > _MOST_DUPLICATES:
+            more = counted(len(one_each) - _MOST_DUPLICATES, "more paper")
+            self._on_event(Noted("duplicate", f"{more} may be there twice: `python ingest.py duplicates` lists them."))
         return replace(
             result,
             added=tuple(pipeline.added),

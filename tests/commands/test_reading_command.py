@@ -140,6 +140,15 @@ def version(path, last_word, modified):
     os.utime(path, (modified, modified))
 
 
+def test_a_run_names_each_paper_that_is_there_twice_once_and_counts_the_rest(commands):
+    for number in range(24):
+        version(commands.home / "papers" / f"v{number:02}.pdf", "Draft.", 1_000_000_000 + number * 10_000_000)
+    ran = commands.ingest()
+    lines = [line for line in ran.err.splitlines() if "the same paper as" in line]
+    assert len(lines) == len({line.split(":")[0] for line in lines}) == 20
+    assert "3 more papers may be there twice: `python ingest.py duplicates` lists them." in ran.err
+
+
 @pytest.fixture
 def twice(commands):
     papers = commands.home / "papers"
