@@ -76,6 +76,8 @@ def from_outside(metadata: Metadata, source: Metadata | None) -> Metadata:
 
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CITED = re.compile(r"(?<=,)\s*(?=pp?\.\s*\d)|(?<=\))\s+(?=\()", re.IGNORECASE)
+"""Where a citation's page stands, and the next one begins: "x, p.3) (raft.pdf" must not read as two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +294,10 @@ def path_from(root: str, stored: bytes) -> str:
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`; "␤" for a line's end."""
+    """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`.
+
+    A line's end is "␤", and the blanks of ", p.3" and ") (" are "␣", so that no name can pass for lines or citations.
+    """
     names: dict[str, str] = {}
     by_end: dict[str, list[str]] = {"": list(paths)}
     depth = 0
@@ -309,7 +314,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
                 else:
                     crowded[end] += group
         by_end = crowded
-    return {path: _LINE_ENDS.sub("␤", end) for path, end in names.items()}
+    return {path: _CITED.sub("␣", _LINE_ENDS.sub("␤", end)) for path, end in names.items()}
 
 
 def _end(path: str, depth: int) -> str:

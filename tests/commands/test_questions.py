@@ -1,9 +1,11 @@
 import json
+import re
 
 import pytest
 
 from ragscience.core.records import Filters, Turn
 from ragscience.engine.requests import BadQuestion, ScriptedQuestion, read_questions
+from tests.pdf_factory import make_pdf
 
 
 def read(tmp_path, content):
@@ -56,3 +58,15 @@ def test_a_question_may_carry_its_own_filters(tmp_path):
     (question,) = read(tmp_path, line)
     expected = Filters(sections=("Method",), kinds=("table", "caption"), authors=("Knuth",), years=(1984, 1984))
     assert question.filters == expected
+
+
+@pytest.mark.parametrize("name", ["x, p.3) (raft.pdf", "x,p.3) (raft.pdf", "x, pp. 3-4) (raft.pdf"])
+def test_a_file_name_cannot_pass_for_the_citation_of_another_paper(commands, name):
+    make_pdf(commands.home / "papers" / name, ["Bees fly at 12 km/h in fog, and honey is sweet."])
+    assert commands.ingest().code == 0
+    ran = commands.query("ask", "How fast do bees fly in fog?")
+    assert "Bees fly at" in ran.out
+    assert ")␣(raft.pdf, p.1)" in ran.out
+    assert re.findall(r"\(x,\s*p|\s\(raft", ran.out) == []
+    told = json.loads(commands.query("ask", "How fast do bees fly in fog?", "--json").out)
+    assert {cited["page"] for cited in told["citations"]} == {1}
