@@ -105,7 +105,7 @@ def test_without_ray_it_is_said_how_to_install_it(tmp_path, papers, listener, mo
     (tmp_path / "ray.py").write_text("raise ImportError('as if it were not there')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     said = failed(tmp_path / "home", papers, "--ray", listener)
-    assert "Ray is not installed." in said
+    assert "--ray needs the package ray, which is not installed." in said
     assert "pip install -r requirements-lab.txt" in said
 
 
