@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 GROUP_OF_ITS_OWN: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
@@ -37,6 +37,17 @@ def limit_memory(wanted: Callable[[int | None], int | None]) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as the system grants it; nothing where there is no such limit."""
+    if sys.platform == "win32":
+        return
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextmanager

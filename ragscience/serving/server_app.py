@@ -142,6 +142,8 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
     """
     import uvicorn
 
+    from ragscience.serving.connections import bound_connections
+
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio sends no half packet
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -161,6 +163,7 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
             proxy_headers=bool(options.proxies), forwarded_allow_ips=list(options.proxies),
             ssl_certfile=options.tls[0] if options.tls else None, ssl_keyfile=options.tls[1] if options.tls else None,
         )  # fmt: skip
+        bound_connections(config)
         config.load()
         if config.ssl is not None:
             config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -10,6 +10,7 @@ import uvicorn
 from ragscience import Engine
 from ragscience.core.settings import load_settings
 from ragscience.serving.access import ServerOptions
+from ragscience.serving.connections import bound_connections
 from ragscience.serving.server_app import make_app
 from tests.conftest import copied
 
@@ -22,7 +23,13 @@ def serving(home, options=None, **settings):
     values = {**(options or {}), "port": port}
     with Engine.open(home, load_settings(home=home, **{"offline": True, **settings})) as engine:
         app = make_app(engine, ServerOptions(**values))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=5))
+        proxies = list(values.get("proxies", ()))
+        config = uvicorn.Config(
+            app, log_level="warning", ws="none", timeout_graceful_shutdown=5,
+            proxy_headers=bool(proxies), forwarded_allow_ips=proxies,
+        )  # fmt: skip
+        bound_connections(config)
+        server = uvicorn.Server(config)
         listening = threading.Event()
 
         async def watched_startup(sockets=None):
