@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-GRAPH_VERSION = 2
+GRAPH_VERSION = 3
 """Incremented with every change of what `write_graph` writes."""
 OPSET = 17
 IR_VERSION = 9

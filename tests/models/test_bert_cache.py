@@ -48,6 +48,21 @@ def test_a_cut_file_is_made_anew_with_one_warning(small_bert, tmp_path, name):
     assert len(warnings) == 1
 
 
+@pytest.mark.parametrize("name", ["weights.bin", "model.onnx"])
+def test_a_flipped_bit_is_seen_whatever_size_and_time_say(small_bert, tmp_path, name):
+    cache, random = tmp_path / "cache", np.random.default_rng(7)
+    expected = states(small_bert, cache, [])
+    for _ in range(40):
+        path = prepared(small_bert, cache).folder / name
+        state, content = path.stat(), bytearray(path.read_bytes())
+        content[random.integers(len(content))] ^= 1 << int(random.integers(8))
+        path.write_bytes(content)
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+        warnings = []
+        np.testing.assert_array_equal(states(small_bert, cache, warnings), expected)
+        assert [text for text in warnings if "damaged" in text] == warnings != []
+
+
 def test_weights_that_are_not_the_expected_ones_are_refused(small_bert, tmp_path):
     right = prepared(small_bert, tmp_path / "cache").sha256
     assert prepared(small_bert, tmp_path / "cache", expected=right).sha256 == right
