@@ -189,3 +189,5 @@ def _mend_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if os.name == "nt":
+        os.system("")  # noqa: S605, S607 - from then on an older console understands colours

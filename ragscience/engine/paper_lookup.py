@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Filters, Paper, title_of
 from ragscience.engine.requests import described
-from ragscience.library.filter_selection import did_you_mean, fold, no_such_paper, papers_exactly, papers_fitting
+from ragscience.library.filter_selection import (
+    did_you_mean,
+    fold,
+    is_in_section,
+    no_such_paper,
+    papers_exactly,
+    papers_fitting,
+)
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -91,7 +98,7 @@ def check_filters(library: Store, filters: Filters) -> None:
 
 def _check_sections(names: Sequence[str], parts: Sequence[str]) -> None:
     """Raise NothingFound where none of the parts is in a heading."""
-    if any(fold(part) in fold(name) for part in parts for name in names):
+    if any(is_in_section(fold(part), fold(name)) for part in parts for name in names):
         return
     headings = {fold(heading.lstrip(_NUMBER)) for name in names for heading in name.split(" › ")}
     hint = did_you_mean(parts[0], {heading: heading for heading in sorted(headings)})

@@ -166,7 +166,7 @@ def listed_files(home: Home) -> dict[str, str]:
     """The paths of the papers that the ledger names, by MD5; none where it cannot be read."""
     try:
         files = json.loads(home.ledger.read_bytes())["files"]
-        return {md5: str(entry["path"]) for md5, entry in files.items()}
+        return {md5: str(home.root.absolute() / str(entry["path"])) for md5, entry in files.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePath
@@ -113,6 +114,16 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", slashed(text)).casefold()
 
 
+_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?")
+
+
+def is_in_section(part: str, section: str) -> bool:
+    """Whether a part of a heading is in a passage's headings, both folded; "3" is in "3.1 Data", not in "5.3"."""
+    if not _NUMBER.fullmatch(part):
+        return part in section
+    return re.search(rf"(?:^|› )(?:section |appendix )?{re.escape(part.rstrip('.'))}(?!\d)", section) is not None
+
+
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references included."""
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -174,7 +185,7 @@ def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kind
 
     def is_in(section: str) -> bool:
         if section not in fits:
-            fits[section] = any(part in fold(section) for part in parts)
+            fits[section] = any(is_in_section(part, fold(section)) for part in parts)
         return fits[section]
 
     found = []

@@ -104,8 +104,8 @@ class Store(ABC):
     def _write_ledger(self) -> None:
         if self._database.may_write and self._keeps_ledger:
             about = self.about
-            state = {"id": about.library_id, "generation": about.version, "home": str(self.home.root.absolute())}
-            write_ledger(self.home.ledger, state, self.papers)
+            state = {"id": about.library_id, "generation": about.version}
+            write_ledger(self.home, state, self.papers)
 
     def set_identity(self, embedder: EmbedderIdentity, chunker: str) -> None:
         """Record the embedder and chunker for vectors and passages from now on.

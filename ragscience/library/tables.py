@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import EmbedderIdentity, Metadata, Paper
 from ragscience.core.serialization import storable
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 from ragscience.library.changes import Change
-from ragscience.library.paper_rows import FileSource, source_json
+from ragscience.library.paper_rows import FileSource, path_within, source_json
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
@@ -268,32 +268,35 @@ _SCHEMA = 1
 _END = b"\n"
 
 
-def write_ledger(path: Path, state: Mapping[str, object], papers: Callable[[], list[Paper]]) -> None:
+def write_ledger(home: Home, state: Mapping[str, object], papers: Callable[[], list[Paper]]) -> None:
     """Bring the ledger up to date: the papers are listed only if the file is of another state. Raises RagScienceError.
+
+    Paths within the home are relative to it, so that the ledger of a copy is the same.
 
     The last line of the file says which state of the library it is of, with a CRC-32 of the lines before. What a killed
     process leaves unwritten is written by the next one that opens the library for writing.
     """
+    path = home.ledger
     with disk_errors(path):
         with suppress(FileNotFoundError):
             content, _, last = path.read_bytes().removesuffix(_END).rpartition(_END)
             if last + _END == _last_line(content + _END, state):
                 return
-        content = _content(papers())
+        content = _content(home, papers())
         write_atomically(path, content + _last_line(content, state))
 
 
-def _content(papers: Sequence[Paper]) -> bytes:
-    entries = [f"{json.dumps(paper.md5)}: {json.dumps(_entry(paper), ensure_ascii=False)}" for paper in papers]
+def _content(home: Home, papers: Sequence[Paper]) -> bytes:
+    entries = [f"{json.dumps(paper.md5)}: {json.dumps(_entry(home, paper), ensure_ascii=False)}" for paper in papers]
     # Bytes of a file name that are not text become a JSON escape, so that the ledger is always valid UTF-8.
     text = f'{{"schema": {_SCHEMA}, "files": {{\n' + ",\n".join(entries) + "\n},\n"
     return text.encode("utf-8", "backslashreplace")
 
 
-def _entry(paper: Paper) -> dict[str, object]:
+def _entry(home: Home, paper: Paper) -> dict[str, object]:
     return {
         "file": paper.file,
-        "path": paper.path,
+        "path": os.fsdecode(path_within(str(home.root.absolute()), paper.path)),
         "pages": paper.pages,
         "chunks": paper.chunks,
         "added_at": paper.added_at,

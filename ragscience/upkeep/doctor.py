@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import counted
+from ragscience.library.paper_rows import path_within
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.upkeep.machine_checks import DoctorFinding, Given, few, guarded, quoted, worst
 
@@ -82,7 +84,8 @@ def ledger(home: Home, library: Store) -> Iterator[DoctorFinding]:
         yield DoctorFinding("ledger", "warning", f"ingested.json cannot be read: {error}.", remedy)
         return
     # The ledger has names that are not text by their escapes, so these are compared by MD5 only.
-    true = {paper.md5: paper.path for paper in library.papers()}
+    root = str(home.root.absolute())
+    true = {paper.md5: os.fsdecode(path_within(root, paper.path)) for paper in library.papers()}
     wrong = {md5 for md5 in listed.keys() & true.keys() if true[md5].isprintable() and listed[md5] != true[md5]}
     if differing := len((listed.keys() ^ true.keys()) | wrong):
         message = f"ingested.json differs from the library in {counted(differing, 'paper', 'papers')}."

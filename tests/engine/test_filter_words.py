@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters
 from ragscience.engine.requests import KINDS, described, filters_of, refiltered, year_range
+from ragscience.library.filter_selection import is_in_section
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,19 @@ def test_what_filters_are_called_makes_them_again(papers, sections, kinds, years
 def test_a_filter_that_makes_no_sense_is_refused(typed, said):
     with pytest.raises(UsageError, match=said):
         refiltered(Filters(), typed)
+
+
+@pytest.mark.parametrize(
+    ("part", "section", "is_in"),
+    [
+        ("3", "3 method › 3.1 data", True),
+        ("3", "5 search › 5.3 joining", False),
+        ("3", "section 3", True),
+        ("3", "35 years", False),
+        ("5.3", "5 search › 5.3 joining", True),
+        ("5.3.", "5 search › 5.31 joining", False),
+        ("joining", "5 search › 5.3 joining", True),
+    ],
+)
+def test_a_number_is_that_of_a_heading(part, section, is_in):
+    assert is_in_section(part, section) is is_in
