@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import RLock, Thread
 from typing import Any, NoReturn, TextIO, cast
 
@@ -95,9 +95,13 @@ class StatusLine:
         """Draw it in place of what is drawn, past what watches the stream; a terminal that is gone shows nothing."""
         if self._streams and line != self._drawn:
             self._drawn = line
-            with suppress(OSError, ValueError):
+            try:
                 self._streams[1].write(_ERASE + line)
                 self._streams[1].flush()
+            except RuntimeError:  # a signal's handler, in the middle of a write: the next tick draws it
+                self._drawn = ""
+            except (OSError, ValueError):
+                return
 
 
 class _Watched:

@@ -25,7 +25,7 @@ def checked_template(value: str, required: frozenset[str], allowed: frozenset[st
         try:
             text = small_text(path, LARGEST_TEMPLATE_BYTES)
         except OSError as error:
-            raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
+            raise ValueError(f"the file {path} cannot be read ({error.strerror})") from None
         if not text.strip():
             raise ValueError(f"the file {path} is empty")
     if len(text.encode()) > LARGEST_TEMPLATE_BYTES:

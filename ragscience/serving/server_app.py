@@ -142,7 +142,7 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
     """
     import uvicorn
 
-    from ragscience.serving.connections import bound_connections
+    from ragscience.serving.request_guard import bound_connections
 
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio sends no half packet

@@ -10,7 +10,7 @@ import uvicorn
 from ragscience import Engine
 from ragscience.core.settings import load_settings
 from ragscience.serving.access import ServerOptions
-from ragscience.serving.connections import bound_connections
+from ragscience.serving.request_guard import bound_connections
 from ragscience.serving.server_app import make_app
 from tests.conftest import copied
 

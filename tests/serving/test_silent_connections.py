@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from ragscience.serving import connections
+from ragscience.serving import request_guard
 from tests.serving.conftest import serving
 
 HALF = b"POST /api/v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
@@ -29,14 +29,14 @@ def rest_of(connection):
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", HALF])
 def test_what_does_not_come_in_time_is_closed(served_home, monkeypatch, sent):
-    monkeypatch.setattr(connections, "HEADERS_S", 0.3)
-    monkeypatch.setattr(connections, "BODY_S", 0.3)
+    monkeypatch.setattr(request_guard, "HEADERS_S", 0.3)
+    monkeypatch.setattr(request_guard, "BODY_S", 0.3)
     with serving(served_home) as url, ExitStack() as stack:
         assert b"200" not in rest_of(opened(stack, url, sent))
 
 
 def test_a_second_request_that_stays_half_is_closed_too(served_home, monkeypatch):
-    monkeypatch.setattr(connections, "HEADERS_S", 0.3)
+    monkeypatch.setattr(request_guard, "HEADERS_S", 0.3)
     with serving(served_home) as url, ExitStack() as stack:
         made = opened(stack, url, b"GET /healthz HTTP/1.1\r\nHost: " + urlsplit(url).netloc.encode() + b"\r\n\r\n")
         assert made.recv(4096).startswith(b"HTTP/1.1 200")
@@ -45,7 +45,7 @@ def test_a_second_request_that_stays_half_is_closed_too(served_home, monkeypatch
 
 
 def test_a_client_has_only_so_many_connections_and_others_are_served(served_home, monkeypatch):
-    monkeypatch.setattr(connections, "MOST_OF_CLIENT", 20)
+    monkeypatch.setattr(request_guard, "MOST_OF_CLIENT", 20)
     with serving(served_home) as url, ExitStack() as stack:
         held = [opened(stack, url) for _ in range(20)]
         assert [rest_of(opened(stack, url)) for _ in range(30)] == [b""] * 30
@@ -55,7 +55,7 @@ def test_a_client_has_only_so_many_connections_and_others_are_served(served_home
 
 
 def test_a_slow_body_that_keeps_coming_is_taken(served_home, monkeypatch):
-    monkeypatch.setattr(connections, "BODY_S", 5.0)
+    monkeypatch.setattr(request_guard, "BODY_S", 5.0)
     body = b'{"question": "How fast do bees fly in fog?"}'
     head = HALF.replace(b"100", str(len(body)).encode())[:-1]
     with serving(served_home) as url, ExitStack() as stack:
