@@ -7,7 +7,7 @@ from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ragscience.core.errors import ModelProblem, RagScienceError, UsageError, install_line
+from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
 from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.requests import NO_LLM, SearchRequest
@@ -306,7 +306,7 @@ class ModelPool:
         """
         folder = model_download.find_on_this_machine(name) if name else None
         if folder is not None:
-            on_event(Noted("found", f"{name} is in {folder}. {_how_to_use(name)}".rstrip()))
+            on_event(Noted("found", f"{name} is in {folder}. {model_download.how_to_use(name)}".rstrip()))
             return True
         if name and "/" not in model_download.hub_name(name):
             known = ", ".join(row.name.rpartition("/")[2] for row in model_download.known_models().values())
@@ -340,16 +340,9 @@ class ModelPool:
                 is_whole = False
                 on_event(Warned(f"error: {each}: {error}"))
             else:
-                on_event(Noted("downloaded", f"{each} was downloaded. {_how_to_use(each) if name else ''}".rstrip()))
+                how = model_download.how_to_use(each) if name else ""
+                on_event(Noted("downloaded", f"{each} was downloaded. {how}".rstrip()))
         return is_whole
-
-
-def _how_to_use(name: str) -> str:
-    """What a known model is, and the command that names it in its setting; empty for any other."""
-    if (row := model_download.known_model(name)) is None:
-        return ""
-    package = "no PyTorch" if row.architecture == "bert" else f"`{install_line('torch')}`"
-    return f"It reads {row.tokens} tokens and needs {package}: `python query.py config set {row.setting} {name}`."
 
 
 def _connection(settings: Settings) -> tuple[Hashable, ...]:

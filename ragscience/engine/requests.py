@@ -280,8 +280,7 @@ class BadQuestion:
     question_id: str | None = None
 
 
-_LONGEST_LINE = 1 << 20
-"""Bytes: of a question with its history."""
+_LONGEST_LINE = 1 << 20  # bytes: of a question with its history
 
 
 def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:

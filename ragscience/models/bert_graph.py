@@ -17,20 +17,16 @@ from __future__ import annotations
 
 import json
 import struct
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.core.errors import ModelProblem
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
 
 GRAPH_VERSION = 3
@@ -111,49 +107,6 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise NotBert(f"its {path.name} holds no object")
     return value
-
-
-def load_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of the model in `folder`, without the truncation and padding that its file may preset.
-
-    Raises ModelProblem when tokenizer.json is missing, invalid, or adds no special tokens at a text's begin and end.
-    """
-    from tokenizers import Tokenizer
-
-    path = folder / "tokenizer.json"
-    try:
-        text = path.read_text(encoding="utf-8")
-        if not isinstance(json.loads(text)["model"], dict):
-            raise ValueError("no model")
-    except OSError:
-        raise ModelProblem(
-            f"The model folder {folder} has no tokenizer.json.",
-            "Copy it from where the model is from, or name another model.",
-        ) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise _no_tokenizer(path, "it is no JSON object with a model") from None
-    with _TokenizersErrors(path):
-        tokenizer = Tokenizer.from_str(text)
-    if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
-        raise _no_tokenizer(path, "it does not mark where a text begins and ends")
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-class _TokenizersErrors(AbstractContextManager[None]):
-    """ModelProblem in place of the bare `Exception` that the tokenizers library raises; all else passes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is Exception:
-            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
-
-
-def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
-    return ModelProblem(f"{path} is not a tokenizer: {reason}.", "Copy it again from where the model is from.")
 
 
 def write_graph(folder: Path, target: Path) -> BertConfig:

@@ -17,10 +17,10 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem, missing_package
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.bert_graph import NotBert, load_tokenizer, read_config, read_json
+from ragscience.models.bert_graph import NotBert, read_config, read_json
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
-from ragscience.models.token_counting import sendable, unit_rows
+from ragscience.models.token_counting import load_tokenizer, sendable, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

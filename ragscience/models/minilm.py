@@ -18,11 +18,10 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.bert_graph import load_tokenizer
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.model_protocols import TokenVectors
-from ragscience.models.token_counting import sendable, split_windows
+from ragscience.models.token_counting import load_tokenizer, sendable, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragscience.core.addresses import shown_address
-from ragscience.core.errors import ModelProblem
+from ragscience.core.errors import ModelProblem, install_line
 from ragscience.models.model_http import one_line, said_by, status_of
 from ragscience.models.model_servers import Ollama
 
@@ -239,3 +239,11 @@ def pull_ollama(ollama: Ollama, name: str, on_progress: Callable[[PullProgress],
 
 def _first_line(error: object) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300].rstrip(".")
+
+
+def how_to_use(name: str) -> str:
+    """What a known model is, and the command that names it in its setting; empty for any other."""
+    if (row := known_model(name)) is None:
+        return ""
+    package = "no PyTorch" if row.architecture == "bert" else f"`{install_line('torch')}`"
+    return f"It reads {row.tokens} tokens and needs {package}: `python query.py config set {row.setting} {name}`."

@@ -1,4 +1,4 @@
-"""Texts and what a model reads of them: estimated token counts, windows of long texts, pooled vectors.
+"""Texts and what a model reads of them: tokenizers, estimated token counts, windows of long texts, pooled vectors.
 
 A server's tokens are estimated where there is no local tokenizer, and the estimate is corrected by what it counts.
 
@@ -9,10 +9,13 @@ tokenizers differ by a factor, which is learned from each reply's `prompt_eval_c
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +24,7 @@ from ragscience.core.errors import ModelProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
 
 PER_MESSAGE = 12
@@ -174,3 +178,49 @@ def unit_rows(rows: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         raise ModelProblem(f"{name} gave a vector that is zero or not a number.", "Pull the model again.")
     unit: NDArray[np.float32] = (rows / norms).astype(np.float32)
     return unit
+
+
+# Tokenizers
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of the model in `folder`, without the truncation and padding that its file may preset.
+
+    Raises ModelProblem when tokenizer.json is missing, invalid, or adds no special tokens at a text's begin and end.
+    """
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+        if not isinstance(json.loads(text)["model"], dict):
+            raise ValueError("no model")
+    except OSError:
+        raise ModelProblem(
+            f"The model folder {folder} has no tokenizer.json.",
+            "Copy it from where the model is from, or name another model.",
+        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _no_tokenizer(path, "it is no JSON object with a model") from None
+    with _TokenizersErrors(path):
+        tokenizer = Tokenizer.from_str(text)
+    if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
+        raise _no_tokenizer(path, "it does not mark where a text begins and ends")
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class _TokenizersErrors(AbstractContextManager[None]):
+    """ModelProblem in place of the bare `Exception` that the tokenizers library raises; all else passes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is Exception:
+            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
+
+
+def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
+    return ModelProblem(f"{path} is not a tokenizer: {reason}.", "Copy it again from where the model is from.")

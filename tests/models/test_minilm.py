@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_graph import load_tokenizer
 from ragscience.models.minilm import WINDOW_TOKENS, MiniLM, find_minilm, pool_windows
-from ragscience.models.token_counting import split_windows
+from ragscience.models.token_counting import load_tokenizer, split_windows
 
 TEXTS = [
     "What is attention?",
