@@ -98,8 +98,9 @@ class StatusLine:
             try:
                 self._streams[1].write(_ERASE + line)
                 self._streams[1].flush()
-            except RuntimeError:  # a signal's handler, in the middle of a write: the next tick draws it
-                self._drawn = ""
+            except RuntimeError:  # a signal's handler, in the middle of a write to the stream
+                with suppress(OSError, ValueError):
+                    os.write(self._streams[1].fileno(), (_ERASE + line).encode("utf-8", "replace"))
             except (OSError, ValueError):
                 return
 

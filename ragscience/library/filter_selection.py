@@ -121,7 +121,9 @@ def is_in_section(part: str, section: str) -> bool:
     """Whether a part of a heading is in a passage's headings, both folded; "3" is in "3.1 Data", not in "5.3"."""
     if not _NUMBER.fullmatch(part):
         return part in section
-    return re.search(rf"(?:^|› )(?:section |appendix )?{re.escape(part.rstrip('.'))}(?!\d)", section) is not None
+    headings = (name.removeprefix("section ").removeprefix("appendix ") for name in section.split(" › "))
+    numbers = (found.group().rstrip(".") for name in headings if (found := _NUMBER.match(name)))
+    return any(f"{number}.".startswith(f"{part.rstrip('.')}.") for number in numbers)
 
 
 EVERY_KIND = "all"
