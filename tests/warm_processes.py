@@ -70,6 +70,7 @@ class WarmProcess(subprocess.Popen):
         with self._waitpid_lock:
             if self.returncode is None and select([self], [], [], 0)[0]:
                 self.returncode = int(self._told.readline())
+                self._told.close()
         return self.returncode
 
     def _wait(self, timeout):
