@@ -49,7 +49,8 @@ MOST_LISTED = 12
 FRAGMENT_TERMS = 4
 """Content words up to which a turn without a verb is a fragment."""
 LEANING, NOT_LEANING = 0.8, 0.1
-JOINED = 1
+SURELY_LEANING = 3
+"""Things up to which a turn with a pronoun or without a verb says is about the papers in focus alone."""
 SELF_SAID = 0.15
 LEAST_LEANING = 0.35
 """What is added to the answerability of a reading about the papers in focus: where the turn leans on them, and where it
@@ -107,6 +108,8 @@ class TurnReading:
     """What is added to its answerability, 0 to 1, when the best reading is chosen."""
     is_only_searched: bool = False
     """Whether it is words to search for, and nothing that the library itself might be asked."""
+    before: str = ""
+    """The question that it goes on with: passages that are found for both count more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +229,10 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
     if not (pointed or lead or opened or said <= 2):
         return Understood("new", (TurnReading(question), TurnReading(rest, files, NOT_LEANING)))
     prior = max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
-    resolved = [TurnReading(with_names(rest, pointed) if pointed else rest, files, prior)]
-    if said <= JOINED and not named:
-        joined = f"{state.question.rstrip(' ?.!')}: {rest}"
-        resolved.append(TurnReading(joined, files, prior - 0.02, is_only_searched=True))
-    return Understood(kind, (*resolved, plain))
+    before = state.questions[-1] if said <= SURELY_LEANING and not named else ""
+    resolved = TurnReading(with_names(rest, pointed) if pointed else rest, files, prior, before=before)
+    leans = pointed or not set(WORD.findall(rest.casefold())) & VERBS
+    return Understood(kind, (resolved,) if leans and files and said <= SURELY_LEANING else (resolved, plain))
 
 
 def _what_about(papers: Sequence[Subject]) -> TurnReading:

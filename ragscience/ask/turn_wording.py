@@ -63,6 +63,8 @@ def with_names(text: str, papers: Sequence[Subject]) -> str:
     """The text with the papers' names for its first pronoun or "that paper", else after it."""
     name = " and ".join(paper.name for paper in papers[:3])
     found = list(WORD.finditer(text))
+    if {"they", "he", "she"} & set(WORD.findall(text.casefold())):
+        return text
     for at, word in enumerate(found):
         low = word[0].casefold()
         after = found[at + 1] if at + 1 < len(found) else None
@@ -112,6 +114,8 @@ def put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: P
     if the is None or words[0].casefold() == "any":
         return ""
     after = _END_OF_PHRASE.search(last, the.end())
+    if any(one.start < (after.start() if after else len(last)) and the.end() < one.end for one in before):
+        return ""
     return last[: the.end()] + bare.removeprefix("the ") + last[after.start() if after else len(last) :]
 
 

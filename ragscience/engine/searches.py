@@ -240,8 +240,23 @@ def search_readings(
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
         found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
+        if reading.before:
+            joined = f"{reading.before.rstrip(' ?.!')}: {reading.text}"
+            found = _also_found(found, searched(run, joined, kept, also, profile))
         results.append((answerability(found, reading.text) + reading.prior, replace(found, about=reading.files)))
     return max(results, key=lambda result: result[0])[1]
+
+
+def _also_found(found: Found, joined: Found) -> Found:
+    """What was found, ordered by the mean of its scores and those for the question together with the one before it."""
+    scores = {hit.chunk.chunk_id: hit.score for hit in joined.hits}
+    hits = {hit.chunk.chunk_id: hit for hit in (*joined.hits, *found.hits)}
+    own = {hit.chunk.chunk_id: hit.score for hit in found.hits}
+    means = {key: (own.get(key, 0.0) + scores.get(key, 0.0)) / 2 for key in hits}
+    order = sorted(hits, key=lambda key: -means[key])[: max(len(found.hits), len(joined.hits))]
+    ranked = tuple(replace(hits[key], rank=rank, score=means[key]) for rank, key in enumerate(order, 1))
+    surer = max((found, joined), key=lambda each: answerability(each, each.question))
+    return replace(found, hits=ranked, signals=surer.signals)
 
 
 def search_in_parts(
