@@ -52,7 +52,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     found = _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers, is_mention=is_mention).answer()
     if is_mention and (found is None or found.nothing_found):
         return _about(slots.thing, context, papers) or found
-    return found
+    is_only_near = kind == "topic" and found is not None and not found.nothing_found
+    return replace(found, confidence="low") if is_only_near and found is not None else found
 
 
 def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:

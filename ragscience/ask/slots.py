@@ -78,6 +78,8 @@ _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
+_OF_SEVERAL = re.compile(r"\s(?:papers|articles|studies|publications|works)\b", re.IGNORECASE)
+"""After words in small letters that name a subject, though a paper goes by them, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,8 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):
         is_person = one.paper_id in by_id and has_author(by_id[one.paper_id], one.name)
-        if is_person and not _BY_PERSON.match(question, one.end):
+        is_subject = question[one.start : one.end].islower() and _OF_SEVERAL.match(question, one.end)
+        if is_subject or (is_person and not _BY_PERSON.match(question, one.end)):
             continue
         if one.paper_id in by_id and one.strength >= _SURE:
             places.setdefault((one.start, one.end), []).append((one.strength, one.paper_id))
