@@ -60,7 +60,7 @@ _FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
 _DESCRIBED = re.compile(
     r"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){1,6}?)"
-    rf"(?:{NOUN}|meta-?analysis|review|survey|report|trial|thesis)\b",
+    rf"(?:(?!papers|articles|publications){NOUN}|meta-?analysis|review|survey|report|trial|thesis)\b",
     re.IGNORECASE,
 )
 _LOOKED_AT = 6
@@ -78,8 +78,8 @@ _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
-_OF_SEVERAL = re.compile(r"\s(?:papers|articles|studies|publications|works)\b", re.IGNORECASE)
-"""After words in small letters that name a subject, though a paper goes by them, too."""
+_OF_SEVERAL = re.compile(r"[a-z -]+ (?:papers|articles|studies|publications|works)\b")
+"""Words in small letters that name a subject, though a paper goes by them, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):
         is_person = one.paper_id in by_id and has_author(by_id[one.paper_id], one.name)
-        is_subject = question[one.start : one.end].islower() and _OF_SEVERAL.match(question, one.end)
+        is_subject = _OF_SEVERAL.match(question, one.start) is not None
         if is_subject or (is_person and not _BY_PERSON.match(question, one.end)):
             continue
         if one.paper_id in by_id and one.strength >= _SURE:
