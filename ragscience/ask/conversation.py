@@ -4,7 +4,8 @@ The state is what was spoken of: the papers in focus, those before them, and the
 from the turns each time, so that a chat, the page and an API that gets only messages understand a turn alike.
 
 A turn has several readings: the question with a name for its pronoun, within the paper in focus; the last question with
-the new words in it; and always the question as it stands. Each is searched for, and the best answered one wins.
+the new words in it; and the question as it stands, but where a pronoun or a missing verb shows that it goes on. Each is
+searched for, and the best answered one wins.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Understood:
     kind: str
     """ "new", "follow-up", "correction" or "small talk"."""
     readings: tuple[TurnReading, ...]
-    """The likeliest first; the question as it stands is always one."""
+    """The likeliest first."""
 
 
 def understand(

@@ -72,10 +72,20 @@ def test_the_likeliest_reading_of_a_turn(names, turns, question, kind, text, fil
     assert (understood.kind, understood.readings[0].text, understood.readings[0].files) == (kind, text, files)
 
 
-def test_the_question_as_it_stands_is_always_a_reading(names):
-    for question in ("and KTR?", "why?", "is it fast?", "the second one", "What is a kiln made of?"):
+def test_the_question_as_it_stands_is_a_reading_where_it_may_mean_other_papers(names):
+    for question in ("and KTR?", "why?", "the second one", "What is a kiln made of?", "is salt heavy?"):
         texts = [each.text for each in understand(question, [ABOUT_TIDE], names).readings]
         assert question in texts
+
+
+@pytest.mark.parametrize("question", ["is it fast?", "on what hardware?", "which waves do they use?", "how many layers?"])
+def test_a_turn_that_leans_on_the_papers_in_focus_stays_there(names, question):
+    (only,) = understand(question, [ABOUT_TIDE], names).readings
+    assert (only.files, only.before) == ((TIDE,), ABOUT_TIDE.question)
+
+
+def test_what_people_chose_is_not_the_paper(names):
+    assert understand("why did they choose that?", [ABOUT_TIDE], names).readings[0].text == "why did they choose that?"
 
 
 def test_the_focus_follows_names_answers_and_what_a_person_says(names):
