@@ -78,7 +78,9 @@ def test_the_question_as_it_stands_is_a_reading_where_it_may_mean_other_papers(n
         assert question in texts
 
 
-@pytest.mark.parametrize("question", ["is it fast?", "on what hardware?", "which waves do they use?", "how many layers?"])
+@pytest.mark.parametrize(
+    "question", ["is it fast?", "on what hardware?", "which waves do they use?", "how many layers?"]
+)
 def test_a_turn_that_leans_on_the_papers_in_focus_stays_there(names, question):
     (only,) = understand(question, [ABOUT_TIDE], names).readings
     assert (only.files, only.before) == ((TIDE,), ABOUT_TIDE.question)
