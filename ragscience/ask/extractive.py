@@ -206,7 +206,7 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
         return whole
     each = [
         extract(
-            part.words or part.question,
+            part.question,
             [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids],
             readers=readers,
             limit=limit,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from ragscience.core.tokenizing import terms
+from ragscience.search.name_strength import NOUN
 from ragscience.search.named_papers import asked_about
 from ragscience.search.names import MentionedPaper, PaperNames
 
@@ -16,28 +17,31 @@ SURE = 0.5
 MOST_SIDES = 4
 FEWEST_TERMS = 2
 """Content words that a clause must have besides names; one with fewer leaves out what the clause before it said."""
+_ASKING = r"(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)"
+_PLACING = r"(?:of|in|on|for|with|by|at|from)"
 _CLAUSE = re.compile(
-    r"[?;] |(?<!\bal)[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) (?=(?:(?:in|on|at|for|with|by|from|of|to) )?"
-    r"(?:what|which|who|how|why|when|where|does|do|did|is|are|was|were)\b)",
+    rf"[?;] |(?<!\bal)[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) (?=(?:{_PLACING} )?{_ASKING}\b)", re.IGNORECASE
+)
+_AGAINST = re.compile(
+    r",? ?(?:\b(?:versus|vs|than|against|while|whereas|but|from|as opposed to|(?:as |when )?compared (?:to|with)|"
+    r"with that)\b\.?|/) ?",
     re.IGNORECASE,
 )
-_JOINED = (
-    r"(?:and|or|nor|versus|vs\.?|than|(?:as )?compared (?:to|with)|(?:different |differs? )?from|as opposed to"
-    r"|rather than)"
-)
-_CUT = re.compile(
-    rf"(?:,? |\b)(?:{_JOINED} )?+(?:(?:the|that|those|one|in|of|by|for|on|with|to) ){{0,4}}+\0"
-    rf"(?:,? {_JOINED}\b|,(?= \0))?+|\0",
-    re.IGNORECASE,
-)
-_JOINS = re.compile(
-    r"[,;:?/]|\b(?:and|or|nor|versus|vs|than|against|while|whereas|but|from|to|with that|as opposed|compared)\b",
-    re.IGNORECASE,
-)
-_REST_OF_WORD = re.compile(r"^[\w-]+")
-""" "-50" of "RNNsearch-50"."""
-_TOGETHER = re.compile(
-    r"\b(?:both|each|respectively|between|compare|compared)\b ?| ?\b(?:and|or|versus|vs\.?|than) ?(?=[?.,]|$)",
+_AND = re.compile(r",? ?\b(?:and|or|nor|to)\b ?|[,;:?/] ?", re.IGNORECASE)
+_CUTS = (_CLAUSE, _AGAINST, _AND)
+"""What joins two papers, the surest first."""
+_BREAK = re.compile(rf"[,:;]|\b(?:{_PLACING}|between)\b", re.IGNORECASE)
+_OF = re.compile(rf"\b{_PLACING} (?:the |an? )?$", re.IGNORECASE)
+_ASKED = re.compile(rf"\b{_ASKING}\b", re.IGNORECASE)
+_ASKS = re.compile(rf"(?:\b(?:{_PLACING}|many|much|long|{_ASKING}) )*+", re.IGNORECASE)
+_NAME_ENDS = re.compile(rf"(?:['’]s\b)?[\w-]*+(?: {NOUN}\b)?", re.IGNORECASE)
+"""What belongs to a name: "-50" of "RNNsearch-50", "paper" of "the BERT paper"."""
+_FOR_ALL = re.compile(r"[,:;]\W*$")
+"""How a beginning ends that is asked of all."""
+_COMPARE = re.compile("compare ", re.IGNORECASE)
+_COMPARING = re.compile(
+    r"^compare\b|\b(?:both|each|respectively)\b|^how (?:do|does|did) (?=.{1,200} (?:differ|compare)\b)|"
+    r"\b(?:differ|compare)s?\b(?: in)?|\b(?:what (?:is|are) )?the differences? (?:between|in|of)\b",
     re.IGNORECASE,
 )
 
@@ -48,8 +52,6 @@ class SubQuery:
 
     text: str
     papers: tuple[str, ...] = ()
-    words: str = field(default="", compare=False)
-    """What of it is looked for in its paper: the question without the paper's name; empty: all of it."""
 
 
 def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
@@ -63,48 +65,36 @@ def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
 def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """The sides of a question; without any, a search for each of its clauses, where it has two or more."""
     question = " ".join(question.split())
-    clauses = [question[start:end].strip(" ?.!,") for start, end in _clauses(question)]
+    clauses = [clause.strip(" ?.!,") for clause in _CLAUSE.split(question)]
     whole = [clause for clause in clauses if len(set(terms(clause))) >= FEWEST_TERMS]
     found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}") for clause in whole[:MOST_SIDES])
     return sides(question, names) or (found if len(found) > 1 else ())
 
 
 def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
-    """A search within each paper that the question surely names, in its order; none where there are not two.
+    """The question as it is asked of each paper that it surely names, in its order; none where there are not two.
 
-    A clause about one paper is for that paper alone; one without a paper is for the paper before it; one about several
-    is for each of them, without the names of the others.
+    What stands before the first name is asked of all; so is what stands behind the last one, where the others have
+    nothing behind them. Of the words between two names one paper has those before what joins them, the other the rest.
     """
     if names is None:
         return ()
-    question = " ".join(question.split())
+    question = " ".join(question.split()).rstrip(" ?.,!")
+    question = question.replace(" with ", " versus ") if _COMPARE.match(question) else question
     by_paper = {
         each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= SURE
     }
-    ordered = _joined(question, by_paper)[:MOST_SIDES]
-    if len(ordered) < 2:
+    files = _joined(question, by_paper)[:MOST_SIDES]
+    if len(files) < 2:
         return ()
-    by_paper = {file: by_paper[file] for file in ordered}
-    spans = _clauses(question)
-    texts: dict[str, list[str]] = {file: [] for file in ordered}
-    words: dict[str, list[str]] = {file: [] for file in ordered}
-    current, said = ordered, ""
-    for start, end in spans:
-        here = [file for file in ordered if any(start <= one.start < end for one in by_paper[file])]
-        current = here or current
-        unnamed = _without(question, start, end, [one for each in by_paper.values() for one in each])
-        for file in current:
-            others = [one for other in ordered if other != file for one in by_paper[other]]
-            text = _without(question, start, end, others)
-            elliptic = said and len(set(terms(unnamed))) < FEWEST_TERMS
-            texts[file].append(f"{said}: {text}" if elliptic else text)
-            words[file].append(f"{said} {unnamed}" if elliptic else unnamed)
-        said = unnamed if len(set(terms(unnamed))) >= FEWEST_TERMS else said
-    return tuple(
-        SubQuery(f"{' '.join(texts[file]).rstrip(' ?.,')}?", (file,), " ".join(words[file]))
-        for file in ordered
-        if texts[file]
-    )
+    texts: dict[str, list[str]] = {file: [] for file in files}
+    for file, text in _asked_of_each(question, sorted((one for f in files for one in by_paper[f]), key=_start)):
+        texts[file].append(text)
+    return tuple(SubQuery(f"{' '.join(each).rstrip(' ?.,')}?", (file,)) for file, each in texts.items())
+
+
+def _start(name: MentionedPaper) -> int:
+    return name.start
 
 
 def _joined(question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]) -> list[str]:
@@ -112,25 +102,52 @@ def _joined(question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]) -> 
 
     They are things of that other paper: "How much faster is FlashAttention on GPT-2?".
     """
-    firsts = sorted((min(each, key=lambda one: one.start) for each in by_paper.values()), key=lambda one: one.start)
+    firsts = sorted((min(each, key=_start) for each in by_paper.values()), key=_start)
     ordered = [firsts[0].file] if firsts else []
     for before, one in pairwise(firsts):
-        if _JOINS.search(question[before.end : one.start]):
+        if any(cut.search(question[before.end : one.start]) for cut in _CUTS):
             ordered.append(one.file)
     return ordered
 
 
-def _clauses(question: str) -> list[tuple[int, int]]:
-    starts = [0, *(found.end() for found in _CLAUSE.finditer(question))]
-    ends = [*(found.start() for found in _CLAUSE.finditer(question)), len(question)]
-    return [(start, end) for start, end in zip(starts, ends, strict=True) if question[start:end].strip()]
+def _asked_of_each(question: str, named: Sequence[MentionedPaper]) -> Iterator[tuple[str, str]]:
+    """(file, what is asked of it) for each run of one paper's names."""
+    runs = [(file, [*each]) for file, each in groupby(named, key=lambda one: one.file)]
+    spans = [(each[0].start, _NAME_ENDS.match(question, each[-1].end).end()) for _, each in runs]
+    head, own = _shared_head(question[: spans[0][0]])
+    before, after = [own], list[str]()
+    for (_, start), (end, _) in pairwise(spans):
+        one, other = _cut(question[start:end])
+        after.append(one)
+        before.append(other)
+    tail = question[spans[-1][1] :]
+    is_of_last = (any(map(terms, after)) and not _FOR_ALL.match(tail[:1])) or (
+        terms(head) and question[: spans[-1][1]].endswith(("'s", "’s"))
+    )
+    after.append(tail if is_of_last else "")
+    for at, ((file, _), (start, end)) in enumerate(zip(runs, spans, strict=True)):
+        name, rest, lead = question[start:end], after[at], before[at]
+        asks = _ASKS.match(lead)[0]
+        plain = lead[len(asks) :]
+        size = len({*terms(plain), *terms(rest)})
+        asks_itself = _ASKED.search(asks) or name.endswith(("'s", "’s"))
+        begins_anew = at and not _FOR_ALL.search(head) and (
+            (size >= FEWEST_TERMS and asks_itself) or (size and _OF.search(plain))
+        )  # fmt: skip
+        if at and not size and not terms(head):
+            rest = after[0]
+        text = " ".join(("", lead) if begins_anew else (head, plain if terms(plain) else ""))
+        text = _COMPARING.sub(" ", f"{text} {name}{rest} {'' if is_of_last else tail}".strip())
+        yield file, " ".join((text if terms(text.replace(name, "")) else f"What is {name}").split())
 
 
-def _without(question: str, start: int, end: int, names: Sequence[MentionedPaper]) -> str:
-    """A clause without these names and the words that join them to the rest."""
-    text = question
-    for one in sorted(names, key=lambda one: -one.start):
-        if start <= one.start and one.end <= end:
-            rest = _REST_OF_WORD.sub("", text[one.end : end])
-            text, end = f"{text[: one.start]}\0{rest}{text[end:]}", one.start + 1 + len(rest)
-    return " ".join(_TOGETHER.sub(" ", _CUT.sub(" ", text[start:end])).split())
+def _cut(gap: str) -> tuple[str, str]:
+    """What stands between two names, before and behind what joins them."""
+    found = next((each for cut in _CUTS if (each := [*cut.finditer(gap)])), [])
+    return (gap[: found[-1].start()], gap[found[-1].end() :]) if found else ("", gap)
+
+
+def _shared_head(head: str) -> tuple[str, str]:
+    """(What is asked of all papers, what belongs to the first alone) of the words before its name."""
+    end = max((found.end() for found in _BREAK.finditer(head)), default=len(head))
+    return (head[:end], head[end:]) if terms(head[:end]) else (head, "")

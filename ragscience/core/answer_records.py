@@ -119,8 +119,6 @@ class QuestionPart:
     question: str
     chunk_ids: tuple[int, ...]
     """The passages that were found for it."""
-    words: str = ""
-    """What of it is looked for in its paper: the question without the paper's name; empty: all of it."""
 
 
 @dataclass(frozen=True, slots=True)

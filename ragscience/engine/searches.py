@@ -283,7 +283,7 @@ def search_in_parts(
         )
         for part in (parts if whole.hits else ())
     ]
-    return _in_turn(whole, parts, found, (profile or run.profile).top_k) if found else whole
+    return _in_turn(whole, parts, found, 8*len(parts)) if found else whole
 
 
 def _of_part(whole: Found, found: Found) -> Found:
@@ -304,9 +304,7 @@ def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], li
         if hit is not None and len(once) < limit:
             once.setdefault(hit.chunk.chunk_id, hit)
     asked = tuple(
-        QuestionPart(
-            part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once), part.words
-        )
+        QuestionPart(part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once))
         for part, each in zip(parts, found, strict=True)
     )
     everything = (whole, *found)
