@@ -52,11 +52,7 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
     for each in found:
         timings.update(each.timings_ms)
     hits = merged(found, limit, first=len(parts))
-    kept = {hit.chunk.chunk_id for hit in hits}
-    asked = tuple(
-        QuestionPart(each.question, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in kept))
-        for each in of_parts
-    )
+    asked = tuple(QuestionPart(each.question, each.hits) for each in of_parts)
     return Found(
         question,
         whole.profile,

@@ -207,7 +207,7 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     each = [
         extract(
             part.question,
-            [hit for hit in found.hits if hit.chunk.chunk_id in part.chunk_ids],
+            part.hits,
             readers=readers,
             limit=limit,
         )

@@ -27,6 +27,8 @@ _AGAINST = re.compile(
     r"with that)\b\.?|/) ?",
     re.IGNORECASE,
 )
+_VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|with)) ", re.IGNORECASE)
+_LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
 _AND = re.compile(r",? ?\b(?:and|or|nor|to)\b ?|[,;:?/] ?", re.IGNORECASE)
 _CUTS = (_CLAUSE, _AGAINST, _AND)
 """What joins two papers, the surest first."""
@@ -93,6 +95,17 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     return tuple(SubQuery(f"{' '.join(each).rstrip(' ?.,')}?", (file,)) for file, each in texts.items())
 
 
+def compared(question: str) -> tuple[str, tuple[str, ...]]:
+    """(What is asked of both, the words for each) of two things that are set against each other; else ("", ())."""
+    question = " ".join(question.split()).rstrip(" ?.,!")
+    head, colon, rest = question.partition(": ")
+    versus = _VERSUS.split(rest if colon else question)
+    things = versus if len(versus) == 2 else _LISTED.split(rest)
+    if not colon and len(versus) == 2:
+        head, things[0] = _shared_head(versus[0])
+    return (head, tuple(things)) if len(things) == 2 and all(map(terms, (head, *things))) else ("", ())
+
+
 def _start(name: MentionedPaper) -> int:
     return name.start
 
@@ -113,7 +126,7 @@ def _joined(question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]) -> 
 def _asked_of_each(question: str, named: Sequence[MentionedPaper]) -> Iterator[tuple[str, str]]:
     """(file, what is asked of it) for each run of one paper's names."""
     runs = [(file, [*each]) for file, each in groupby(named, key=lambda one: one.file)]
-    spans = [(each[0].start, _NAME_ENDS.match(question, each[-1].end).end()) for _, each in runs]
+    spans = [(each[0].start, _after(_NAME_ENDS, question, each[-1].end)) for _, each in runs]
     head, own = _shared_head(question[: spans[0][0]])
     before, after = [own], list[str]()
     for (_, start), (end, _) in pairwise(spans):
@@ -127,7 +140,7 @@ def _asked_of_each(question: str, named: Sequence[MentionedPaper]) -> Iterator[t
     after.append(tail if is_of_last else "")
     for at, ((file, _), (start, end)) in enumerate(zip(runs, spans, strict=True)):
         name, rest, lead = question[start:end], after[at], before[at]
-        asks = _ASKS.match(lead)[0]
+        asks = lead[: _after(_ASKS, lead)]
         plain = lead[len(asks) :]
         size = len({*terms(plain), *terms(rest)})
         asks_itself = _ASKED.search(asks) or name.endswith(("'s", "’s"))
@@ -139,6 +152,12 @@ def _asked_of_each(question: str, named: Sequence[MentionedPaper]) -> Iterator[t
         text = " ".join(("", lead) if begins_anew else (head, plain if terms(plain) else ""))
         text = _COMPARING.sub(" ", f"{text} {name}{rest} {'' if is_of_last else tail}".strip())
         yield file, " ".join((text if terms(text.replace(name, "")) else f"What is {name}").split())
+
+
+def _after(pattern: re.Pattern[str], text: str, at: int = 0) -> int:
+    """Where what matches at `at` ends; `at` itself where nothing does."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
 
 
 def _cut(gap: str) -> tuple[str, str]:

@@ -117,8 +117,13 @@ class QuestionPart:
     """A part of a question, searched for by itself."""
 
     question: str
-    chunk_ids: tuple[int, ...]
-    """The passages that were found for it."""
+    hits: tuple[Hit, ...]
+    """The passages that were found for it, the best first; of `Found.hits` some."""
+
+    @property
+    def chunk_ids(self) -> tuple[int, ...]:
+        """Of these passages."""
+        return tuple(hit.chunk.chunk_id for hit in self.hits)
 
 
 @dataclass(frozen=True, slots=True)

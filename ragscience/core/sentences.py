@@ -251,7 +251,7 @@ def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """What is shown below these lines: the quotes that carry them, without the words that are there already."""
     leading = leading_of(blocks)
     rest = tuple(block for block in blocks[len(leading) :] if not block.is_brief)
-    return (*_rest_of(leading[0]), *rest) if len(leading) == 1 else rest
+    return (*(part for block in leading for part in _rest_of(block)), *rest)
 
 
 def _rest_of(block: Block) -> tuple[Block, ...]:

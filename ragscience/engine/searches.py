@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import held_reading
-from ragscience.ask.sides import SubQuery, sides
+from ragscience.ask.sides import SURE, SubQuery, compared, sides
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
 from ragscience.core.settings import deciding_values
@@ -33,6 +33,8 @@ AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
 TOOL_TEXT_CHARS = 4000
 """Of the text of one tool."""
+_LOOKED_AT = 6
+"""Passages for a thing that is compared, most of which are to be of one paper."""
 
 
 def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
@@ -271,7 +273,7 @@ def search_in_parts(
     parts: tuple[SubQuery, ...] = ()
     if not (filters.papers or filters.paper_ids) and run.library.about.chunks:
         names = PaperNames.of(run.library)
-        parts = sides(question, names)
+        parts = sides(question, names) or _described_sides(run, question, filters, names)
     if not parts:
         return searched(run, question, filters, also, profile)
     _embed_ahead(run, [question, *(part.text for part in parts)])
@@ -283,7 +285,19 @@ def search_in_parts(
         )
         for part in (parts if whole.hits else ())
     ]
-    return _in_turn(whole, parts, found, 8*len(parts)) if found else whole
+    return _in_turn(whole, parts, found, (profile or run.profile).top_k) if found else whole
+
+
+def _described_sides(run: QuestionRun, question: str, filters: Filters, names: PaperNames) -> tuple[SubQuery, ...]:
+    """The sides of a comparison of things that are not all names: each the paper that most of its passages are from."""
+    head, things = compared(question)
+    files = []
+    for thing in things:
+        named = [one.file for one in names.in_text(thing) if one.strength >= SURE]
+        owners = [hit.chunk.file for hit in searched(run, thing, filters).hits[:_LOOKED_AT]] if not named else named[:1]
+        files += [file for file in dict.fromkeys(owners) if 2 * owners.count(file) > len(owners)]
+    is_two = len(set(files)) == len(files) == len(things) == 2
+    return tuple(SubQuery(f"{head} {t}?", (f,)) for t, f in zip(things, files, strict=True)) if is_two else ()
 
 
 def _of_part(whole: Found, found: Found) -> Found:
@@ -303,10 +317,7 @@ def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], li
     for hit in turns:
         if hit is not None and len(once) < limit:
             once.setdefault(hit.chunk.chunk_id, hit)
-    asked = tuple(
-        QuestionPart(part.text, tuple(hit.chunk.chunk_id for hit in each.hits if hit.chunk.chunk_id in once))
-        for part, each in zip(parts, found, strict=True)
-    )
+    asked = tuple(QuestionPart(part.text, each.hits) for part, each in zip(parts, found, strict=True))
     everything = (whole, *found)
     worst = min(
         (replace(each, question=part.text) for part, each in zip(parts, found, strict=True)),

@@ -105,7 +105,7 @@ def test_the_focus_follows_names_answers_and_what_a_person_says(names):
     [
         ("Do TideNet and KTR need sensors?", {TIDE: "Do TideNet need sensors?", KILN: "Do KTR need sensors?"}),
         ("What does TideNet read, and what does Lantern dim?",
-         {TIDE: "What does TideNet read?", STAGE: "what does Lantern dim?"}),
+         {TIDE: "What does TideNet read?", STAGE: "What does Lantern dim?"}),
         ("What does TideNet read?", {}),
     ],
 )  # fmt: skip
