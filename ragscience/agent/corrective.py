@@ -51,6 +51,9 @@ class CorrectiveContext:
     """The searches and models of a corrective search."""
 
     search: Callable[[str], Found]
+    """What the question is first searched for by."""
+    again: Callable[[str], Found]
+    """The second search, for the reworded question."""
     llm: ChatModel | None
     title_of: Callable[[str], str]
     """A file to the title of its paper, or to nothing."""
@@ -87,7 +90,7 @@ class Corrective:
             self.rewritten.append(other)
             before = len(found.hits)
             try:
-                found = joined(found, self._context.search(other), self._context.most_passages)
+                found = joined(found, self._context.again(other), self._context.most_passages)
             except ModelProblem as problem:
                 warnings.append(f"The search could not be repeated: {problem}")
             if added := found.hits[before:]:

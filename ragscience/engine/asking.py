@@ -25,7 +25,7 @@ from ragscience.engine.paper_lookup import check_filters, filters_by_name
 from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest
-from ragscience.engine.searches import agent_answer, search_readings, searched
+from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
 
 if TYPE_CHECKING:
@@ -166,7 +166,9 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
                 break
     if routed is None:
         return None
-    found = Found(question, run.answer_profile.name, routed.hits, signals={"routed": 1.0}, about=reading.files)
+    verdict = ("incorrect" if routed.nothing_found else "correct") if _is_corrective(run, request) else ""
+    signals = {"routed": 1.0}
+    found = Found(question, run.answer_profile.name, routed.hits, signals=signals, about=reading.files, verdict=verdict)
     if routed.for_llm and run.llm is not None:
         return found
     total_ms = round((time.perf_counter() - started) * 1000, 3)
@@ -257,11 +259,10 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
             return first[text]
         return _searched(run, request, text)
 
-    is_corrective = run.profile.corrective if request.corrective is None else request.corrective
     given = answer(
         AnswerRequest(question, history, request.strict),
         run.answer_context,
-        search=_with_second_look(run, find) if is_corrective else find,
+        search=_with_second_look(run, request, find) if _is_corrective(run, request) else find,
         on_token=run.on_token,
     )
     if given.confidence == "high" and "foreign" in given.found.signals:  # half of the question was not understood
@@ -278,10 +279,15 @@ def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
     return search_readings(run, request.filters, also, run.answer_profile, rewritten)
 
 
-def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callable[[str], Found]:
+def _is_corrective(run: QuestionRun, request: AskRequest) -> bool:
+    return run.profile.corrective if request.corrective is None else request.corrective
+
+
+def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str], Found]) -> Callable[[str], Found]:
     """The search for one answer: it grades its results and searches again, reworded, if they are doubtful.
 
-    It never returns more passages than requested; without a number, a second search may add some.
+    It never returns more passages than requested; without a number, a second search may add some. That one reads the
+    reworded question as it is, whatever a route has found and whatever else the first question may mean.
     """
     from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
 
@@ -294,6 +300,7 @@ def _with_second_look(run: QuestionRun, find: Callable[[str], Found]) -> Callabl
     circuit = run.shared.circuit
     context = CorrectiveContext(
         find,
+        again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
         llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         title_of=title_of,
         most_passages=run.profiles.wanted_for_answer or run.answer_profile.top_k + EXTRA_PASSAGES,

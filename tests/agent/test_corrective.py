@@ -24,6 +24,7 @@ from ragscience.agent.llm_questions import AMBIGUOUS, CORRECT, INCORRECT
 from ragscience.ask.confidence import answerability
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
+from ragscience.engine.events import Searched
 from tests.ask.asking import open_llm, prompt
 from tests.ask.passages import hit
 from tests.commands.papers import fill
@@ -179,7 +180,7 @@ def test_text_of_passages_cannot_leave_its_fence(server, llm):
 
 
 def whole(search, llm=None, failures=None):
-    context = CorrectiveContext(search, llm, title_of, most_passages=12, seconds=60.0)
+    context = CorrectiveContext(search, search, llm, title_of, most_passages=12, seconds=60.0)
     return Corrective(context, on_failure=(failures if failures is not None else []).append)
 
 
@@ -246,3 +247,25 @@ def test_flag_and_profile_turn_it_on(commands, monkeypatch):
                 answer = engine.ask(AskRequest(BEES, strict=True, plain=True))
                 assert answer.refused is said_no, how
                 assert (answer.found.verdict == INCORRECT) is said_no
+
+
+ABOUT = "What is bees.pdf about?"
+REWORDED = "lowland populations of bees in fog"
+
+
+def test_what_a_route_found_is_looked_at_again_too(commands, monkeypatch):
+    fill(commands.home / "papers")
+    assert commands.ingest().code == 0
+    offline = json.loads(commands.query("ask", ABOUT, "--json", "--no-history", "--corrective").out)
+    assert (offline["route"], offline["verdict"]) == ("summary", CORRECT)
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
+        steps = {"answers": "ambiguous", "question": REWORDED}
+        server.default_reply = lambda body: (
+            json.dumps({name: steps[name] for name in body["format"]["properties"]}) if "format" in body else SAID
+        )
+        events = []
+        with Engine.open(commands.home, load_settings(home=commands.home)) as engine:
+            answer = engine.ask(AskRequest(ABOUT, corrective=True), on_event=events.append)
+        assert REWORDED in [event.query for event in events if isinstance(event, Searched)]
+        assert any("added by another search" in warning for warning in answer.warnings)
