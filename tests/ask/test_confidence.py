@@ -68,7 +68,7 @@ def test_the_paper_that_is_named_is_looked_through():
 
 
 def test_each_part_of_a_question_has_its_paper():
-    parts = (QuestionPart("extract?", (1,)), QuestionPart("light?", (2,)))
+    parts = (QuestionPart("extract?", (ROOTS,)), QuestionPart("light?", (BEES,)))
     looked = look_for(found("Which extract, and which light?", parts=parts), PRESENCE, Names())
     assert looked.files == ("roots.pdf", "bees.pdf")
     assert all(each.is_there for each in looked.things)
@@ -92,7 +92,7 @@ def test_a_lead_and_known_words_make_it_surer():
 
 def test_an_answer_in_parts_is_never_sure():
     whole = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
-    in_parts = replace(whole, parts=(QuestionPart("LC50?", (1,)), QuestionPart("roots?", (1,))))
+    in_parts = replace(whole, parts=(QuestionPart("LC50?", (ROOTS,)), QuestionPart("roots?", (ROOTS,))))
     looked = look_for(whole, PRESENCE, Names())
     assert [confidence(each, looked)[0] for each in (whole, in_parts)] == ["high", "medium"]
 

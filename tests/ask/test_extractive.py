@@ -85,16 +85,15 @@ def in_parts(*parts):
 
 
 def test_each_part_of_a_question_chooses_among_its_own_passages():
-    first, second = TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id
-    parts = (("How many days did training take", (first,)), ("which beam size was used", (second,)))
+    parts = (("How many days did training take", (TRAINING,)), ("which beam size was used", (SAMPLING,)))
     for order in (parts, parts[::-1]):
         units, warnings = extract_parts(in_parts(*order), limit=2)
-        assert [unit.hit.chunk.chunk_id for unit in units] == [part[1][0] for part in order]
+        assert [unit.hit for unit in units] == [part[1][0] for part in order]
         assert warnings == ()
 
 
 def test_parts_never_quote_the_same_place_twice():
-    both = (TRAINING.chunk.chunk_id, SAMPLING.chunk.chunk_id)
+    both = (TRAINING, SAMPLING)
     units, _ = extract_parts(in_parts(("training days", both), ("days of training", both)), limit=5)
     places = sorted(unit.place for unit in units)
     assert len(places) > 1
@@ -111,8 +110,7 @@ def broken(question, chunks):
 
 
 def test_a_model_that_fails_is_said_once_whatever_the_parts():
-    ids = (TRAINING.chunk.chunk_id,)
-    _, warnings = extract_parts(in_parts(("training", ids), ("days", ids)), matcher=broken, limit=1)
+    _, warnings = extract_parts(in_parts(("training", (TRAINING,)), ("days", (TRAINING,))), matcher=broken, limit=1)
     assert len(warnings) == 1
 
 
