@@ -76,3 +76,31 @@ def test_a_question_costs_one_search_and_one_for_each_part(engine):
     found = engine.search(SearchRequest(BOTH), on_event=events.append)
     parts = [part.question for part in found.parts]
     assert [event.query for event in events if isinstance(event, Searched)] == [BOTH, *parts]
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("depth: OakMap vs FernNet", ["depth: OakMap?", "depth: FernNet?"]),
+        ("depth of OakMap compared to FernNet's training time", ["depth of OakMap?", "FernNet's training time?"]),
+        ("How many levels has OakMap, and how many has FernNet?",
+         ["How many levels has OakMap?", "How many levels has FernNet?"]),
+        ("machines: OakMap on Mars vs FernNet on Earth", ["machines: OakMap on Mars?", "machines: FernNet on Earth?"]),
+    ],
+)  # fmt: skip
+def test_each_paper_is_asked_what_is_asked_of_it(engine, question, asked):
+    assert [part.question for part in engine.search(SearchRequest(question)).parts] == asked
+
+
+def test_a_side_that_is_described_is_the_paper_that_its_passages_are_from(engine):
+    found = engine.search(SearchRequest("depth: OakMap vs the small encoder with few weights"))
+    assert [{hit.chunk.file for hit in part.hits} for part in found.parts] == [{"oak.pdf"}, {"fern.pdf"}]
+    assert engine.search(SearchRequest("depth: OakMap vs its depth in winter")).parts == ()
+
+
+def test_the_first_lines_are_one_for_each_paper(engine):
+    answer = engine.ask(AskRequest("number of levels: OakMap vs FernNet"))
+    assert [("17 levels" in block.line, "9 levels" in block.line) for block in answer.blocks[:2]] == [
+        (True, False), (False, True)
+    ]  # fmt: skip
+    assert answer.text.index("17 levels") < answer.text.index("9 levels")
