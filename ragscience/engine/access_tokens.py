@@ -63,6 +63,8 @@ class _Kept:
 
     version: Literal[1]
     tokens: tuple[KeptToken, ...]
+    checksum: str = ""
+    """SHA-256 of the tokens as JSON; files of older versions have none."""
 
 
 def hash_of(token: str) -> str:
@@ -87,9 +89,10 @@ class AccessTokens:
     def all(self) -> list[KeptToken]:
         """The tokens by name; none without a file. Raises LibraryUnavailable for a damaged or unreadable file."""
         try:
-            found = from_json(_Kept, self._path.read_bytes()).tokens
+            kept = from_json(_Kept, self._path.read_bytes())
+            found = kept.tokens
             names = {token.name for token in found if _NAME.fullmatch(token.name) and len(token.sha256) == 64}
-            if len(names) < len(found):
+            if len(names) < len(found) or kept.checksum not in ("", hash_of(to_json(found))):
                 raise ValueError("it is not what was written")
         except FileNotFoundError:
             return []
@@ -139,5 +142,6 @@ class AccessTokens:
         with disk_errors(self._path), FileLock(self._path.with_suffix(".lock"), mode=0o600):
             tokens = {token.name: token for token in self.all()}
             yield tokens
-            text = to_json(_Kept(1, tuple(tokens[name] for name in sorted(tokens))), indent=1) + "\n"
+            found = tuple(tokens[name] for name in sorted(tokens))
+            text = to_json(_Kept(1, found, hash_of(to_json(found))), indent=1) + "\n"
             write_atomically(self._path, text.encode(), private=True)

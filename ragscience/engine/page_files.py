@@ -209,6 +209,10 @@ def _label(citations: Iterable[Citation]) -> str:
 _MOST_PLACES = 20
 _KEPT = ".%=<>"
 """Signs that count, as they make other numbers."""
+MOST_LETTERS = 1000
+"""Of words that are not found as a whole, else a search takes minutes; a paragraph has fewer."""
+MOST_FOLDED = 20_000
+"""Letters of words as they are compared: one character can be fifteen."""
 _LEAST_ALIKE = 85
 """Of 100, of words that are not found as a whole: running heads come between, and programs order formulas anew."""
 
@@ -251,11 +255,13 @@ def word_places(library: Store, paper: Paper, words: str, number: int | None) ->
     """
     from rapidfuzz import fuzz
 
+    wanted = "".join(map(_plain, words))
+    if len(wanted) > MOST_FOLDED:
+        raise UsageError(f"The words are more than {MOST_FOLDED:,} letters.", "Take fewer of them.")
     with library.snapshot():
         contents = library.contents(paper.paper_id)
         near = [page for page in contents.pages if number is None or abs(page.number - number) <= 1]
         letters = {page.number: _letters_of(library, paper.paper_id, page) for page in near}
-        wanted = "".join(letter for letter, _ in _letters(words, 0))
         spans = [
             (found[at][1], found[at + len(wanted) - 1][1] + 1)
             for page, found in letters.items()
@@ -263,7 +269,7 @@ def word_places(library: Store, paper: Paper, words: str, number: int | None) ->
             for at in _starts(wanted, "".join(letter for letter, _ in found))
         ][:_MOST_PLACES]
         places = [list(_parts_of(library, paper, near, span)) for span in spans]
-        for page in near if wanted and not places else ():
+        for page in near if 0 < len(wanted) <= MOST_LETTERS and not places else ():
             pair = letters[page.number] + letters.get(page.number + 1, [])
             text = "".join(letter for letter, _ in pair)
             like = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=_LEAST_ALIKE)

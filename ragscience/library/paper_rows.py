@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,10 @@ def from_outside(metadata: Metadata, source: Metadata | None) -> Metadata:
 
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_CITED = re.compile(r"(?<=,)\s*(?=pp?\.\s*\d)|(?<=\))\s+(?=\()", re.IGNORECASE)
+_CITED = re.compile(r"(?<=[,，‚])\s*(?=pp?[.．․]\s*\d)|(?<=[)）])\s+(?=[(（])", re.IGNORECASE)  # noqa: RUF001
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌԚԜαοριυνΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡոսօ")  # noqa: RUF001
+"""Letters that look like those of English: Cyrillic, Greek, Armenian, phonetic."""
 """Where a citation's page stands, and the next one begins: "x, p.3) (raft.pdf" must not read as two of them."""
 
 
@@ -296,7 +300,8 @@ def path_from(root: str, stored: bytes) -> str:
 def short_names(paths: Iterable[str]) -> dict[str, str]:
     """For each path its shortest unique suffix, cut at a folder: `a.pdf`, or `2017/a.pdf`.
 
-    A line's end is "␤", and the blanks of ", p.3" and ") (" are "␣", so that no name can pass for lines or citations.
+    A line's end is "␤", the blanks of ", p.3" and ") (" are "␣", and a letter of another script in a word that looks
+    English is its number, "[U+0430]": no name can pass for lines, for citations or for another name.
     """
     names: dict[str, str] = {}
     by_end: dict[str, list[str]] = {"": list(paths)}
@@ -314,7 +319,19 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
                 else:
                     crowded[end] += group
         by_end = crowded
-    return {path: _CITED.sub("␣", _LINE_ENDS.sub("␤", end)) for path, end in names.items()}
+    return {path: _LETTERS.sub(_told, _CITED.sub("␣", _LINE_ENDS.sub("␤", end))) for path, end in names.items()}
+
+
+def _told(word: re.Match[str]) -> str:
+    """The word; where all of it looks like English, letters of other scripts as their numbers."""
+    names = [unicodedata.name(letter, "") for letter in word[0]]
+    alike = [
+        letter in _LOOK_LATIN or name.startswith(("FULLWIDTH LATIN", "MATHEMATICAL"))
+        for letter, name in zip(word[0], names, strict=True)
+    ]
+    if not all(is_alike or "LATIN" in name for is_alike, name in zip(alike, names, strict=True)):
+        return word[0]
+    return "".join(f"[U+{ord(one):04X}]" if is_alike else one for one, is_alike in zip(word[0], alike, strict=True))
 
 
 def _end(path: str, depth: int) -> str:

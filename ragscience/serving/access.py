@@ -35,6 +35,10 @@ SESSION_SECONDS = 7 * 24 * 3600.0
 """After which a browser has to sign in again."""
 ANSWERS_AT_ONCE = 3
 """Questions of one person, always fewer than the server answers."""
+LOOKS_AT_ONCE = 8
+"""Other requests of one person; a browser sends six at once."""
+DRAWN_AT_ONCE = 2
+"""Of these, pages to draw and words to look for: seconds of the processor each."""
 MOST_SESSIONS = 10_000
 """Sessions that are remembered; the oldest go first."""
 MOST_WAITING = 20
@@ -53,6 +57,7 @@ _OWN = "/api/v1/conversations/"
 """What a reader may delete: conversations are each person's own."""
 _PLACES = "/places"
 """The end of an address that only looks something up, though by POST."""
+_DRAWN = (_PLACES, "/image", "/geometry")
 
 
 def is_open(path: str) -> bool:
@@ -113,7 +118,8 @@ class AccessGate:
         self._is_closed = is_shared or bool(tokens.all())
         self.sessions = Sessions()
         self.most_answers = min(ANSWERS_AT_ONCE, max(answers - 1, 1))  # one person leaves a place to the others
-        self.answering: Counter[str] = Counter()
+        self.under_way: Counter[tuple[str, str]] = Counter()
+        """Requests by person and kind: each kind has a limit of its own."""
         self._cookie = f"ragscience_{port}"  # a browser sends a cookie to every port of a host
 
     def is_closed(self) -> bool:
@@ -137,6 +143,12 @@ class AccessGate:
             sha256 = self.sessions.token_of(self.session_id(scope))
             found = self._checked().token_of(sha256) if sha256 else None
         return Person(found.name, found.role) if found else None
+
+    def kind(self, method: str, path: str) -> tuple[str, int]:
+        """What a request counts as, and how many of that kind a person may have under way."""
+        if method == "POST" and path in _ANSWERS:
+            return "questions", self.most_answers
+        return ("pages or words", DRAWN_AT_ONCE) if path.endswith(_DRAWN) else ("requests", LOOKS_AT_ONCE)
 
     def waits(self, scope: Scope, person: Person) -> bool:
         """Whether as many changes of the library as may already wait for the person."""
@@ -184,12 +196,12 @@ class Access:
             await (refused or Response(status_code=401))(scope, receive, send)
             return
         scope.setdefault("state", {})["person"] = person
-        answers = bool(person.name) and scope["method"] == "POST" and scope["path"] in _ANSWERS
-        self._gate.answering[person.name] += answers
+        counted = person.name, self._gate.kind(scope["method"], scope["path"])[0]
+        self._gate.under_way[counted] += 1
         try:
             await self._app(scope, receive, with_headers(send, _PRIVATE) if person.name else send)
         finally:
-            self._gate.answering[person.name] -= answers
+            self._gate.under_way[counted] -= 1
 
     def _refused(self, person: Person | None, scope: Scope) -> Response | None:
         """Why the request may not go on; None where it may."""
@@ -200,9 +212,9 @@ class Access:
         if person.role != "writer" and needs_writer(method, path):
             what = f"This needs the role writer, and yours is {person.role}."
             return problem_response(403, what, "Ask who runs the server for it.")
-        what = ""
-        if person.name and method == "POST" and path in _ANSWERS and gate.answering[person.name] >= gate.most_answers:
-            what = f"{gate.most_answers} of your questions are under way"
+        what, (kind, most) = "", gate.kind(method, path)
+        if person.name and gate.under_way[person.name, kind] >= most:
+            what = f"{most} of your {kind} are under way"
         elif person.name and method == "POST" and needs_writer(method, path) and gate.waits(scope, person):
             what = "Your changes of the library wait"
         if not what:

@@ -60,6 +60,22 @@ def test_a_question_may_carry_its_own_filters(tmp_path):
     assert question.filters == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("r\u0430ft.pdf", "r[U+0430]ft.pdf"),
+        ("\u0440\u0430\u0441.pdf", "[U+0440][U+0430][U+0441].pdf"),
+        ("\uff52aft.pdf", "[U+FF52]aft.pdf"),
+        ("мед и пчёлы.pdf", "мед и пчёлы.pdf"),
+        ("β-VAE für Bienen.pdf", "β-VAE für Bienen.pdf"),
+    ],
+)
+def test_look_alike_letters_of_another_script_are_shown_as_such(commands, name, shown):
+    make_pdf(commands.home / "papers" / name, ["Bees fly at 12 km/h in fog, and honey is sweet."])
+    assert commands.ingest().code == 0
+    assert f"({shown}, p.1)" in commands.query("ask", "How fast do bees fly in fog?").out
+
+
 @pytest.mark.parametrize("name", ["x, p.3) (raft.pdf", "x,p.3) (raft.pdf", "x, pp. 3-4) (raft.pdf"])
 def test_a_file_name_cannot_pass_for_the_citation_of_another_paper(commands, name):
     make_pdf(commands.home / "papers" / name, ["Bees fly at 12 km/h in fog, and honey is sweet."])

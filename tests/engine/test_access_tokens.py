@@ -93,3 +93,20 @@ def test_processes_that_add_at_once_lose_no_token(tokens, tmp_path):
     for process in [subprocess.Popen([*command, name], cwd=ROOT) for name in "abc"]:
         assert process.wait(60) == 0
     assert len(tokens.all()) == 30
+
+
+def test_no_flipped_bit_gives_a_token_another_name(tokens, tmp_path):
+    made = tokens.add("ana", "writer")
+    file = tmp_path / "serve_tokens.json"
+    whole = file.read_bytes()
+    for at in range(len(whole) * 8):
+        flipped = bytearray(whole)
+        flipped[at // 8] ^= 1 << at % 8
+        file.write_bytes(flipped)
+        try:
+            found = tokens.verify(made)
+        except LibraryUnavailable:
+            continue
+        assert found is None or (found.name, found.role) == ("ana", "writer")
+    file.write_bytes(whole)
+    assert tokens.verify(made).name == "ana"

@@ -7,6 +7,7 @@ import httpx
 from ragscience.engine.access_tokens import AccessTokens, hash_of
 from ragscience.engine.ingest import Ingest
 from ragscience.engine.library_engine import Engine
+from ragscience.engine.page_files import PagePictures
 from ragscience.serving import access
 from ragscience.serving.access import Sessions
 from tests.conftest import copied
@@ -93,3 +94,46 @@ def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeyp
             assert codes == [202, 202, 429, 202]
         finally:
             go_on.set()
+
+
+def test_pages_that_one_person_has_drawn_leave_a_place_for_the_others(three_papers, tmp_path, monkeypatch):
+    go_on, held, picture = threading.Event(), threading.Semaphore(0), PagePictures.picture
+
+    def waiting(self, paper, number, width):
+        if width == 999:
+            held.release()
+            assert go_on.wait(60)
+        return picture(self, paper, number, width)
+
+    monkeypatch.setattr(PagePictures, "picture", waiting)
+    tokens, server = lab(three_papers, tmp_path)
+    with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
+        address = f"/api/v1/papers/{ana.get('/api/v1/papers').json()['papers'][0]['md5']}"
+        codes = []
+        drawn = f"{address}/pages/1/image?width=999"
+        threads = [threading.Thread(target=lambda: codes.append(ana.get(drawn).status_code)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            assert held.acquire(timeout=60)
+            assert held.acquire(timeout=60)
+            assert ana.get(f"{address}/pages/1/image").status_code == 429
+            assert ana.post(f"{address}/places", json={"quote": "bees"}).status_code == 429
+            assert ana.get(address).status_code == 200
+            assert ben.get(f"{address}/pages/1/image").status_code == 200
+        finally:
+            go_on.set()
+            for thread in threads:
+                thread.join(60)
+        assert codes == [200, 200]
+
+
+def test_words_are_as_long_as_what_they_are_compared_by(three_papers, tmp_path):
+    """U+FDFA stands for fifteen letters; a text that is nowhere is compared letter by letter only where it is short."""
+    tokens, server = lab(three_papers, tmp_path)
+    with server as url, client_of(url, tokens["ana"]) as ana:
+        address = f"/api/v1/papers/{ana.get('/api/v1/papers').json()['papers'][0]['md5']}/places"
+        refused = ana.post(address, json={"quote": "\ufdfa" * 2000})
+        assert refused.status_code == 400
+        assert "20,000 letters" in refused.json()["detail"]
+        assert ana.post(address, json={"quote": "no such words " * 1400}).status_code == 404
