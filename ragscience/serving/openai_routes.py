@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
@@ -126,15 +127,15 @@ def _asked(body: ChatBody) -> AskRequest:
 
 async def _chunks(came: AsyncGenerator[Event], model: str, home: FilePath) -> AsyncIterator[ServerSentEvent]:
     """The pieces of an answer, then what the check changed, then its sources."""
-    at, sent = int(time.time()), ""
+    at, made, sent = int(time.time()), uuid4().hex, ""
     async with aclosing(came):
         async for event in came:
             if isinstance(event, Token):
                 sent += event.text
-                yield _chunk(model, "", at, {"role": "assistant", "content": event.text})
+                yield _chunk(model, made, at, {"role": "assistant", "content": event.text})
             elif isinstance(event, Finished):
                 assert isinstance(event.result, Answer)  # noqa: S101
-                answer, made = event.result, event.result.answer_id
+                answer = event.result
                 if answer.text.strip() != sent.strip():
                     rest = f"\n\nThe checked answer:\n\n{answer.text}" if sent else answer.text
                     yield _chunk(model, made, at, {"role": "assistant", "content": rest})

@@ -20,11 +20,13 @@ from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import Person
 from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
 from ragscience.serving.problem_responses import json_reply, problem_response, status_of
+from ragscience.upkeep.prometheus_metrics import QuestionCounts
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ragscience.serving.access import ServerState
+    from ragscience.upkeep.telemetry import Telemetry
 
 
 FOLDER = Path(__file__).parent / "page"
@@ -89,7 +91,8 @@ _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 class ServerMetrics:
     """The metrics of one server. No label has a word of a client: a route is named by its template."""
 
-    def __init__(self) -> None:
+    def __init__(self, telemetry: Telemetry) -> None:
+        """Those of the questions are counted as `telemetry` records them."""
         self.registry = prometheus.CollectorRegistry()
         labels = ("method", "route")
         self._requests = prometheus.Counter(
@@ -100,10 +103,13 @@ class ServerMetrics:
             buckets=BUCKETS, registry=self.registry,
         )  # fmt: skip
         gauge = partial(prometheus.Gauge, registry=self.registry)
-        self._questions = gauge("ragscience_questions", "Questions by state.", ["state"])
+        self._questions = gauge("ragscience_open_questions", "Questions by state.", ["state"])
         self._jobs = gauge("ragscience_jobs", "Remembered changes of the library.", ["state"])
-        self._papers = gauge("ragscience_papers", "Papers in the library.")
-        self._passages = gauge("ragscience_passages", "Passages in the library.")
+        self._papers = gauge("ragscience_library_papers", "Papers in the library.")
+        self._passages = gauge("ragscience_library_passages", "Passages in the library.")
+        counts = QuestionCounts()
+        self.registry.register(counts)
+        telemetry.add(counts)
         prometheus.ProcessCollector(registry=self.registry)
 
     def record(self, scope: Scope, status: int, seconds: float) -> None:

@@ -7,7 +7,7 @@ lock, and the file is replaced in one step. Metric names: https://prometheus.io/
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -51,20 +51,29 @@ FAMILIES = (
 )  # fmt: skip
 
 _FAMILY = {family.name: family for family in FAMILIES}
-_Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+_Samples = dict[_Key, float]
 """Values by the sample's name and its sorted labels."""
 
 
-class _Counts(Collector):
-    """The metrics of questions, added to the samples that a file has already."""
+class QuestionCounts(Collector):
+    """The metrics of questions, added to the samples that a file has already; a sink of telemetry, too."""
 
-    def __init__(self, questions: Iterable[AskedQuestion], before: _Samples) -> None:
-        self._samples = dict(before)
+    def __init__(self, questions: Iterable[AskedQuestion] = (), before: Mapping[_Key, float] | None = None) -> None:
+        self._samples = dict(before or {})
         for family in FAMILIES:
             for value in family.initial or ([""] if family.kind == "counter" and not family.label else []):
                 self._add(family, value, 0)
-        for name, label, number in (each for asked in questions for each in _numbers(asked)):
+        for asked in questions:
+            self.record(asked)
+
+    def record(self, asked: AskedQuestion) -> None:
+        """Count one question."""
+        for name, label, number in _numbers(asked):
             self._add(_FAMILY[f"ragscience_{name}"], label, number)
+
+    def close(self) -> None:
+        """Nothing is pending."""
 
     def _add(self, family: Family, value: str, number: float) -> None:
         """Increase a counter by the number, or observe it in a histogram."""
@@ -85,7 +94,7 @@ class _Counts(Collector):
         """The families with all their samples."""
         for family in FAMILIES:
             metric = Metric(family.name.removesuffix("_total"), family.help, family.kind)
-            for (name, labels), value in self._samples.items():
+            for (name, labels), value in tuple(self._samples.items()):
                 if _family_of(name) == metric.name:
                     metric.add_sample(name, dict(labels), value)
             yield metric
@@ -115,7 +124,7 @@ def _family_of(sample: str) -> str:
 
 def metrics_text(asked: AskedQuestion) -> str:
     """The text of a metrics file that counts one question."""
-    return generate_latest(_Counts([asked], {})).decode()
+    return generate_latest(QuestionCounts([asked], {})).decode()
 
 
 def _parsed(text: str) -> _Samples:
@@ -160,7 +169,7 @@ class MetricsFile:
         Raises OSError or UsageError.
         """
         with FileLock(f"{self._path}.lock"):
-            write_atomically(self._path, generate_latest(_Counts(self._pending, self._read())))
+            write_atomically(self._path, generate_latest(QuestionCounts(self._pending, self._read())))
             self._pending = []
 
     def _read(self) -> _Samples:

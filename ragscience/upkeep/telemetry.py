@@ -72,6 +72,10 @@ class Telemetry:
         self._on_problem = on_problem
         self._lock = Lock()
 
+    def add(self, sink: Sink) -> None:
+        """Also write to this sink from now on."""
+        self._sinks = (*self._sinks, sink)
+
     @property
     def is_on(self) -> bool:
         """Whether there is any sink."""

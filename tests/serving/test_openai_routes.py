@@ -47,6 +47,8 @@ def test_a_streamed_chat_has_the_same_words_and_an_end(openai_client):
     text = "".join(piece.choices[0].delta.content or "" for piece in pieces)
     assert text.strip() == whole.strip()
     assert pieces[-1].choices[0].finish_reason == "stop"
+    assert len({piece.id for piece in pieces}) == 1
+    assert len(pieces[0].id) > len("chatcmpl-")
     assert pieces[-1].model_extra["sources"]
 
 

@@ -51,10 +51,10 @@ def test_requests_are_counted_by_template_and_status(own):
 
 def test_the_state_of_the_server_and_its_library(own):
     found = values(own)
-    assert value(found, "ragscience_papers") == 3
-    assert value(found, "ragscience_passages") >= 3
-    assert value(found, "ragscience_questions", state="running") == 0
-    assert value(found, "ragscience_questions", state="waiting") == 0
+    assert value(found, "ragscience_library_papers") == 3
+    assert value(found, "ragscience_library_passages") >= 3
+    assert value(found, "ragscience_open_questions", state="running") == 0
+    assert value(found, "ragscience_open_questions", state="waiting") == 0
     assert value(found, "ragscience_jobs", state="failed") == 0
     assert value(found, "process_resident_memory_bytes") > 1 << 20
 
@@ -65,3 +65,13 @@ def test_each_server_counts_for_itself(own, served_home):
         assert (
             value(values(other), "ragscience_http_requests_total", method="GET", route="/healthz", status="200") is None
         )
+
+
+def test_questions_their_stages_and_tokens_are_counted(own):
+    assert own.post("/api/v1/ask", json={"question": "What do bees eat?"}).status_code == 200
+    found = values(own)
+    assert value(found, "ragscience_questions_total", how="ask") == 1
+    assert value(found, "ragscience_question_duration_seconds_count", how="ask") == 1
+    assert value(found, "ragscience_tokens_total", kind="prompt") == 0  # quotes: no model was asked
+    stages = {dict(labels).get("stage") for _, labels in found}
+    assert {"bm25", "dense"} <= stages
