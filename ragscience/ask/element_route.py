@@ -20,9 +20,10 @@ from ragscience.ask.numbered_elements import (
     section_names,
 )
 from ragscience.ask.paper_text import PaperText, Part
+from ragscience.ask.paper_wording import label
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
-from ragscience.core.records import Block, title_of
+from ragscience.core.records import Block
 from ragscience.core.tokenizing import joined_lines, terms
 
 _MOST_LISTED = 12
@@ -95,7 +96,7 @@ def _blocks(paper: PaperText, kind: str, number: str, asked: set[str]) -> list[B
 
 def _what_there_is(paper: PaperText, kind: str, number: str) -> list[Block]:
     """That an element is missing, and those of its kind that there are."""
-    title = title_of(paper.paper)
+    title = label(paper.paper, year=False)
     known = (
         section_names(paper) if kind == "section" else equations(paper) if kind == "equation" else captions(paper, kind)
     )
@@ -160,12 +161,12 @@ def _by_name(slots: Slots, context: RouteContext) -> Routed | None:
 
 def _no_such_section(paper: PaperText, name: str) -> list[Block]:
     heads = [part for part in paper.parts if part.kind == "heading" and part.level == 1][:_MOST_LISTED]
-    said = f"“{title_of(paper.paper)}” has no section called “{name}”"
+    said = f"“{label(paper.paper, year=False)}” has no section called “{name}”"
     return [Block("text", f"{said}; its sections are:" if heads else f"{said}."), *(_item(paper, one) for one in heads)]
 
 
 def _names(texts: Sequence[PaperText]) -> str:
-    return " and ".join(f"“{title_of(text.paper)}”" for text in texts)
+    return " and ".join(f"“{label(text.paper, year=False)}”" for text in texts)
 
 
 def _routed(note: str, blocks: Sequence[Block], texts: Sequence[PaperText], confidence: str) -> Routed:

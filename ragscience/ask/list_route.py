@@ -6,10 +6,11 @@ import re
 
 from ragscience.ask.list_items import KINDS, Listed, listed
 from ragscience.ask.paper_text import PaperSentence, PaperText
+from ragscience.ask.paper_wording import label
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import zone_of
-from ragscience.core.records import Block, Citation, title_of
+from ragscience.core.records import Block, Citation
 from ragscience.core.tokenizing import joined_lines, terms
 
 _MEASURES = re.compile(
@@ -147,5 +148,5 @@ def _blocks(context: RouteContext, paper: PaperText, found: Listed) -> tuple[lis
 
 def _routed(paper: PaperText, kind: str, blocks: list[Block], confidence: str) -> Routed:
     hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
-    note = f"Looked for the {kind}s that “{title_of(paper.paper)}” enumerates, in its text and tables."
+    note = f"Looked for the {kind}s that “{label(paper.paper, year=False)}” enumerates, in its text and tables."
     return Routed("list", note, tuple(blocks), hits, confidence, for_llm=True)

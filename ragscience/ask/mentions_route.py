@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
-from ragscience.ask.paper_wording import listed, short_label
+from ragscience.ask.paper_wording import label, listed, short_label
 from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases, stated_in
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Conditions, Slots
@@ -221,7 +221,10 @@ class _Search:
         for key, paper in self.own.items():
             times = len(found[key].text) if key in found else 0
             blocks.append(
-                Block("text", f"It is introduced in “{title_of(paper)}” ({paper.file}; {counted(times, 'time')}).")
+                Block(
+                    "text",
+                    f"It is introduced in “{label(paper, year=False)}” ({paper.file}; {counted(times, 'time')}).",
+                )
             )
         return blocks
 
@@ -238,12 +241,12 @@ class _Search:
         many = counted(len(self.papers), "paper")
         note = f"Looked for the title in the reference lists of {many}."
         if not citing:
-            said = f"I found “{title_of(paper)}” in no reference list of the {many}."
+            said = f"I found “{label(paper, year=False)}” in no reference list of the {many}."
             return Routed("mentions", note, (Block("text", said),), nothing_found=True)
         citing.sort(key=lambda one: one.file)
         quoted = [best_quote(list(one.references.values()), "cite", frozenset()) for one in citing[:_MOST_SHOWN]]
         verb = "cites" if len(citing) == 1 else "cite"
-        blocks = [Block("text", f"{counted(len(citing), 'paper')} {verb} “{title_of(paper)}” ({paper.file}):")]
+        blocks = [Block("text", f"{counted(len(citing), 'paper')} {verb} “{label(paper, year=False)}” ({paper.file}):")]
         blocks += [
             Block("item", f"{short_label(self.papers[one.paper_id])}: “{quote.quote}”", (quote.citation,))
             for one, quote in zip(citing, quoted, strict=False)

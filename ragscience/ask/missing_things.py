@@ -57,6 +57,8 @@ _DOUBTFUL = 0.6
 """one that is asked for, or where the answer is in doubt anyway, below this."""
 _SHORTEST_STEM = 3
 """Letters of a term that may be a part of another word."""
+_FORMULA = ("equation", "formula", "equations", "formulas", "formulae")
+"""Words for what a paper writes by signs."""
 _RARE = 0.35
 """A less rare word is too plain to be missed."""
 
@@ -145,6 +147,8 @@ def sought(
             is_there = any(_are_close(text, thing.terms[0], thing.beside) for text in near)
         else:
             is_there = all(any(counts[term] or _has(everything, term) for term in group) for group in thing.terms)
+            if thing.word.casefold() in _FORMULA:
+                is_there = is_there or any(sign in hit.chunk.text for hit in hits for sign in "=≈≤≥")
             if is_there and _has_inner_capital(thing.word) and presence.is_common_word(thing.word):
                 is_there = _is_written(thing.word, hits)
         rare = max(min(rarity[term] for term in group) for group in thing.terms)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragscience.ask.paper_text import PaperSentence, PaperText
+from ragscience.ask.paper_wording import label
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import ASPECTS
 from ragscience.ask.summary_quotes import SummaryQuotes
-from ragscience.core.records import Block, Hit, title_of
+from ragscience.core.records import Block, Hit
 
 _BY_NAME = {aspect.name: aspect for aspect in ASPECTS}
 _MOST = 6
@@ -44,13 +45,13 @@ def _routed(context: RouteContext, texts: Sequence[PaperText], what: str) -> Rou
             parts = [("Beginning", list(paper.sentences[:_BEGINNING]))]
         chosen = [sentence for _, sentences in parts for sentence in sentences]
         if len(texts) > 1:
-            blocks.append(Block("heading", title_of(paper.paper), (), ""))
+            blocks.append(Block("heading", label(paper.paper, year=False), (), ""))
         confidences.append(_confidence(parts, what))
         blocks += _blocks(parts, has_headings=len(texts) == 1)
         hits += paper.hits([cited for sentence in chosen for cited in sentence.citations], "summary")
     if not hits:
         return None  # no sentence says so in words that are known here
-    titles = " and ".join(f"“{title_of(paper.paper)}”" for paper in texts)
+    titles = " and ".join(f"“{label(paper.paper, year=False)}”" for paper in texts)
     note = f"Chose sentences of {titles} by where they stand and what they announce."
     worst = next(level for level in ("low", "medium", "high") if level in confidences)
     return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=True)

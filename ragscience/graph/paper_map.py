@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.records import Paper
+from ragscience.core.records import Filters, Paper
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -43,17 +43,26 @@ class PaperMap:
     """Vectors of the passages, unit rows, shape (passages, dimension), float32."""
     owners: NDArray[np.int64]
     """The index of each passage's paper in `papers`, shape (passages,), int64."""
+    is_prose: NDArray[np.bool_]
+    """Whether each passage is no list of references, shape (passages,)."""
 
     def related(self, place: int, count: int) -> list[tuple[Paper, float]]:
         """The nearest other papers of the one at index `place`, each with its cosine, the nearest first."""
         return [(self.papers[other], cosine) for other, cosine in nearest(self.means, count, [place])[0]]
 
     def closest_passages(self, first: int, second: int) -> tuple[int, int]:
-        """Ids of the two passages, one of each of two papers, whose vectors are nearest to each other."""
-        mine, theirs = np.flatnonzero(self.owners == first), np.flatnonzero(self.owners == second)
+        """Ids of the two passages, one of each of two papers, whose vectors are nearest to each other.
+
+        Lists of references only where a paper has nothing else.
+        """
+        mine, theirs = self._passages(first), self._passages(second)
         cosines = self.vectors[mine] @ self.vectors[theirs].T
         row, column = np.unravel_index(int(cosines.argmax()), cosines.shape)
         return int(self.ids[mine[row]]), int(self.ids[theirs[column]])
+
+    def _passages(self, place: int) -> NDArray[np.int64]:
+        its = self.owners == place
+        return np.flatnonzero(its & self.is_prose if (its & self.is_prose).any() else its)
 
 
 def paper_map(library: Store) -> PaperMap:
@@ -62,6 +71,7 @@ def paper_map(library: Store) -> PaperMap:
         papers = library.papers()
         ids, vectors = library.vectors.of()
         owner_of = papers_of_passages(library)
+        prose = library.select(Filters())
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
     owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))
     if (owners < 0).any():  # of damaged papers
@@ -73,7 +83,8 @@ def paper_map(library: Store) -> PaperMap:
     lengths = np.linalg.norm(sums[present], axis=1, keepdims=True)
     means = np.ascontiguousarray(sums[present] / np.where(lengths > 0, lengths, 1), np.float32)
     kept = tuple(papers[index] for index in present.tolist())
-    return PaperMap(kept, means, ids, vectors, np.searchsorted(present, owners).astype(np.int64))
+    is_prose = np.ones(len(ids), np.bool_) if prose is None else np.isin(ids, prose)
+    return PaperMap(kept, means, ids, vectors, np.searchsorted(present, owners).astype(np.int64), is_prose)
 
 
 def papers_of_passages(library: Store) -> dict[int, int]:

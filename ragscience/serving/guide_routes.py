@@ -83,7 +83,7 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
         cancel.set()
     if made.cancelled() or not made.done():
         raise LibraryUnavailable("The graph was not built.", f"GET /api/v1/jobs/{job.job_id} says more.")
-    return json_reply(_built(made.result(), job.warnings))
+    return json_reply(_built(made.result(), job.warnings, state_of(request).engine))
 
 
 @guide_routes.post("/agent_action")
@@ -99,8 +99,9 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
         papers = papers_named(engine, [_name(one) for one in body.selected_papers])
         talk = engine.dialogue(name=session, person=person_of(request.scope).name)
         searching = engine if body.use_hybrid else _by_meaning_alone(engine)
+        has_graph = bool(engine.library.graph.state())
         answers = [
-            (title, searching.ask(_request(body, question, part), dialogue=talk, cancel=cancel))
+            (title, searching.ask(_request(body, question, part, has_graph=has_graph), dialogue=talk, cancel=cancel))
             for title, question, part in _questions(body, papers)
         ]
         return answers, {paper.file: paper.md5 for paper in engine.papers.list()}
@@ -137,12 +138,13 @@ def _name(paper: str | dict[str, Any]) -> str:
     return named[:1000]
 
 
-def _request(body: AgentActionBody, question: str, papers: Sequence[Paper]) -> AskRequest:
+def _request(body: AgentActionBody, question: str, papers: Sequence[Paper], *, has_graph: bool) -> AskRequest:
     return AskRequest(
         question,
         filters=Filters(papers=tuple(paper.md5 for paper in papers)),
         profile="even" if body.use_hybrid else "default",
         rerank=None if body.use_reranking else "off",
+        graph=has_graph or None,
     )
 
 
@@ -166,7 +168,7 @@ def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: s
     }
 
 
-def _built(graph: TopicGraph, warnings: Sequence[str]) -> dict[str, Any]:
+def _built(graph: TopicGraph, warnings: Sequence[str], engine: Engine) -> dict[str, Any]:
     entities = [
         {"id": one.key, "name": one.label, "type": one.entity_type} | of(one, "mentions") for one in graph.entities
     ]
@@ -176,7 +178,7 @@ def _built(graph: TopicGraph, warnings: Sequence[str]) -> dict[str, Any]:
     ]
     stated = [of(one, "source relation target confidence") for one in graph.relations]
     return {
-        "nodes": [_node(paper) for paper in graph.papers],
+        "nodes": [_node(paper, engine) for paper in graph.papers],
         "edges": links,
         "knowledge_graph": {"nodes": entities, "edges": stated},
         "session_id": _session_id(),
@@ -184,12 +186,13 @@ def _built(graph: TopicGraph, warnings: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _node(paper: Paper) -> dict[str, Any]:
+def _node(paper: Paper, engine: Engine) -> dict[str, Any]:
     known = paper.metadata
+    begins = (one.text for one in engine.library.paper_chunks(paper.paper_id) if one.kind in ("abstract", "text"))
     return {
         "id": paper.md5,
         "title": title_of(paper) or paper.file,
-        "summary": known.abstract,
+        "summary": known.abstract or next(begins, ""),
         "authors": known.authors,
         "published": known.published or str(known.year or ""),
         "link": f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else known.url,

@@ -80,7 +80,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     add_handlers(app)
     # Without sessions there is no stream to GET, and none to DELETE.
     app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
-    app.state.metrics = ServerMetrics(engine.telemetry)
+    app.state.metrics = ServerMetrics(engine.telemetry.counts())
     app.add_middleware(Access, gate=gate)
     app.add_middleware(RequestGuard, hosts=hosts, max_body=options.max_body, max_upload=options.max_upload)
     app.add_middleware(MeasuredRequests, metrics=app.state.metrics)  # outside of the guard: what it refuses counts

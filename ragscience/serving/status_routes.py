@@ -20,13 +20,12 @@ from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import Person
 from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
 from ragscience.serving.problem_responses import json_reply, problem_response, status_of
-from ragscience.upkeep.prometheus_metrics import QuestionCounts
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ragscience.serving.access import ServerState
-    from ragscience.upkeep.telemetry import Telemetry
 
 
 FOLDER = Path(__file__).parent / "page"
@@ -91,8 +90,8 @@ _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 class ServerMetrics:
     """The metrics of one server. No label has a word of a client: a route is named by its template."""
 
-    def __init__(self, telemetry: Telemetry) -> None:
-        """Those of the questions are counted as `telemetry` records them."""
+    def __init__(self, questions: Collector) -> None:
+        """`questions` counts what is asked."""
         self.registry = prometheus.CollectorRegistry()
         labels = ("method", "route")
         self._requests = prometheus.Counter(
@@ -107,9 +106,7 @@ class ServerMetrics:
         self._jobs = gauge("ragscience_jobs", "Remembered changes of the library.", ["state"])
         self._papers = gauge("ragscience_library_papers", "Papers in the library.")
         self._passages = gauge("ragscience_library_passages", "Passages in the library.")
-        counts = QuestionCounts()
-        self.registry.register(counts)
-        telemetry.add(counts)
+        self.registry.register(questions)
         prometheus.ProcessCollector(registry=self.registry)
 
     def record(self, scope: Scope, status: int, seconds: float) -> None:

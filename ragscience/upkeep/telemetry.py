@@ -12,11 +12,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Stage
 from ragscience.upkeep.asked import TOTAL, AskedQuestion
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 
 def of_answer(answer: Answer) -> AskedQuestion:
@@ -72,9 +75,13 @@ class Telemetry:
         self._on_problem = on_problem
         self._lock = Lock()
 
-    def add(self, sink: Sink) -> None:
-        """Also write to this sink from now on."""
-        self._sinks = (*self._sinks, sink)
+    def counts(self) -> Collector:
+        """Counts of the questions from now on, for a server's own /metrics."""
+        from ragscience.upkeep.prometheus_metrics import QuestionCounts
+
+        counts = QuestionCounts()
+        self._sinks = (*self._sinks, counts)
+        return counts
 
     @property
     def is_on(self) -> bool:

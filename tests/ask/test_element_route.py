@@ -158,3 +158,12 @@ def test_without_a_paper_each_one_with_such_an_element_is_listed(ask):
 )
 def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
+
+
+def test_a_paper_without_a_title_goes_by_its_file(tmp_path):
+    with make_library(
+        tmp_path, {"bees.pdf": ("", [(1, "heading", "1 Introduction", 1), (1, "text", "Bees dance.")])}
+    ) as library:
+        routed = route("What does section 7 say?", context(library, Filters(papers=("bees.pdf",))))
+    assert "“”" not in as_text(routed.blocks)
+    assert "“bees.pdf”" in as_text(routed.blocks)

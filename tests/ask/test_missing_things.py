@@ -137,3 +137,9 @@ def test_what_is_missing_is_said_with_the_papers_that_lack_it():
         "‘5,000 pages’ does not occur near this.",
     )
     assert missing_sentences([], ["a.pdf"]) == ()
+
+
+@pytest.mark.parametrize("word", ["equation", "formula"])
+def test_an_equation_is_there_where_its_signs_are(word):
+    assert found(f"Which {word} gives the weight of a bee?", "w(t) = w0 + 3 t mg")[word]
+    assert not found(f"Which {word} gives the weight of a bee?", "A bee weighs little.")[word]

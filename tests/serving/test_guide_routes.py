@@ -1,5 +1,6 @@
 """The graph guide's two calls, with a server that speaks as arXiv."""
 
+import json
 import socket
 import threading
 
@@ -9,6 +10,7 @@ import pytest
 from ragscience.serving import guide_routes
 from tests.commands.papers import BEES, KILNS
 from tests.conftest import copied
+from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
 from tests.serving.test_graph_routes import fill_graph
@@ -260,3 +262,17 @@ def test_an_unknown_action_is_answered_with_those_there_are(offline):
 )
 def test_a_wrong_order_to_build_is_refused(offline, body):
     assert offline.post("/api/build_graph", json=body).status_code == 422
+
+
+def test_an_action_uses_the_graph_that_was_built(graph_home):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
+        settings = {"offline": False, "ollama_url": ollama.url, "embedder": "embedded"}
+        with serving(graph_home, **settings) as url, httpx.Client(base_url=url, timeout=120) as client:
+            act(client, action="chat", query="How were bees followed by harmonic radar?")
+    prompts = [json.dumps(one) for one in ollama.of("/api/chat")]
+    assert any("concepts from knowledge graph: Harmonic radar, Transponder X2" in one for one in prompts)
+
+
+def test_a_paper_without_an_abstract_begins_with_its_text(offline):
+    body = {"topic": "flight of bees in fog", "max_results": 3, "source": "library"}
+    assert all(node["summary"] for node in offline.post("/api/build_graph", json=body).json()["nodes"])
