@@ -179,7 +179,8 @@ def _after(turn: Turn, understood: Understood, state: DialogueState, names: Pape
         best = TurnReading(turn.question, named)
     files = best.files if best is not None else tuple(_mostly(cited, turn.answer))
     focus = tuple(Subject(file, names.short(file)) for file in files)
-    asked = next((each.text for each in understood.readings if each.files == files), understood.readings[0].text)
+    same = [each for each in understood.readings if each.files == files] or understood.readings
+    asked = max(same, key=lambda each: each.prior).text
     return DialogueState(
         focus or (() if len(cited) > 1 and understood.kind == "new" else state.focus),
         tuple(Subject(file, names.short(file)) for file in cited[:MOST_LISTED]),
@@ -230,10 +231,10 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
     if not (pointed or lead or opened or said <= 2):
         return Understood("new", (TurnReading(question), TurnReading(rest, files, NOT_LEANING)))
     prior = max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
-    before = state.questions[-1] if said <= SURELY_LEANING and not named else ""
+    leans = (pointed or not set(WORD.findall(rest.casefold())) & VERBS) and files and said <= SURELY_LEANING
+    before = state.questions[-1] if leans else ""
     resolved = TurnReading(with_names(rest, pointed) if pointed else rest, files, prior, before=before)
-    leans = pointed or not set(WORD.findall(rest.casefold())) & VERBS
-    return Understood(kind, (resolved,) if leans and files and said <= SURELY_LEANING else (resolved, plain))
+    return Understood(kind, (resolved,) if leans else (resolved, plain))
 
 
 def _what_about(papers: Sequence[Subject]) -> TurnReading:

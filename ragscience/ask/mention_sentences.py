@@ -74,8 +74,8 @@ class Quoted:
     chunk: StoredChunk
 
 
-def best_quote(places: list[Place], kind: str, evidence: frozenset[int]) -> Quoted:
-    """The sentence that says most clearly what `kind` asks for; `evidence`: passages that state it by the graph.
+def best_quote(places: list[Place], kind: str) -> Quoted:
+    """The sentence that says most clearly what `kind` asks for.
 
     `places` are those of one paper, at least one.
     """
@@ -87,7 +87,7 @@ def best_quote(places: list[Place], kind: str, evidence: frozenset[int]) -> Quot
             spans[chunk.chunk_id] = [(span.start, span.end, span.kind) for span in split_sentences(chunk.text)]
         around = ((start, end, what) for start, end, what in spans[chunk.chunk_id] if start <= place.start < end)
         start, end, what = next(around, (place.start, place.end, "row"))
-        stance = _stance(chunk.text, (start, end), place, kind, chunk.chunk_id in evidence)
+        stance = _stance(chunk.text, (start, end), place, kind)
         is_prose = what == "sentence" and end - start > 20 and _is_prose(chunk.text[start:end])
         stance = stance if is_prose else 0
         score = stance + is_prose * 0.9 + (end - start < 350) * 0.5
@@ -108,7 +108,7 @@ def _is_prose(text: str) -> bool:
     return marks <= _MOST_MARKS * len(text) and numbers <= _MOST_NUMBERS * len(words)
 
 
-def _stance(text: str, span: tuple[int, int], place: Place, kind: str, is_evidence: bool) -> int:
+def _stance(text: str, span: tuple[int, int], place: Place, kind: str) -> int:
     """What a sentence says: as `Quoted.stance`, less where it does not say who."""
     verbs = _VERBS.get(kind)
     if verbs is None or text[place.end : place.end + 1] == "-":
@@ -123,7 +123,7 @@ def _stance(text: str, span: tuple[int, int], place: Place, kind: str, is_eviden
     if denied:
         of_use = denied.group().casefold().startswith(("no ", "without")) or verbs.search(denied.group())
         return DENIES if kind == "use" and ours and of_use else 0
-    if ours or is_evidence or kind == "compare":
+    if ours or kind == "compare":
         return SAYS
     if _OTHERS.search(before + behind):
         return 0

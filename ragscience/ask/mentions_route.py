@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
 from ragscience.ask.paper_wording import label, listed, short_label
-from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases, stated_in
+from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.slots import Conditions, Slots
 from ragscience.core.records import Block, Hit, Paper, title_of
@@ -132,7 +132,7 @@ class _Search:
         blocks = [Block("text", f"{counted(len(every), 'paper')} {verb} {listed(names)}; {each}.")]
         shown: list[Quoted] = []
         for key in every[:_MOST_SHOWN]:
-            quotes = [_quoted(one[key], self.kind, frozenset()) for one in found]
+            quotes = [_quoted(one[key], self.kind) for one in found]
             times = ", ".join(
                 f"{name} {counted(len(one[key].text), 'time')}" for name, one in zip(names, found, strict=True)
             )
@@ -158,7 +158,7 @@ class _Search:
                     continue
             if any(one.text for one in found.values()) or (self.kind == "cite" and found):
                 self.name = phrase.text
-                self.aliases = aliases_of(phrase, found, self.context)
+                self.aliases = aliases_of(phrase, found)
                 if self.aliases:
                     found, self.is_whole = find_phrases([phrase, *map(Phrase, self.aliases)], self.papers, self.context)
                 return found
@@ -177,8 +177,7 @@ class _Search:
         if self.kind == "cite":
             having = [one for one in found.values() if one.text or one.references]
         having.sort(key=lambda one: (-len(one.text), one.file))
-        evidence = stated_in(self.name, self.kind, self.context)
-        quoted = {one.paper_id: _quoted(one, self.kind, evidence) for one in having[:_MOST_READ]}
+        quoted = {one.paper_id: _quoted(one, self.kind) for one in having[:_MOST_READ]}
         saying = [one for one in having if one.paper_id in quoted and quoted[one.paper_id].stance == SAYS]
         order = {SAYS: 0, DENIES: 2}
         having.sort(key=lambda one: order.get(quoted[one.paper_id].stance, 1) if one.paper_id in quoted else 3)
@@ -244,7 +243,7 @@ class _Search:
             said = f"I found “{label(paper, year=False)}” in no reference list of the {many}."
             return Routed("mentions", note, (Block("text", said),), nothing_found=True)
         citing.sort(key=lambda one: one.file)
-        quoted = [best_quote(list(one.references.values()), "cite", frozenset()) for one in citing[:_MOST_SHOWN]]
+        quoted = [best_quote(list(one.references.values()), "cite") for one in citing[:_MOST_SHOWN]]
         verb = "cites" if len(citing) == 1 else "cite"
         blocks = [Block("text", f"{counted(len(citing), 'paper')} {verb} “{label(paper, year=False)}” ({paper.file}):")]
         blocks += [
@@ -261,9 +260,9 @@ class _Search:
         return f"Looked for {names} word for word in {counted(len(self.papers), 'paper')}{cut}."
 
 
-def _quoted(one: PaperMentions, kind: str, evidence: frozenset[int]) -> Quoted:
+def _quoted(one: PaperMentions, kind: str) -> Quoted:
     places = one.text or one.references
-    return best_quote([places[at] for at in sorted(places)], kind, evidence)
+    return best_quote([places[at] for at in sorted(places)], kind)
 
 
 def _hits(quoted: Iterable[Quoted]) -> tuple[Hit, ...]:

@@ -6,15 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ragscience.ask.route_records import RouteContext
 from ragscience.core.records import StoredChunk
 from ragscience.core.tokenizing import tokenize
-
-if TYPE_CHECKING:
-    from ragscience.graph.graph_model import KnowledgeGraph
-
 
 MOST_PASSAGES = 4_000
 """So many passages are read for a question, those with the most of its words first."""
@@ -164,10 +159,9 @@ _SMALL = frozenset({"of", "the", "and", "for", "in", "on", "a", "to", "with"})
 _LEAST_LETTERS = 3
 """An acronym of fewer letters means too many things."""
 _MOST = 2
-_RELATIONS = {"use": "USES", "evaluate": "EVALUATED_ON", "compare": "COMPARES_TO"}
 
 
-def aliases_of(phrase: Phrase, found: dict[int, PaperMentions], context: RouteContext) -> tuple[str, ...]:
+def aliases_of(phrase: Phrase, found: dict[int, PaperMentions]) -> tuple[str, ...]:
     """At most _MOST other names of the phrase: "(LSTM)" behind it, the words that "(LSTM)" stands behind."""
     names: dict[str, None] = {}
     for one in found.values():
@@ -179,7 +173,6 @@ def aliases_of(phrase: Phrase, found: dict[int, PaperMentions], context: RouteCo
                     names.setdefault(short[1])
             elif phrase.text.isupper() and len(phrase.text) >= _LEAST_LETTERS and text[: place.start].endswith("("):
                 names.update(dict.fromkeys(_long_before(text[: place.start - 1], phrase.text)))
-    names.update(dict.fromkeys(_by_graph(phrase, context)))
     different: dict[str, str] = {}
     for name in names:
         if _flat(name) != _flat(phrase.text):
@@ -207,38 +200,3 @@ def _long_before(text: str, short: str) -> list[str]:
         if begins and _stands_for(short, [word.group() for word in last]):
             return [" ".join(text[-120:][last[0].start() :].split())]
     return []
-
-
-def _graph(context: RouteContext) -> KnowledgeGraph | None:
-    if not context.library.graph.state():
-        return None
-    from ragscience.graph.graph_model import load_graph
-
-    return load_graph(context.library)
-
-
-def _by_graph(phrase: Phrase, context: RouteContext) -> list[str]:
-    """The names that the graph merged with the phrase: acronyms and what they stand for."""
-    graph = _graph(context)
-    if graph is None:
-        return []
-    names = [name for key in graph.by_name(phrase.text) for name in graph.entity(key).names]
-    return [
-        name
-        for name in names
-        if _stands_for(name, phrase.pieces) or _stands_for(phrase.text, _WORD.findall(name))
-        if len(name) >= _LEAST_LETTERS
-    ]
-
-
-def stated_in(name: str, kind: str, context: RouteContext) -> frozenset[int]:
-    """The passages that state the relation by the graph: those in which something USES the thing, for "use"."""
-    graph = _graph(context) if kind in _RELATIONS else None
-    if graph is None:
-        return frozenset()
-    found: set[int] = set()
-    for key in graph.by_name(name):
-        for one in graph.around(key):
-            if one.relation == _RELATIONS[kind] and (kind == "compare" or one.target == key):
-                found.update(one.chunk_ids)
-    return frozenset(found)

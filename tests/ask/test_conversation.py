@@ -86,6 +86,16 @@ def test_a_turn_that_leans_on_the_papers_in_focus_stays_there(names, question):
     assert (only.files, only.before) == ((TIDE,), ABOUT_TIDE.question)
 
 
+def test_a_whole_question_after_a_fragment_is_left_alone(names):
+    turns = [
+        Turn("How long is a layer of TideNet?", f"Long ({TIDE}, p.1)."),
+        Turn("And the waves?", f"Short ({TIDE}, p.1)."),
+    ]
+    first = understand("How long is a chunk?", turns, names).readings[0]
+    assert (first.text, first.before) == ("How long is a chunk?", "")
+    assert "How long is a layer of TideNet" in understand("and why?", turns, names).readings[0].text
+
+
 def test_what_people_chose_is_not_the_paper(names):
     assert understand("why did they choose that?", [ABOUT_TIDE], names).readings[0].text == "why did they choose that?"
 

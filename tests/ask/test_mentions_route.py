@@ -137,13 +137,13 @@ def test_other_questions_are_left_alone(ask, question):
 def test_what_a_sentence_says(sentence, stance):
     start = sentence.casefold().index("dropout")
     chunk = StoredChunk(1, 1, "a.pdf", "", 0, sentence, 0, len(sentence), 1, 1, "", "text", ((0, 1),))
-    assert best_quote([Place(chunk, start, start + 7)], "use", frozenset()).stance == stance
+    assert best_quote([Place(chunk, start, start + 7)], "use").stance == stance
 
 
 def test_a_figures_labels_say_nothing():
     text = "Validation reward 60 0.6 (GPT) 0.8 50 Dataset 1 40 compared 3 2 GPT-3 0.1 0.2 0.3 steps."
     chunk = StoredChunk(1, 1, "a.pdf", "", 0, text, 0, len(text), 1, 1, "", "text", ((0, 1),))
-    assert best_quote([Place(chunk, text.index("GPT-3"), text.index("GPT-3") + 5)], "compare", frozenset()).stance == 0
+    assert best_quote([Place(chunk, text.index("GPT-3"), text.index("GPT-3") + 5)], "compare").stance == 0
 
 
 @pytest.mark.parametrize(
