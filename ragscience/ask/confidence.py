@@ -111,6 +111,8 @@ MODEL = {
 """Weights of the log-odds that the quotes hold the answer."""
 HIGH, LOW = 0.8, 0.25
 """From which probability on confidence is high, and below which it is low."""
+_HARDLY = 0.1
+"""Answerability below which confidence is low, whatever the quotes are."""
 _USUAL_LIKENESS, _USUAL_LEAD, _USUAL_QUOTE = 0.75, 0.3, 1.6
 """For a sign that is not known."""
 _FAR_DOWN = 3
@@ -157,16 +159,20 @@ def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) 
     """`Answer.confidence` and `Answer.missing` for the quotes from what was found, of which `best` is the first.
 
     Where something is missing it is low, unless the first quote has words of the kind that was asked for; where it is
-    low, words that might be missing are said, too. It is never high for a question that was searched for in parts, each
-    of which would have to be answered.
+    low, words that might be missing are said, too. It is high only where the first quote has words of the kind that was
+    asked for, and never for a question that was searched for in parts, each of which would have to be answered.
     """
     likely = probability(signs(found, looked, best.score if best else None))
     has_key = best is not None and bool(best.key)
-    is_low = likely < LOW or (not has_key and any(each.is_missing() for each in looked.things))
+    is_low = (
+        likely < LOW
+        or answerability(found, found.question) < _HARDLY
+        or (not has_key and any(each.is_missing() for each in looked.things))
+    )
     if is_low:
         doubtful = [each.thing for each in looked.things if each.is_missing(in_doubt=True)]
         return "low", missing_sentences(doubtful, looked.files)
-    return "high" if likely >= HIGH and not found.parts else "medium", ()
+    return "high" if likely >= HIGH and (best is None or has_key) and not found.parts else "medium", ()
 
 
 def probability(values: dict[str, float]) -> float:

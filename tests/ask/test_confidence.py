@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ragscience.ask.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
+from ragscience.ask.extractive import ScoredUnit
+from ragscience.ask.quote_candidates import units_of
 from ragscience.core.records import Found, QuestionPart
 from ragscience.search.names import MentionedPaper, PaperNames
 
@@ -95,6 +97,19 @@ def test_an_answer_in_parts_is_never_sure():
     in_parts = replace(whole, parts=(QuestionPart("LC50?", (ROOTS,)), QuestionPart("roots?", (ROOTS,))))
     looked = look_for(whole, PRESENCE, Names())
     assert [confidence(each, looked)[0] for each in (whole, in_parts)] == ["high", "medium"]
+
+
+def test_what_the_passages_hardly_answer_is_low():
+    ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
+    far = replace(ahead, signals={"keyword_match": 0.0, "maxsim": 0.0, "missing_term": 1.0})
+    assert [confidence(each, look_for(each, PRESENCE, Names()))[0] for each in (ahead, far)] == ["high", "low"]
+
+
+def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
+    ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
+    best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {})
+    surely = [confidence(ahead, look_for(ahead, PRESENCE, Names()), replace(best, key=key))[0] for key in ("12", "")]
+    assert surely == ["high", "medium"]
 
 
 def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
