@@ -232,7 +232,7 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
         return Understood("new", (TurnReading(question), TurnReading(rest, files, NOT_LEANING)))
     prior = max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
     leans = (pointed or not set(WORD.findall(rest.casefold())) & VERBS) and files and said <= SURELY_LEANING
-    before = state.questions[-1] if leans else ""
+    before = state.questions[-1] if leans and not lead else ""
     resolved = TurnReading(with_names(rest, pointed) if pointed else rest, files, prior, before=before)
     return Understood(kind, (resolved,) if leans else (resolved, plain))
 

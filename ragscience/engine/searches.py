@@ -36,6 +36,9 @@ TOOL_TEXT_CHARS = 4000
 _LOOKED_AT = 6
 """Passages for a thing that is compared, most of which are to be of one paper."""
 
+OF_FOLLOW_UP = 4
+"""Passages that answer a turn which leans on the one before it."""
+
 
 def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
     """The answer by the agent, with the place of each quote on its page; an interrupted run is continued.
@@ -255,7 +258,7 @@ def _also_found(found: Found, joined: Found) -> Found:
     hits = {hit.chunk.chunk_id: hit for hit in (*joined.hits, *found.hits)}
     own = {hit.chunk.chunk_id: hit.score for hit in found.hits}
     means = {key: (own.get(key, 0.0) + scores.get(key, 0.0)) / 2 for key in hits}
-    order = sorted(hits, key=lambda key: -means[key])[: max(len(found.hits), len(joined.hits))]
+    order = sorted(hits, key=lambda key: -means[key])[: min(OF_FOLLOW_UP, max(len(found.hits), len(joined.hits)))]
     ranked = tuple(replace(hits[key], rank=rank, score=means[key]) for rank, key in enumerate(order, 1))
     surer = max((found, joined), key=lambda each: answerability(each, each.question))
     return replace(found, hits=ranked, signals=surer.signals)
