@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragscience.ask.extractive import ScoredUnit, quoted
-from ragscience.ask.quote_candidates import Unit
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Block, Citation, Found, Sentence
 from ragscience.core.sentences import below_of, first_line, leading_of
@@ -68,25 +67,11 @@ def _led(lead: str) -> str:
 ROUTE = "comparison"
 
 
-def side_by_side(found: Found, units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
-    """The best quote of each part of the question, in their order, then the others.
-
-    A quote belongs to the part that chose it. What the whole question chose belongs to the part that has its passage
-    highest.
-    """
-    owners = [one.part if one.part is not None else _best_part(found, one.unit) for one in units]
-    sides = [[one for one, owner in zip(units, owners, strict=True) if owner == n] for n in range(len(found.parts))]
-    each = [quoted(side) for side in sides if side]
+def side_by_side(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
+    """The best quote of each part of the question, in their order, then the others."""
+    each = [quoted([one for one in units if one.part == part]) for part in sorted({one.part for one in units})]
     others = [block for side in each for block in side[1:]]
-    others += quoted([one for one, owner in zip(units, owners, strict=True) if owner is None])
     return (*(side[0] for side in each), *(replace(block, is_brief=True, line="", key="") for block in others))
-
-
-def _best_part(found: Found, unit: Unit) -> int | None:
-    """The part that has the unit's passage in the highest place; None if no part has it."""
-    number = unit.hit.chunk.chunk_id
-    places = [(part.chunk_ids.index(number), i) for i, part in enumerate(found.parts) if number in part.chunk_ids]
-    return min(places)[1] if places else None
 
 
 def note(found: Found) -> str:

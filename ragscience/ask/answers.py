@@ -137,7 +137,7 @@ class _AnswerRun:
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             sure, missing = self._confidence(found, choice)
             most = None if found.parts else _MOST_QUOTES.get(sure or "")
-            blocks = side_by_side(found, choice.units) if found.parts else quoted(choice.units[:most])
+            blocks = side_by_side(choice.units) if found.parts else quoted(choice.units[:most])
         return _Quotes(blocks, sure, missing, choice.warnings)
 
     def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:

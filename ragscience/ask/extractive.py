@@ -90,8 +90,8 @@ class ScoredUnit:
     line: str = ""
     key: str = ""
     """As of `Block`."""
-    part: int | None = None
-    """The part of the question, from 0, that chose it; None for the whole question."""
+    part: int = 0
+    """The part of the question that chose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,35 +196,21 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run) -> tuple[str, str
 
 
 def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
-    """As `extract`, for what `found` found, with what its whole question needs.
+    """As `extract`, for what `found` found.
 
-    Where the question was searched for in parts, the parts choose in turn, each among its own passages, and the whole
-    question after them; a place that was chosen before is passed over.
+    Where the question was searched for in parts, these choose in turn, each among its own passages; a place that was
+    chosen before is passed over.
     """
-    whole = extract(found.question, found.hits, readers=readers, limit=limit)
     if not found.parts:
-        return whole
-    each = [
-        extract(
-            part.question,
-            part.hits,
-            readers=readers,
-            limit=limit,
-        )
-        for part in found.parts
-    ]
+        return extract(found.question, found.hits, readers=readers, limit=limit)
+    each = [extract(part.question, part.hits, readers=readers, limit=limit) for part in found.parts]
     own = [[replace(one, part=number) for one in choice.units] for number, choice in enumerate(each)]
     chosen: list[ScoredUnit] = []
-    for one in chain.from_iterable(zip_longest(*own, whole.units)):
+    for one in chain.from_iterable(zip_longest(*own)):
         if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
             chosen.append(one)
-    length, fitting = 0, list[ScoredUnit]()
-    for one in chosen[:limit]:
-        length += len(one.unit.shown)
-        if len(fitting) < max(_FEWEST, len(each)) or length <= _CHARS_A_QUOTE * limit:
-            fitting.append(one)
-    warnings = dict.fromkeys(warning for choice in (*each, whole) for warning in choice.warnings)
-    return Choice(whole.needs, tuple(fitting), tuple(warnings))
+    warnings = dict.fromkeys(warning for choice in each for warning in choice.warnings)
+    return Choice(needs_of(found.question), tuple(chosen[:limit]), tuple(warnings))
 
 
 def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
