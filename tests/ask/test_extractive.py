@@ -94,7 +94,9 @@ def test_each_part_of_a_question_chooses_among_its_own_passages():
 
 def test_parts_never_quote_the_same_place_twice():
     both = (TRAINING, SAMPLING)
-    units, _ = extract_parts(in_parts(("How many days did training take", both), ("which beam size was used", both)), limit=5)
+    units, _ = extract_parts(
+        in_parts(("How many days did training take", both), ("which beam size was used", both)), limit=5
+    )
     places = sorted(unit.place for unit in units)
     assert len(places) > 1
     assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(places))
