@@ -54,15 +54,20 @@ def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[RowBlock]:
     _mark_first_page(placed, measures)
     _mark_references(placed)
     equations = _equation_rows(placed, measures)
+    strays = _strays(placed, equations)
     blocks: list[RowBlock] = []
+    before: Placed | None = None
     for index, one in enumerate(placed):
-        before = placed[index - 1] if index else None
+        if index in strays:
+            continue
         kind = one.kind or ("equation" if index in equations else "")
         if before is not None and _is_same(one, kind, before, blocks[-1], measures):
             blocks[-1].rows.append(one)
         else:
             kind = kind or ("list" if _BULLET.match(one.row.text) else "text")
             blocks.append(RowBlock(kind, [one], one.level, one.group))
+        blocks[-1].rows += (placed[stray] for stray, host in strays.items() if host == index)
+        before = one
     blocks = _in_page_order(_joined_captions(blocks))
     _join_paragraphs(blocks, measures)
     return _give_way([block for block in blocks if block.rows])
@@ -336,6 +341,26 @@ def _equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
                 if index in found or not _is_part(placed[index], placed[index - step], measures):
                     break
                 found.add(index)
+    return found
+
+
+def _strays(placed: Sequence[Placed], equations: set[int]) -> dict[int, int]:
+    """The rows that stand in an equation and were not put next to it, each with the index of that: large brackets,
+    limits and accents, which no column has."""
+    found: dict[int, int] = {}
+    hosts: defaultdict[int, list[int]] = defaultdict(list)
+    for index in sorted(equations):
+        hosts[placed[index].page].append(index)
+    for index, one in enumerate(placed):
+        row = one.row
+        if index in equations or one.kind or row.turn or not hosts[one.page] or _words(row.text):
+            continue
+        for other in hosts[one.page]:
+            host, gap = placed[other], 0.7 * placed[other].row.size
+            is_near = row.y0 < host.row.y1 + gap and host.row.y0 - gap < row.y1
+            if is_near and host.left + 0.8 * host.row.size < row.x0 and row.x1 < host.right + 2:
+                found[index] = other
+                break
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,13 +12,14 @@ from ragscience.core.records import Box, Document, Element, Line, Page
 from ragscience.reading.blocks import RowBlock, make_blocks
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
+from ragscience.reading.formulas import PageGlyphs, read_formula
 from ragscience.reading.headers_footers import without_headers_footers
 from ragscience.reading.headings import find_headings
 from ragscience.reading.layout_model import LayoutBox, advise_headings, without_margins
 from ragscience.reading.table_areas import PageTables, find_table_areas
 from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
-from ragscience.reading.text_rows import LaidPage, Region, Row, TableArea, make_segments, measure, place_rows
+from ragscience.reading.text_rows import LaidPage, Placed, Region, Row, TableArea, make_segments, measure, place_rows
 from ragscience.reading.text_spans import PageSpans, box_around, box_on_page
 
 Place = TypeVar("Place", Line, Element)
@@ -45,6 +46,8 @@ class SourcePage:
     warning: str = ""
     parts: tuple[LayoutBox, ...] = ()
     """Of the layout model; empty where it was not used."""
+    glyphs: Callable[[], PageGlyphs | None] | None = None
+    """Reads them anew, where the page has formulas."""
 
 
 def structured_document(sources: Sequence[SourcePage], title: str, warnings: Sequence[str]) -> Document:
@@ -69,7 +72,7 @@ def _structured(sources: Sequence[SourcePage], plain: set[int]) -> Document:
                 )
         found = find_table_areas([(rows, source.rules) for source, rows in zip(sources, pages, strict=True)])
         laid = {source.number: _laid_page(source, page) for source, page in zip(sources, found, strict=True)}
-        assembled = _assembled(laid, {source.number: source.parts for source in sources if source.parts})
+        assembled = _assembled(laid, {source.number: source for source in sources})
         document = _document(sources, assembled, margin_texts, plain)
         lossy = {source.number for source in sources if source.number not in plain and _loses(document, source)}
         if not lossy:
@@ -123,16 +126,33 @@ def _place_of(table: TableArea, regions: Sequence[Region]) -> int:
     return above[-1] if above else 0
 
 
-def _assembled(laid: dict[int, LaidPage], parts: dict[int, tuple[LayoutBox, ...]]) -> Assembled:
+def _assembled(laid: dict[int, LaidPage], sources: dict[int, SourcePage]) -> Assembled:
     placed = place_rows(list(laid.values()))
     measures = measure(placed)
     find_floats(placed, laid, measures)
     find_headings(placed, measures)
-    if parts:
+    if parts := {number: source.parts for number, source in sources.items() if source.parts}:
         advise_headings(placed, parts, measures)
     assembled = Assembled(laid, Vocabulary([one.row.text for one in placed]))
-    assembled.add_blocks(make_blocks(placed, measures))
+    blocks = make_blocks(placed, measures)
+    for block in blocks:
+        if block.kind == "equation":
+            block.rows = _formula_rows(block.rows, sources[block.page])
+    assembled.add_blocks(blocks)
     return assembled
+
+
+def _formula_rows(rows: list[Placed], source: SourcePage) -> list[Placed]:
+    """The rows of a formula, one for each of its lines, with text like LaTeX."""
+    page = source.glyphs and not rows[0].row.turn and source.glyphs()
+    if not page:
+        return rows
+    lines = read_formula(page, [piece for placed in rows for piece in placed.row.pieces])
+    found = []
+    for text, (x0, y0, x1, y1) in lines:
+        row = replace(rows[0].row, text=text, x0=x0, y0=y0, x1=x1, y1=y1)
+        found.append(replace(rows[0], row=row))
+    return found or rows
 
 
 def _document(
@@ -282,7 +302,9 @@ class Assembled:
         for number, one in enumerate(block.rows):
             if number:
                 before = block.rows[number - 1].row.text
-                count, joiner = (0, " ") if block.kind == "figure" else self._vocabulary.joiner(before, one.row.text)
+                count, joiner = 0, "\n" if block.kind == "equation" else " "
+                if block.kind not in ("figure", "equation"):
+                    count, joiner = self._vocabulary.joiner(before, one.row.text)
                 if count:
                     self._cut(block.page, count)
                 self._add(joiner)

@@ -14,11 +14,12 @@ from typing import Any
 
 from ragscience.core.records import Box
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.formulas import PageGlyphs, glyph
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share, mean_bits
-from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes
+from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes, type_size
 
 Log = Sequence[tuple[str, Box]]
 
@@ -243,6 +244,28 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
         content=None if index else content,
         illegible=share,
     )
+
+
+def read_glyphs(source: Any, index: int, repairs: FontRepairs) -> PageGlyphs | None:
+    """The glyphs and horizontal rules of a page of a `pymupdf.Document`; None where it is turned or damaged."""
+    try:
+        page = source[index]
+        if page.rotation:
+            return None
+        textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
+        repairs.mend(page, textpage, textpage.extractDICT())
+        glyphs = [
+            glyph(text, char["bbox"], char["origin"][1], size, span["font"])
+            for line in _lines(textpage.extractRAWDICT())
+            for span in line["spans"]
+            for char in span["chars"]
+            if (size := type_size(span, span["bbox"][3] - span["bbox"][1], {})) > 1 and (text := clean_span(char["c"]).strip())
+        ]
+        rules = [box for kind, box in page.get_bboxlog() if "text" not in kind and box[3] - box[1] < 1.5]
+    except failures() as error:
+        raise_if_out_of_memory(error)
+        return None
+    return PageGlyphs(tuple(glyphs), tuple(box for box in rules if box[2] - box[0] > 2))
 
 
 def _without_noise(spans: PageSpans) -> PageSpans:

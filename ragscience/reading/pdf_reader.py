@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, Document, Metadata
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.floats import CAPTION
+from ragscience.reading.formulas import PageGlyphs
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.layout_model import Predict, layout_boxes, load_layout_model, missing_numbers
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
-from ragscience.reading.page_reader import UNSETTLED, PageText, read_page
+from ragscience.reading.page_reader import UNSETTLED, PageText, read_glyphs, read_page
 from ragscience.reading.paper_metadata import metadata_of
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import printable_name, sensible_title
@@ -114,12 +116,13 @@ def read_pdf(
         title = sensible_title((source.metadata or {}).get("title"))
         metadata, warning = _metadata(source, pages)
         _require_text(path, pages, instead)
-        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+        glyphs_of = cache(partial(read_glyphs, source, repairs=repairs))
+        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
         if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
             try:
                 predict = load_layout_model()
                 pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
-                document = _document(pages, title=metadata.title or title, was_repaired=was_repaired)
+                document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
             except (MemoryError, ModelProblem) as problem:
                 # The user did not ask for the model: the fast reader's result is used.
                 why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
@@ -301,7 +304,9 @@ def _why_illegible(page: PageText) -> str:
     return f"{why}; --ocr reads it as a scan" if page.illegible >= _AS_SCANNED else why
 
 
-def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Document:
+def _document(
+    pages: list[PageText], *, title: str, was_repaired: bool, glyphs_of: Callable[[int], PageGlyphs | None]
+) -> Document:
     """The document of the pages, without the text of illegible ones, with warnings of what they lack."""
     sources = []
     for number, page in enumerate(pages, 1):
@@ -311,7 +316,8 @@ def _document(pages: list[PageText], *, title: str, was_repaired: bool) -> Docum
         elif _is_hard_to_read(page):
             warning = f"{page.illegible:.0%} of its characters are illegible: {_why_illegible(page)}"
         spans = page.spans or PageSpans(0.0, 0.0, (), "")
-        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts))
+        glyphs = None if page.is_recognised else partial(glyphs_of, number - 1)
+        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts, glyphs))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = [REPAIRED_FILE] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]

@@ -18,6 +18,16 @@ from ragscience.reading.text_cleaning import clean_span
 
 ASCENT, DESCENT = 0.78, 0.22
 """How far letters reach above and below their base line, in font sizes, whatever the font declares."""
+AXIS = 0.25
+"""How far above their base line letters have the middle of brackets, sums and fractions, in font sizes."""
+LARGE = frozenset("∑∏∐∫∮⋃⋂⨁⨂⨀⋁⋀⨆")
+"""Signs that TeX has in two sizes."""
+_HANGS = re.compile(r"(?:cm|lm|tx|px|mt|eu)ex|zplm\w*ex|mathext|extension|mnsymbole", re.IGNORECASE)
+"""Fonts of large symbols, which hang down from their origin as in TeX's font cmex10."""
+_HEIGHTS = {"(": (0.458, 0.139), "[": (0.417, 0.055), "{": (0.583, 0.083), "⟨": (0.472, 0.069), "⌊": (0.472, 0.056)}
+"""(width of a bracket 1.2 times as high as the font size, how much wider each .6 of height makes it), in cmex10."""
+_TWINS = {")": "(", "]": "[", "}": "{", "⟩": "⟨", "⌋": "⌊", "⌈": "⌊", "⌉": "⌊"}
+_BRACKETS = frozenset("()[]{}⟨⟩⌊⌋⌈⌉|‖∥∣")
 
 _MOST_PIECES = 4000
 """On a page with a layout. Printed pages have fewer than 1,500; drawings with a label per point may have millions."""
@@ -216,7 +226,9 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
         x0, y0, x1, y1 = box
         if not (-_FARTHEST < x0 <= x1 < _FARTHEST and -_FARTHEST < y0 <= y1 < _FARTHEST and abs(base) < _FARTHEST):
             return None
-        size = _size_of(raw, y1 - y0, sizes)
+        hangs = hanging_height(text.strip(), x1 - x0, raw["size"], raw["font"])
+        size = type_size(raw, y1 - y0, sizes)
+        base += hangs / 2 + AXIS * size if hangs else 0.0
         is_blank = text.isspace()
         if not is_blank:
             weights[size, base] = weights.get((size, base), 0) + len(text)
@@ -239,10 +251,23 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
     )
 
 
-def _size_of(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> float:
+def hanging_height(text: str, width: float, size: float, font: str) -> float:
+    """The height of a large sign or bracket that hangs down from its origin, by its width in points; 0 for others."""
+    if not (text in LARGE or text in _BRACKETS or text == "√") or not _HANGS.search(font):
+        return 0.0
+    width /= size
+    if text in "∫∮":
+        return size * (2.2 if width > 0.52 else 1.1)
+    if text in LARGE:
+        return size * (1.4 if width > 1.2 else 1.0)
+    least, step = _HEIGHTS.get(_TWINS.get(text, text), (9.0, 1.0))
+    return size * (1.2 + 0.6 * max(0, round((width - least) / step)))
+
+
+def type_size(raw: dict[str, Any], drawn: float, sizes: dict[str, float]) -> float:
     """The type size of a span in points; `drawn` is the height of its box."""
     size = float(raw["size"])
-    if drawn > 0 and not 0.4 * size <= drawn <= 3 * size:
+    if drawn > 0 and not 0.4 * size <= drawn <= 3 * size and not _HANGS.search(raw["font"]):
         # The size of a bitmap font (Type 3) is the scale of its glyphs, not their height.
         size = drawn
     if size < _LEAST_SIZE:

@@ -1,0 +1,341 @@
+"""Displayed formulas as text like LaTeX, from the places and sizes of their glyphs and the rules drawn between them.
+
+Symbols stay Unicode characters; fractions, roots, accents, indices and exponents are written with LaTeX's commands. A
+line of a formula whose layout is not sure is put between `UNSURE`'s signs, as plain text.
+
+Sizes are those of TeX (The TeXbook, appendix G): a numerator stands .68 of the font size above its axis, which is .25
+above the base line; indices and exponents have .7 of the size and are shifted by .15 to .45.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ragscience.core.records import Box
+from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, hanging_height
+
+UNSURE = ("⟪", "⟫")
+"""Between these stands the text of a formula whose layout was not understood."""
+_SMALL = 0.86
+"""The size of an index relative to what it is at, at most."""
+_PIECES = frozenset("⎛⎜⎝⎞⎟⎠⎡⎢⎣⎤⎥⎦⎧⎨⎩⎪⎫⎬⎭\ufffd")
+"""Of brackets around several lines, which are not read."""
+_ACCENTS = {"ˆ": "hat", "^": "hat", "˜": "tilde", "~": "tilde", "¯": "bar", "˙": "dot", "¨": "ddot", "ˇ": "check"}
+_ACCENTS |= {"⃗": "vec", "→": "overrightarrow", "←": "overleftarrow", "ˉ": "bar", "´": "acute", "\u0302": "hat"}
+_ACCENTS |= {"\u0303": "tilde", "\u0304": "bar", "\u0305": "bar", "\u20d6": "overleftarrow"}
+_LIMITS = re.compile(r"max|min|lim(?: ?sup| ?inf)?|sup|inf|argm(?:ax|in)|Pr|det|gcd")
+_NUMBER = re.compile(r"\((?:[A-Z]\.?)?\d{1,3}(?:\.\d{1,2})*[a-z]?\)")
+_ESCAPED = str.maketrans({"{": r"\{", "}": r"\}", "_": r"\_", "^": r"\^", "\\": r"\backslash "})
+
+
+class NotSure(Exception):
+    """The layout of a formula is not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A glyph, or what was read of several: text with its box and its base line, in points."""
+
+    text: str
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    base: float
+    size: float
+    kind: str = ""
+    """"large" for brackets and sums that stand on every line, "fraction", or empty."""
+
+    @property
+    def middle(self) -> float:
+        """Of its width."""
+        return (self.x0 + self.x1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class PageGlyphs:
+    """The glyphs of a page, and the thin horizontal rules on it."""
+
+    glyphs: tuple[Part, ...]
+    rules: tuple[Box, ...]
+
+
+def glyph(text: str, box: Box, base: float, size: float, font: str) -> Part:
+    """A glyph of a page; `box` gives its width alone, as its height is that of its font."""
+    x0, x1 = box[0], box[2]
+    height = hanging_height(text, x1 - x0, size, font)
+    if not height:
+        kind = "large" if text in LARGE else ""
+        return Part(text, x0, x1, base - ASCENT * size, base + DESCENT * size, base, size, kind)
+    return Part(text, x0, x1, base, base + height, base + height / 2 + AXIS * size, size, "large")
+
+
+def read_formula(page: PageGlyphs, pieces: Sequence[TextPiece]) -> list[tuple[str, Box]]:
+    """The lines of a formula with their boxes; `pieces` are its text."""
+    inside = [one for one in page.glyphs if any(_is_in(one, piece) for piece in pieces)]
+    if not inside:
+        return []
+    around = _around(inside)
+    rules = [one for one in page.rules if around[0] - 2 < one[0] and one[2] < around[2] + 2]
+    rules = [one for one in rules if around[1] - 3 < one[1] and one[3] < around[3] + 3]
+    parts = _with_roots_and_fractions(_with_limits(_with_accents(inside)), rules)
+    return [_line(line, inside) for line in _lines(parts)]
+
+
+def _line(parts: list[Part], glyphs: Sequence[Part]) -> tuple[str, Box]:
+    box = _around(parts)
+    try:
+        text = _read(parts)
+    except NotSure:
+        own = [one for one in glyphs if box[0] <= one.middle <= box[2] and box[1] - 1 <= one.base <= box[3] + 1]
+        text = f"{UNSURE[0]}{_plain(own)}{UNSURE[1]}"
+    return text, box
+
+
+def _plain(glyphs: Iterable[Part]) -> str:
+    """The glyphs from left to right."""
+    text, right = "", 0.0
+    for one in sorted(glyphs, key=lambda one: one.x0):
+        text += (" " if text and one.x0 - right > 0.2 * one.size else "") + one.text
+        right = one.x1
+    return text
+
+
+def _is_in(one: Part, piece: TextPiece) -> bool:
+    # The base line of a span that begins with a blank is that of the blank.
+    if not piece.x0 - 0.5 <= one.middle <= piece.x1 + 0.5:
+        return False
+    bases = [span.base for span in piece.spans]
+    return min(bases) - 0.3 * piece.size < one.base < max(bases) + 0.3 * piece.size
+
+
+def _around(parts: Sequence[Part]) -> Box:
+    return (
+        min(one.x0 for one in parts),
+        min(one.y0 for one in parts),
+        max(one.x1 for one in parts),
+        max(one.y1 for one in parts),
+    )
+
+
+def _with_accents(parts: Sequence[Part]) -> list[Part]:
+    """The parts with accents put on the letters below them."""
+    hosts = {at: one for at, one in enumerate(parts)}
+    for at, accent in enumerate(parts):
+        name = _ACCENTS.get(accent.text)
+        if not name:
+            continue
+        near = [
+            (abs(one.middle - accent.middle), other)
+            for other, one in hosts.items()
+            if other != at and one.text.isalnum()
+            and one.x0 - 0.1 * one.size < accent.middle < one.x1 + 0.1 * one.size
+            and -0.1 * one.size < one.base - accent.base < 0.9 * one.size
+            and (accent.text not in "~→←^" or one.base - accent.base > 0.2 * one.size)
+        ]  # fmt: skip
+        if near:
+            one = hosts[min(near)[1]]
+            hosts[min(near)[1]] = replace(one, text=f"\\{name}{{{one.text}}}")
+            del hosts[at]
+    return list(hosts.values())
+
+
+def _with_limits(parts: list[Part]) -> list[Part]:
+    """The parts with the limits above and below sums and the like as indices and exponents of these."""
+    operators = [one for one in parts if one.text in LARGE] + _words(parts)
+    small: list[list[Part]] = []
+    largest = max(one.size for one in operators) if operators else 0.0
+    rest = sorted((one for one in parts if one.size <= _SMALL * largest), key=lambda one: one.x0)
+    for one in rest:
+        run = next(
+            (
+                run
+                for run in reversed(small)
+                if one.x0 - run[-1].x1 < 0.35 * run[0].size and abs(one.base - run[0].base) < 0.5 * run[0].size
+            ),
+            None,
+        )
+        if run:
+            run.append(one)
+        else:
+            small.append([one])
+    for operator in operators:
+        found = {}
+        for run in small:
+            x0, y0, x1, y1 = _around(run)
+            size = operator.size
+            if run[0].size > _SMALL * size or abs((x0 + x1) / 2 - operator.middle) > 0.25 * size:
+                continue
+            if -0.35 * size <= y0 - operator.y1 <= 0.6 * size:
+                found["_"] = run
+            elif -0.35 * size <= operator.y0 - y1 <= 0.6 * size:
+                found["^"] = run
+        if not found:
+            continue
+        own = [one for one in parts if one is operator or _is_inside(one, operator)]
+        used = [*own, *(one for run in found.values() for one in run)]
+        text = operator.text + "".join(mark + _braced(_tried(found[mark])) for mark in "_^" if mark in found)
+        _, y0, _, y1 = _around(used)
+        kept = {id(one) for one in used}
+        small = [run for run in small if run not in found.values()]
+        parts = [one for one in parts if id(one) not in kept]
+        parts.append(replace(operator, text=text, y0=y0, y1=y1, kind="large"))
+    return parts
+
+
+def _is_inside(one: Part, word: Part) -> bool:
+    return one.base == word.base and word.x0 <= one.middle <= word.x1 and one.text != word.text
+
+
+def _words(parts: Sequence[Part]) -> list[Part]:
+    """The names of functions that have limits, such as "max", as parts."""
+    found = []
+    lines: dict[tuple[float, float], list[Part]] = {}
+    for one in parts:
+        lines.setdefault((one.base, one.size), []).append(one)
+    for line in lines.values():
+        line.sort(key=lambda one: one.x0)
+        text = ""
+        starts = []
+        for before, one in zip([None, *line], line, strict=False):
+            if before and one.x0 - before.x1 > 0.12 * one.size:
+                text += " "
+                starts.append(one)
+            text += one.text[:1]
+            starts.append(one)
+        for match in re.finditer(rf"(?<![a-zA-Z])(?:{_LIMITS.pattern})(?![a-zA-Z])", text):
+            first, last = starts[match.start()], starts[match.end() - 1]
+            found.append(replace(first, text=match[0], x1=last.x1))
+    return found
+
+
+def _with_roots_and_fractions(parts: list[Part], rules: Sequence[Box]) -> list[Part]:
+    """The parts with each fraction and root as one, the innermost first."""
+    for x0, y0, x1, y1 in sorted(rules, key=lambda rule: rule[2] - rule[0]):
+        root = min(
+            (one for one in parts if one.text == "√" and abs(one.x1 - x0) < 2.5 and one.y0 - 6 * one.size < y0 < one.y1),
+            key=lambda one: abs(one.y0 - y0),
+            default=None,
+        )
+        across = [one for one in parts if x0 - 1 <= one.middle <= x1 + 1 and one is not root]
+        below = _stack(across, y1, 1)
+        above = _stack(across, y0, -1) if root is None else []
+        if root is not None and below:
+            used, text = [root, *below], f"\\sqrt{{{_tried(below)}}}"
+            new = replace(root, text=text, x1=x1, y0=y0, y1=_around(below)[3], **_stand(below))
+        elif above and below:
+            used = above + below
+            text = f"\\frac{{{_tried(above)}}}{{{_tried(below)}}}"
+            size = max(one.size for one in used)
+            new = Part(text, x0, x1, _around(above)[1], _around(below)[3], y0 + AXIS * size, size, "fraction")
+        else:
+            continue
+        parts = [one for one in parts if one not in used] + [new]
+    return parts
+
+
+def _stand(parts: Sequence[Part]) -> dict[str, float]:
+    """The base line and size that most of the width of the parts has."""
+    widths: Counter[tuple[float, float]] = Counter()
+    size = max(one.size for one in parts)
+    for one in parts:
+        if one.size > _SMALL * size:
+            widths[round(one.base, 1), one.size] += one.x1 - one.x0  # type: ignore[assignment]
+    (base, size), _ = widths.most_common(1)[0]
+    return {"base": base, "size": size}
+
+
+def _stack(parts: Iterable[Part], edge: float, step: int) -> list[Part]:
+    """The parts below (`step` 1) or above a rule at `edge` that stand on each other without a gap."""
+    found: list[Part] = []
+    ahead = [one for one in parts if ((one.y0 + one.y1) / 2 - edge) * step > 0]
+    ahead.sort(key=lambda one: one.y0 if step > 0 else -one.y1)
+    for one in ahead:
+        near, far = (one.y0, one.y1) if step > 0 else (one.y1, one.y0)
+        gap = (near - edge) * step
+        if gap > (0.1 if found else 0.65) * one.size:
+            break
+        found.append(one)
+        edge = max(edge * step, far * step) * step
+    return found
+
+
+def _lines(parts: list[Part]) -> list[list[Part]]:
+    """The parts of each line, from top to bottom."""
+    size = max(one.size for one in parts if one.kind != "large" or len(parts) == 1) if parts else 0.0
+    bases: list[list[Part]] = []
+    for one in sorted(parts, key=lambda one: one.base):
+        if one.size <= _SMALL * size or one.kind:
+            continue
+        if bases and one.base - bases[-1][0].base < 0.9 * size:
+            bases[-1].append(one)
+        else:
+            bases.append([one])
+    stands = [_stand(line)["base"] for line in bases] or [parts[0].base]
+    lines: list[list[Part]] = [[] for _ in stands]
+    for one in parts:
+        near = min(range(len(stands)), key=lambda at: abs(stands[at] - one.base))
+        lines[near].append(one)
+    return [line for line in lines if line]
+
+
+def _tried(parts: Sequence[Part]) -> str:
+    """What `_read` gives, or U+FFFD, which makes the line unsure that has it."""
+    try:
+        return _read(parts)
+    except NotSure:
+        return "\ufffd"
+
+
+def _read(parts: Sequence[Part]) -> str:
+    """The text of parts on one line with their indices and exponents. Raises NotSure."""
+    parts = sorted(parts, key=lambda one: one.x0)
+    plain = [one for one in parts if not one.kind] or parts
+    stand = _stand(plain)
+    base, size = stand["base"], stand["size"]
+    text, shifted, right = "", list[Part](), parts[0].x0
+    for one in parts:
+        if any(piece in _PIECES for piece in one.text) or one.text == "√":
+            raise NotSure
+        off = abs(one.base - base)
+        if one.kind and off < 0.35 * size or off <= 0.06 * size:
+            text += _scripts(shifted, base, size)
+            shifted = []
+            text += (" " if text and one.x0 - right > 0.2 * size else "") + _written(one)
+        elif one.size > _SMALL * size and not (one.kind and shifted):
+            raise NotSure
+        else:
+            shifted.append(one)
+        right = max(right, one.x1)
+    return text + _scripts(shifted, base, size)
+
+
+def _written(one: Part) -> str:
+    return one.text.translate(_ESCAPED) if len(one.text) == 1 else one.text
+
+
+def _scripts(parts: Sequence[Part], base: float, size: float) -> str:
+    """The index and the exponent that these parts make."""
+    if not parts:
+        return ""
+    sides: tuple[list[Part], list[Part]] = [], []
+    side = 0
+    for before, one in zip([None, *parts], parts, strict=False):
+        if not -0.75 * size < one.base - base < 1.6 * size and not -1.6 * size < one.base - base:
+            raise NotSure
+        is_nested = before and one.size <= _SMALL * before.size and one.x0 - before.x1 < 0.3 * before.size
+        if not is_nested:
+            side = one.base < base
+        sides[side].append(one)
+    below, above = (_read(one) if one else "" for one in sides)
+    primes = re.match("′*", above.replace("'", "′"))[0]  # type: ignore[index]
+    above = above[len(primes) :]
+    return primes + (f"_{_braced(below)}" if below else "") + (f"^{_braced(above)}" if above else "")
+
+
+def _braced(text: str) -> str:
+    return text if len(text) == 1 else f"{{{text}}}"
