@@ -22,8 +22,10 @@ UNSURE = ("⟪", "⟫")
 """Between these stands the text of a formula whose layout was not understood."""
 _SMALL = 0.86
 """The size of an index relative to what it is at, at most."""
-_PIECES = frozenset("⎛⎜⎝⎞⎟⎠⎡⎢⎣⎤⎥⎦⎧⎨⎩⎪⎫⎬⎭\ufffd")
-"""Of brackets around several lines, which are not read."""
+_PIECES = {"(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦", "|": "|", "‖": "‖"}
+"""What TeX puts large brackets together of."""
+_FENCES = frozenset("()[]{}|‖")
+_NOT_READ = frozenset("⎧⎨⎩⎪⎫⎬⎭\ufffd√")
 _ACCENTS = {"ˆ": "hat", "^": "hat", "˜": "tilde", "~": "tilde", "¯": "bar", "˙": "dot", "¨": "ddot", "ˇ": "check"}
 _ACCENTS |= {"⃗": "vec", "→": "overrightarrow", "←": "overleftarrow", "ˉ": "bar", "´": "acute", "\u0302": "hat"}
 _ACCENTS |= {"\u0303": "tilde", "\u0304": "bar", "\u0305": "bar", "\u20d6": "overleftarrow"}
@@ -82,18 +84,44 @@ def read_formula(page: PageGlyphs, pieces: Sequence[TextPiece]) -> list[tuple[st
     around = _around(inside)
     rules = [one for one in page.rules if around[0] - 2 < one[0] and one[2] < around[2] + 2]
     rules = [one for one in rules if around[1] - 3 < one[1] and one[3] < around[3] + 3]
-    parts = _with_roots_and_fractions(_with_limits(_with_accents(inside)), rules)
-    return [_line(line, inside) for line in _lines(parts)]
+    parts, unread = _with_roots_and_fractions(_with_limits(_with_accents(_with_brackets(inside))), rules)
+    lines = [(_tried(line), line, _around(line)) for line in _lines(parts)]
+    own = {id(one) for one in inside}
+    foreign = [(one.middle, one.base) for one in page.glyphs if id(one) not in own]
+    foreign += [((x0 + x1) / 2, y0) for x0, y0, x1, _ in unread]
+    is_balanced = _balance("".join(text for text, *_ in lines)) == 0
+    found = []
+    for text, _, (x0, y0, x1, y1) in lines:
+        is_sure = "\ufffd" not in text and (is_balanced or not _balance(text))
+        if not is_sure or any(x0 < x < x1 and y0 < y < y1 for x, y in foreign):
+            own_glyphs = [one for one in inside if x0 <= one.middle <= x1 and y0 - 1 <= one.base <= y1 + 1]
+            text = f"{UNSURE[0]}{_plain(own_glyphs)}{UNSURE[1]}"
+        found.append((text, (x0, y0, x1, y1)))
+    return found
 
 
-def _line(parts: list[Part], glyphs: Sequence[Part]) -> tuple[str, Box]:
-    box = _around(parts)
-    try:
-        text = _read(parts)
-    except NotSure:
-        own = [one for one in glyphs if box[0] <= one.middle <= box[2] and box[1] - 1 <= one.base <= box[3] + 1]
-        text = f"{UNSURE[0]}{_plain(own)}{UNSURE[1]}"
-    return text, box
+def _balance(text: str) -> int:
+    """How many more brackets are opened than closed, or the reverse."""
+    return sum(abs(text.count(first) - text.count(last)) for first, last in ("()", "[]"))
+
+
+def _with_brackets(parts: Sequence[Part]) -> list[Part]:
+    """The parts with each large bracket that is put together of pieces as one."""
+    found: list[Part] = []
+    stacks: dict[tuple[str, int], list[Part]] = {}
+    for one in parts:
+        whole = next((whole for whole, pieces in _PIECES.items() if one.text in pieces), "")
+        if whole and (one.kind or one.text not in _FENCES):
+            stacks.setdefault((whole, round(one.x0)), []).append(one)
+        else:
+            found.append(one)
+    for (whole, _), pieces in stacks.items():
+        x0, y0, x1, y1 = _around(pieces)
+        size = pieces[0].size
+        is_tall = len(pieces) > 1 or pieces[0].kind
+        base = (y0 + y1) / 2 + AXIS * size if is_tall else pieces[0].base
+        found.append(Part(whole, x0, x1, y0, y1, base, size, "large" if is_tall else ""))
+    return found
 
 
 def _plain(glyphs: Iterable[Part]) -> str:
@@ -110,7 +138,7 @@ def _is_in(one: Part, piece: TextPiece) -> bool:
     if not piece.x0 - 0.5 <= one.middle <= piece.x1 + 0.5:
         return False
     bases = [span.base for span in piece.spans]
-    return min(bases) - 0.3 * piece.size < one.base < max(bases) + 0.3 * piece.size
+    return min(bases) - 0.5 * piece.size < one.base < max(bases) + 0.5 * piece.size
 
 
 def _around(parts: Sequence[Part]) -> Box:
@@ -213,11 +241,12 @@ def _words(parts: Sequence[Part]) -> list[Part]:
     return found
 
 
-def _with_roots_and_fractions(parts: list[Part], rules: Sequence[Box]) -> list[Part]:
-    """The parts with each fraction and root as one, the innermost first."""
+def _with_roots_and_fractions(parts: list[Part], rules: Sequence[Box]) -> tuple[list[Part], list[Box]]:
+    """The parts with each fraction and root as one, the innermost first, and the rules that made none."""
+    unread: list[Box] = []
     for x0, y0, x1, y1 in sorted(rules, key=lambda rule: rule[2] - rule[0]):
         root = min(
-            (one for one in parts if one.text == "√" and abs(one.x1 - x0) < 2.5 and one.y0 - 6 * one.size < y0 < one.y1),
+            (one for one in parts if one.text == "√" and abs(one.x1 - x0) < 0.07 * one.size and one.y0 - 6 * one.size < y0 < one.y1),
             key=lambda one: abs(one.y0 - y0),
             default=None,
         )
@@ -233,9 +262,10 @@ def _with_roots_and_fractions(parts: list[Part], rules: Sequence[Box]) -> list[P
             size = max(one.size for one in used)
             new = Part(text, x0, x1, _around(above)[1], _around(below)[3], y0 + AXIS * size, size, "fraction")
         else:
+            unread.append((x0, y0, x1, y1))
             continue
         parts = [one for one in parts if one not in used] + [new]
-    return parts
+    return parts, unread
 
 
 def _stand(parts: Sequence[Part]) -> dict[str, float]:
@@ -276,6 +306,11 @@ def _lines(parts: list[Part]) -> list[list[Part]]:
         else:
             bases.append([one])
     stands = [_stand(line)["base"] for line in bases] or [parts[0].base]
+    for one in parts:
+        inside = [base for base in stands if one.y0 < base - 0.4 * size and base < one.y1]
+        if one.text in _FENCES and one.kind and len(inside) > 1:
+            # A matrix or a list of cases: its lines are read as one, which fails.
+            stands = [base for base in stands if base not in inside[1:]]
     lines: list[list[Part]] = [[] for _ in stands]
     for one in parts:
         near = min(range(len(stands)), key=lambda at: abs(stands[at] - one.base))
@@ -299,11 +334,11 @@ def _read(parts: Sequence[Part]) -> str:
     base, size = stand["base"], stand["size"]
     text, shifted, right = "", list[Part](), parts[0].x0
     for one in parts:
-        if any(piece in _PIECES for piece in one.text) or one.text == "√":
+        if any(sign in _NOT_READ for sign in one.text):
             raise NotSure
         off = abs(one.base - base)
-        if one.kind and off < 0.35 * size or off <= 0.06 * size:
-            text += _scripts(shifted, base, size)
+        if one.kind and off < (1 if one.kind == "large" else 0.35) * size or off <= 0.06 * size:
+            text += _scripts(text, shifted, base, size)
             shifted = []
             text += (" " if text and one.x0 - right > 0.2 * size else "") + _written(one)
         elif one.size > _SMALL * size and not (one.kind and shifted):
@@ -311,17 +346,20 @@ def _read(parts: Sequence[Part]) -> str:
         else:
             shifted.append(one)
         right = max(right, one.x1)
-    return text + _scripts(shifted, base, size)
+    return text + _scripts(text, shifted, base, size)
 
 
 def _written(one: Part) -> str:
     return one.text.translate(_ESCAPED) if len(one.text) == 1 else one.text
 
 
-def _scripts(parts: Sequence[Part], base: float, size: float) -> str:
-    """The index and the exponent that these parts make."""
+def _scripts(text: str, parts: Sequence[Part], base: float, size: float) -> str:
+    """The index and the exponent that these parts make of what `text` ends with. Raises NotSure."""
     if not parts:
         return ""
+    if not text or text.endswith(")") and any(one.text == "=" for one in parts):
+        # They belong to a sign that is not here.
+        raise NotSure
     sides: tuple[list[Part], list[Part]] = [], []
     side = 0
     for before, one in zip([None, *parts], parts, strict=False):

@@ -226,7 +226,7 @@ def _piece(line: dict[str, Any], frame: _Frame, sizes: dict[str, float], number:
         x0, y0, x1, y1 = box
         if not (-_FARTHEST < x0 <= x1 < _FARTHEST and -_FARTHEST < y0 <= y1 < _FARTHEST and abs(base) < _FARTHEST):
             return None
-        hangs = hanging_height(text.strip(), x1 - x0, raw["size"], raw["font"])
+        hangs = hanging_height(text.strip()[:1], (x1 - x0) / len(text), raw["size"], raw["font"])
         size = type_size(raw, y1 - y0, sizes)
         base += hangs / 2 + AXIS * size if hangs else 0.0
         is_blank = text.isspace()
