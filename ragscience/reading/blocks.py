@@ -345,8 +345,10 @@ def _equation_rows(placed: Sequence[Placed], measures: Measures) -> set[int]:
 
 
 def _strays(placed: Sequence[Placed], equations: set[int]) -> dict[int, int]:
-    """The rows that stand in an equation and were not put next to it, each with the index of that: large brackets,
-    limits and accents, which no column has."""
+    """The rows that stand in an equation and are not next to it in the order, each with the index of that.
+
+    They are large brackets, limits and accents.
+    """
     found: dict[int, int] = {}
     hosts: defaultdict[int, list[int]] = defaultdict(list)
     for index in sorted(equations):

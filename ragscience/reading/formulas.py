@@ -10,10 +10,9 @@ above the base line; indices and exponents have .7 of the size and are shifted b
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from ragscience.core.records import Box
 from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, hanging_height
@@ -39,7 +38,7 @@ class NotSure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormulaPart:
     """A glyph, or what was read of several: text with its box and its base line, in points."""
 
     text: str
@@ -62,18 +61,18 @@ class Part:
 class PageGlyphs:
     """The glyphs of a page, and the thin horizontal rules on it."""
 
-    glyphs: tuple[Part, ...]
+    glyphs: tuple[FormulaPart, ...]
     rules: tuple[Box, ...]
 
 
-def glyph(text: str, box: Box, base: float, size: float, font: str) -> Part:
+def glyph(text: str, box: Box, base: float, size: float, font: str) -> FormulaPart:
     """A glyph of a page; `box` gives its width alone, as its height is that of its font."""
     x0, x1 = box[0], box[2]
     height = hanging_height(text, x1 - x0, size, font)
     if not height:
         kind = "large" if text in LARGE else ""
-        return Part(text, x0, x1, base - ASCENT * size, base + DESCENT * size, base, size, kind)
-    return Part(text, x0, x1, base, base + height, base + height / 2 + AXIS * size, size, "large")
+        return FormulaPart(text, x0, x1, base - ASCENT * size, base + DESCENT * size, base, size, kind)
+    return FormulaPart(text, x0, x1, base, base + height, base + height / 2 + AXIS * size, size, "large")
 
 
 def read_formula(page: PageGlyphs, pieces: Sequence[TextPiece]) -> list[tuple[str, Box]]:
@@ -105,10 +104,10 @@ def _balance(text: str) -> int:
     return sum(abs(text.count(first) - text.count(last)) for first, last in ("()", "[]"))
 
 
-def _with_brackets(parts: Sequence[Part]) -> list[Part]:
+def _with_brackets(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
     """The parts with each large bracket that is put together of pieces as one."""
-    found: list[Part] = []
-    stacks: dict[tuple[str, int], list[Part]] = {}
+    found: list[FormulaPart] = []
+    stacks: dict[tuple[str, int], list[FormulaPart]] = {}
     for one in parts:
         whole = next((whole for whole, pieces in _PIECES.items() if one.text in pieces), "")
         if whole and (one.kind or one.text not in _FENCES):
@@ -120,11 +119,11 @@ def _with_brackets(parts: Sequence[Part]) -> list[Part]:
         size = pieces[0].size
         is_tall = len(pieces) > 1 or pieces[0].kind
         base = (y0 + y1) / 2 + AXIS * size if is_tall else pieces[0].base
-        found.append(Part(whole, x0, x1, y0, y1, base, size, "large" if is_tall else ""))
+        found.append(FormulaPart(whole, x0, x1, y0, y1, base, size, "large" if is_tall else ""))
     return found
 
 
-def _plain(glyphs: Iterable[Part]) -> str:
+def _plain(glyphs: Iterable[FormulaPart]) -> str:
     """The glyphs from left to right."""
     text, right = "", 0.0
     for one in sorted(glyphs, key=lambda one: one.x0):
@@ -133,7 +132,7 @@ def _plain(glyphs: Iterable[Part]) -> str:
     return text
 
 
-def _is_in(one: Part, piece: TextPiece) -> bool:
+def _is_in(one: FormulaPart, piece: TextPiece) -> bool:
     # The base line of a span that begins with a blank is that of the blank.
     if not piece.x0 - 0.5 <= one.middle <= piece.x1 + 0.5:
         return False
@@ -141,7 +140,7 @@ def _is_in(one: Part, piece: TextPiece) -> bool:
     return min(bases) - 0.5 * piece.size < one.base < max(bases) + 0.5 * piece.size
 
 
-def _around(parts: Sequence[Part]) -> Box:
+def _around(parts: Sequence[FormulaPart]) -> Box:
     return (
         min(one.x0 for one in parts),
         min(one.y0 for one in parts),
@@ -150,9 +149,9 @@ def _around(parts: Sequence[Part]) -> Box:
     )
 
 
-def _with_accents(parts: Sequence[Part]) -> list[Part]:
+def _with_accents(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
     """The parts with accents put on the letters below them."""
-    hosts = {at: one for at, one in enumerate(parts)}
+    hosts = dict(enumerate(parts))
     for at, accent in enumerate(parts):
         name = _ACCENTS.get(accent.text)
         if not name:
@@ -172,10 +171,10 @@ def _with_accents(parts: Sequence[Part]) -> list[Part]:
     return list(hosts.values())
 
 
-def _with_limits(parts: list[Part]) -> list[Part]:
+def _with_limits(parts: list[FormulaPart]) -> list[FormulaPart]:
     """The parts with the limits above and below sums and the like as indices and exponents of these."""
     operators = [one for one in parts if one.text in LARGE] + _words(parts)
-    small: list[list[Part]] = []
+    small: list[list[FormulaPart]] = []
     largest = max(one.size for one in operators) if operators else 0.0
     rest = sorted((one for one in parts if one.size <= _SMALL * largest), key=lambda one: one.x0)
     for one in rest:
@@ -215,14 +214,14 @@ def _with_limits(parts: list[Part]) -> list[Part]:
     return parts
 
 
-def _is_inside(one: Part, word: Part) -> bool:
+def _is_inside(one: FormulaPart, word: FormulaPart) -> bool:
     return one.base == word.base and word.x0 <= one.middle <= word.x1 and one.text != word.text
 
 
-def _words(parts: Sequence[Part]) -> list[Part]:
+def _words(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
     """The names of functions that have limits, such as "max", as parts."""
     found = []
-    lines: dict[tuple[float, float], list[Part]] = {}
+    lines: dict[tuple[float, float], list[FormulaPart]] = {}
     for one in parts:
         lines.setdefault((one.base, one.size), []).append(one)
     for line in lines.values():
@@ -241,26 +240,23 @@ def _words(parts: Sequence[Part]) -> list[Part]:
     return found
 
 
-def _with_roots_and_fractions(parts: list[Part], rules: Sequence[Box]) -> tuple[list[Part], list[Box]]:
+def _with_roots_and_fractions(parts: list[FormulaPart], rules: Sequence[Box]) -> tuple[list[FormulaPart], list[Box]]:
     """The parts with each fraction and root as one, the innermost first, and the rules that made none."""
     unread: list[Box] = []
     for x0, y0, x1, y1 in sorted(rules, key=lambda rule: rule[2] - rule[0]):
-        root = min(
-            (one for one in parts if one.text == "√" and abs(one.x1 - x0) < 0.07 * one.size and one.y0 - 6 * one.size < y0 < one.y1),
-            key=lambda one: abs(one.y0 - y0),
-            default=None,
-        )
+        root = _root_of((x0, y0, x1, y1), parts)
         across = [one for one in parts if x0 - 1 <= one.middle <= x1 + 1 and one is not root]
         below = _stack(across, y1, 1)
         above = _stack(across, y0, -1) if root is None else []
         if root is not None and below:
             used, text = [root, *below], f"\\sqrt{{{_tried(below)}}}"
-            new = replace(root, text=text, x1=x1, y0=y0, y1=_around(below)[3], **_stand(below))
+            base, size = _stand(below)
+            new = replace(root, text=text, x1=x1, y0=y0, y1=_around(below)[3], base=base, size=size)
         elif above and below:
             used = above + below
             text = f"\\frac{{{_tried(above)}}}{{{_tried(below)}}}"
             size = max(one.size for one in used)
-            new = Part(text, x0, x1, _around(above)[1], _around(below)[3], y0 + AXIS * size, size, "fraction")
+            new = FormulaPart(text, x0, x1, _around(above)[1], _around(below)[3], y0 + AXIS * size, size, "fraction")
         else:
             unread.append((x0, y0, x1, y1))
             continue
@@ -268,20 +264,27 @@ def _with_roots_and_fractions(parts: list[Part], rules: Sequence[Box]) -> tuple[
     return parts, unread
 
 
-def _stand(parts: Sequence[Part]) -> dict[str, float]:
+def _root_of(rule: Box, parts: Sequence[FormulaPart]) -> FormulaPart | None:
+    """The sign of a root that ends where the rule begins."""
+    x, y = rule[:2]
+    signs = [one for one in parts if one.text == "√" and abs(one.x1 - x) < 0.07 * one.size]
+    signs = [one for one in signs if one.y0 - 6 * one.size < y < one.y1]
+    return min(signs, key=lambda one: abs(one.y0 - y), default=None)
+
+
+def _stand(parts: Sequence[FormulaPart]) -> tuple[float, float]:
     """The base line and size that most of the width of the parts has."""
-    widths: Counter[tuple[float, float]] = Counter()
+    widths: defaultdict[tuple[float, float], float] = defaultdict(float)
     size = max(one.size for one in parts)
     for one in parts:
         if one.size > _SMALL * size:
-            widths[round(one.base, 1), one.size] += one.x1 - one.x0  # type: ignore[assignment]
-    (base, size), _ = widths.most_common(1)[0]
-    return {"base": base, "size": size}
+            widths[round(one.base, 1), one.size] += one.x1 - one.x0
+    return max(widths, key=lambda stand: widths[stand])
 
 
-def _stack(parts: Iterable[Part], edge: float, step: int) -> list[Part]:
+def _stack(parts: Iterable[FormulaPart], edge: float, step: int) -> list[FormulaPart]:
     """The parts below (`step` 1) or above a rule at `edge` that stand on each other without a gap."""
-    found: list[Part] = []
+    found: list[FormulaPart] = []
     ahead = [one for one in parts if ((one.y0 + one.y1) / 2 - edge) * step > 0]
     ahead.sort(key=lambda one: one.y0 if step > 0 else -one.y1)
     for one in ahead:
@@ -294,10 +297,10 @@ def _stack(parts: Iterable[Part], edge: float, step: int) -> list[Part]:
     return found
 
 
-def _lines(parts: list[Part]) -> list[list[Part]]:
+def _lines(parts: list[FormulaPart]) -> list[list[FormulaPart]]:
     """The parts of each line, from top to bottom."""
     size = max(one.size for one in parts if one.kind != "large" or len(parts) == 1) if parts else 0.0
-    bases: list[list[Part]] = []
+    bases: list[list[FormulaPart]] = []
     for one in sorted(parts, key=lambda one: one.base):
         if one.size <= _SMALL * size or one.kind:
             continue
@@ -305,20 +308,20 @@ def _lines(parts: list[Part]) -> list[list[Part]]:
             bases[-1].append(one)
         else:
             bases.append([one])
-    stands = [_stand(line)["base"] for line in bases] or [parts[0].base]
+    stands = [_stand(line)[0] for line in bases] or [parts[0].base]
     for one in parts:
         inside = [base for base in stands if one.y0 < base - 0.4 * size and base < one.y1]
         if one.text in _FENCES and one.kind and len(inside) > 1:
             # A matrix or a list of cases: its lines are read as one, which fails.
             stands = [base for base in stands if base not in inside[1:]]
-    lines: list[list[Part]] = [[] for _ in stands]
+    lines: list[list[FormulaPart]] = [[] for _ in stands]
     for one in parts:
         near = min(range(len(stands)), key=lambda at: abs(stands[at] - one.base))
         lines[near].append(one)
     return [line for line in lines if line]
 
 
-def _tried(parts: Sequence[Part]) -> str:
+def _tried(parts: Sequence[FormulaPart]) -> str:
     """What `_read` gives, or U+FFFD, which makes the line unsure that has it."""
     try:
         return _read(parts)
@@ -326,18 +329,17 @@ def _tried(parts: Sequence[Part]) -> str:
         return "\ufffd"
 
 
-def _read(parts: Sequence[Part]) -> str:
+def _read(parts: Sequence[FormulaPart]) -> str:
     """The text of parts on one line with their indices and exponents. Raises NotSure."""
     parts = sorted(parts, key=lambda one: one.x0)
     plain = [one for one in parts if not one.kind] or parts
-    stand = _stand(plain)
-    base, size = stand["base"], stand["size"]
-    text, shifted, right = "", list[Part](), parts[0].x0
+    base, size = _stand(plain)
+    text, shifted, right = "", list[FormulaPart](), parts[0].x0
     for one in parts:
         if any(sign in _NOT_READ for sign in one.text):
             raise NotSure
         off = abs(one.base - base)
-        if one.kind and off < (1 if one.kind == "large" else 0.35) * size or off <= 0.06 * size:
+        if off <= 0.06 * size or (one.kind and off < (1 if one.kind == "large" else 0.35) * size):
             text += _scripts(text, shifted, base, size)
             shifted = []
             text += (" " if text and one.x0 - right > 0.2 * size else "") + _written(one)
@@ -349,18 +351,18 @@ def _read(parts: Sequence[Part]) -> str:
     return text + _scripts(text, shifted, base, size)
 
 
-def _written(one: Part) -> str:
+def _written(one: FormulaPart) -> str:
     return one.text.translate(_ESCAPED) if len(one.text) == 1 else one.text
 
 
-def _scripts(text: str, parts: Sequence[Part], base: float, size: float) -> str:
+def _scripts(text: str, parts: Sequence[FormulaPart], base: float, size: float) -> str:
     """The index and the exponent that these parts make of what `text` ends with. Raises NotSure."""
     if not parts:
         return ""
-    if not text or text.endswith(")") and any(one.text == "=" for one in parts):
+    if not text or (text.endswith(")") and any(one.text == "=" for one in parts)):
         # They belong to a sign that is not here.
         raise NotSure
-    sides: tuple[list[Part], list[Part]] = [], []
+    sides: tuple[list[FormulaPart], list[FormulaPart]] = [], []
     side = 0
     for before, one in zip([None, *parts], parts, strict=False):
         if not -0.75 * size < one.base - base < 1.6 * size and not -1.6 * size < one.base - base:

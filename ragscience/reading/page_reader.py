@@ -254,13 +254,14 @@ def read_glyphs(source: Any, index: int, repairs: FontRepairs) -> PageGlyphs | N
             return None
         textpage = page.get_textpage(flags=load_pymupdf().TEXTFLAGS_TEXT)
         repairs.mend(page, textpage, textpage.extractDICT())
-        glyphs = [
-            glyph(text, char["bbox"], char["origin"][1], size, span["font"])
-            for line in _lines(textpage.extractRAWDICT())
-            for span in line["spans"]
-            for char in span["chars"]
-            if (size := type_size(span, span["bbox"][3] - span["bbox"][1], {})) > 1 and (text := clean_span(char["c"]).strip())
-        ]
+        glyphs = []
+        for span in (span for line in _lines(textpage.extractRAWDICT()) for span in line["spans"]):
+            size = type_size(span, span["bbox"][3] - span["bbox"][1], {})
+            glyphs += [
+                glyph(text, char["bbox"], char["origin"][1], size, span["font"])
+                for char in span["chars"]
+                if size > 1 and (text := clean_span(char["c"]).strip())
+            ]
         rules = [box for kind, box in page.get_bboxlog() if "text" not in kind and box[3] - box[1] < 1.5]
     except failures() as error:
         raise_if_out_of_memory(error)

@@ -117,12 +117,13 @@ def read_pdf(
         metadata, warning = _metadata(source, pages)
         _require_text(path, pages, instead)
         glyphs_of = cache(partial(read_glyphs, source, repairs=repairs))
-        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
+        assemble = partial(_document, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
+        document = assemble(pages)
         if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
             try:
                 predict = load_layout_model()
                 pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
-                document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
+                document = assemble(pages)
             except (MemoryError, ModelProblem) as problem:
                 # The user did not ask for the model: the fast reader's result is used.
                 why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
