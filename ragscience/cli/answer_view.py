@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import takewhile
 
 from rich.cells import cell_len
@@ -14,7 +15,7 @@ from rich.text import Text
 from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
-from ragscience.core.sentences import below_of, first_line, leading_of
+from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
 from ragscience.engine.markdown_export import CellTable, asked_columns, asked_rows, read_table, shown_rows
 from ragscience.engine.places import Source, cited_label, section_of, sources_of
 from ragscience.engine.printable import asked_terms, asked_words, counted, excerpt, plain, shortened
@@ -119,6 +120,8 @@ def _keyed(line: str, key: str) -> Text:
 def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, int], int]) -> None:
     """One block: a heading, table, formula, item of a list, text, or a quote."""
     question = _question(answer)
+    if block.citations:
+        block = replace(block, text=formulas_named(block.text, block.citations[0].page))
     labels = _labels(block, out, numbers)
     after = Text(" ").append_text(labels) if labels else Text()
     bullet = f"{sign_of('•', '-', out)} "

@@ -16,6 +16,9 @@ from itertools import takewhile
 
 from ragscience.core.answer_records import Block
 
+UNSURE = ("⟪", "⟫")
+"""Between these stands the text of a formula whose layout was not understood."""
+_UNSURE = re.compile("⟪[^⟪⟫]*+(?:⟫|$)|^[^⟪⟫]*+⟫")
 SENTENCE_LIMIT = 600
 """Characters: what runs on for longer without a full stop is cut at a blank; a single word never is."""
 
@@ -46,6 +49,15 @@ class SentenceSpan:
     end: int
     kind: str
     """ "sentence", "caption" (how a table's or figure's begins), or "row" (of a table; an equation, a heading)."""
+
+
+def formulas_named(text: str, page: int = 0) -> str:
+    """The text with "[formula, p.5]" in place of each formula whose layout was not understood."""
+    return (
+        _UNSURE.sub(f"[formula, p.{page}]" if page else "[formula]", text)
+        if UNSURE[0] in text or UNSURE[1] in text
+        else text
+    )
 
 
 def split_sentences(text: str) -> list[SentenceSpan]:

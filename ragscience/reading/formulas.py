@@ -15,10 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragscience.core.records import Box
+from ragscience.core.sentences import UNSURE
 from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, hanging_height
 
-UNSURE = ("⟪", "⟫")
-"""Between these stands the text of a formula whose layout was not understood."""
 _SMALL = 0.86
 """The size of an index relative to what it is at, at most."""
 _PIECES = {"(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦", "|": "|", "‖": "‖"}
@@ -304,7 +303,7 @@ def _lines(parts: list[FormulaPart]) -> list[list[FormulaPart]]:
     for one in sorted(parts, key=lambda one: one.base):
         if one.size <= _SMALL * size or one.kind:
             continue
-        if bases and one.base - bases[-1][0].base < 0.9 * size:
+        if bases and one.base - bases[-1][-1].base < 0.9 * size:
             bases[-1].append(one)
         else:
             bases.append([one])

@@ -1,0 +1,103 @@
+"""Displayed formulas of drawn pages become text like LaTeX; what is not sure is marked."""
+
+import csv
+import re
+import unicodedata
+
+import pytest
+
+from ragscience.core.sentences import UNSURE, formulas_named
+from ragscience.reading.pdf_reader import read_pdf
+from tests.reading.drawing import Sheet, draw
+from tests.shared_data import ROOT, needs_shared_data, shared_paper
+
+
+def prose(sheet):
+    sheet.paragraph(72, 80, 6)
+    sheet.paragraph(72, 300, 6, start=20)
+    return sheet
+
+
+def formulas_of(tmp_path, sheet):
+    document = read_pdf(draw(tmp_path / "formula.pdf", [prose(sheet)]))
+    found = [one for one in document.elements if one.kind == "equation"]
+    for element in found:
+        lines = [one for one in document.pages[0].lines if element.start <= one.start < element.end]
+        assert (
+            "\n".join(document.text[one.start : one.end] for one in lines) == document.text[element.start : element.end]
+        )
+    return [document.text[one.start : one.end] for one in found]
+
+
+def test_a_fraction_is_read_by_its_bar(tmp_path):
+    sheet = (
+        Sheet().write(200, 220, "f(x) =").write(240, 213, "a + b").write(246, 228, "2c").rule(238, 217.5, 268, 217.5)
+    )
+    assert formulas_of(tmp_path, sheet.write(273, 220, "+ 1")) == [r"f(x) = \frac{a + b}{2c} + 1"]
+
+
+def test_indices_and_exponents_are_read_by_size_and_place(tmp_path):
+    sheet = Sheet().write(200, 220, "x").write(205, 222, "ij", 7).write(205, 216, "2", 7).write(214, 220, "= y")
+    sheet.write(230, 215.5, "a", 7).write(234, 214, "b", 5)
+    assert formulas_of(tmp_path, sheet.write(240, 220, "+ z")) == ["x_{ij}^2 = y^{a^b} + z"]
+
+
+def test_the_bar_of_a_root_is_not_one_of_a_fraction(tmp_path):
+    sheet = Sheet().write(200, 220, "y =").write(220, 221, "√", font="symb").write(226, 220, "d + e")
+    box = (225.5, 211.5, 250, 211.5)
+    (read,) = formulas_of(tmp_path, sheet.rule(*box))
+    assert read == r"y = \sqrt{d + e}" or read.startswith(UNSURE[0])
+
+
+def test_what_stands_in_a_line_and_is_on_no_level_makes_it_unsure(tmp_path):
+    sheet = Sheet().write(200, 220, "f(x) =").write(240, 214, "a").write(250, 226, "b").write(260, 220, "+ 1")
+    (read,) = formulas_of(tmp_path, sheet)
+    assert read.startswith(UNSURE[0])
+    assert read.endswith(UNSURE[1])
+
+
+def test_a_bar_without_a_denominator_makes_it_unsure(tmp_path):
+    sheet = Sheet().write(200, 220, "f(x) = a + b + c").rule(230, 222.5, 260, 222.5)
+    assert all(read.startswith(UNSURE[0]) for read in formulas_of(tmp_path, sheet))
+
+
+def plain(text):
+    """A formula without what does not change its meaning: blanks, braces around one sign, variants of signs."""
+    kept = "".join(text.split()).replace("′", "'").replace("¯", "\ue001")
+    kept = unicodedata.normalize("NFKC", kept).replace("\ue001", "¯")
+    same = ("−-", "⋅·", "∥‖", "∣|", "∼~", "⊺⊤", "ǫϵ", "φϕ", "µμ", "∆Δ", "△Δ", "◦∘", "εϵ", "∗*")
+    kept = kept.replace("||", "‖").replace("=⇒", "⟹").replace("\ufe01", "")
+    for one, other in same:
+        kept = kept.replace(one, other)
+    return re.sub(r"([_^])\{(.)\}", r"\1\2", kept)
+
+
+def judged(half):
+    with (ROOT / "benchmarks" / "questions" / "formulas.tsv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if row["half"] == half:
+                document = shared_paper(row["file"])
+                x0, y0, x1, y1 = map(float, row["box"].split(","))
+                found = "\n".join(
+                    document.text[one.start : one.end]
+                    for one in document.elements
+                    if one.page == int(row["page"]) and one.kind == "equation" and one.box
+                    and one.box[1] < y1 + 4 and y0 - 4 < one.box[3] and one.box[0] < x1 and x0 < one.box[2]
+                )  # fmt: skip
+                is_right = plain(row["formula"]) in plain(found)
+                yield "right" if is_right else "marked" if UNSURE[0] in found or not found else "wrong"
+
+
+@needs_shared_data
+@pytest.mark.parametrize("half", ["open", "closed"])
+def test_sixty_formulas_of_papers_are_right_or_marked(half):
+    found = list(judged(half))
+    assert len(found) == 30
+    assert found.count("right") >= {"open": 26, "closed": 21}[half]
+    assert found.count("wrong") <= 1
+
+
+def test_a_formula_that_is_not_understood_is_named_by_its_page():
+    text = f"It is {UNSURE[0]}a b{UNSURE[1]}, and {UNSURE[0]}c"
+    assert formulas_named(text, 5) == "It is [formula, p.5], and [formula, p.5]"
+    assert formulas_named("c d⟫ and e") == "[formula] and e"
