@@ -107,10 +107,11 @@ def _searches(home: Path, store: Path) -> Iterator[tuple[str, Search]]:
 
 
 def _through(opened: Any) -> Search:
-    from ragscience.core.records import Filters
+    from ragscience.engine import asking
+    from ragscience.engine.requests import SearchRequest
 
     def search(question: str) -> list[Place]:
-        hits = opened.search(question, Filters()).hits
+        hits = asking.search(opened.shared, SearchRequest(question, top_k=DEPTH)).hits
         return [Place(hit.chunk.file, hit.chunk.page_start, hit.chunk.page_end) for hit in hits]
 
     return search

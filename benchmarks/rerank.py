@@ -37,11 +37,12 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
 
     from benchmarks.baseline import random_cross_encoder
     from config import load_settings
-    from ragscience.core.records import Filters
+    from ragscience.engine.asking import search
+    from ragscience.engine.requests import SearchRequest
     from ragscience.models.local_models import open_cross_encoder
 
     with session(papers_home(), wanted=PAIRS, rerank="off") as one:
-        passages = [hit.chunk.text for hit in one.search(QUESTION, Filters()).hits]
+        passages = [hit.chunk.text for hit in search(one.shared, SearchRequest(QUESTION, top_k=PAIRS)).hits]
     folder = random_cross_encoder()
     theirs = CrossEncoder(str(folder), max_length=512, device="cpu")
     ours = open_cross_encoder(folder, "random", cache_folder=load_settings().cache_folder, on_warning=print)
@@ -102,9 +103,10 @@ def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
 
 
 def _late_ms(rounds: int) -> list[float]:
-    from ragscience.core.records import Filters
+    from ragscience.engine.asking import search
+    from ragscience.engine.requests import SearchRequest
 
     home, asked = large_home(LARGE), questions()[: rounds + 1]
     with session(home, wanted=4, rerank="late-interaction", top_k_candidates=CANDIDATES) as one:
-        one.search(asked[0], Filters())
-        return [one.search(text, Filters()).timings_ms["late_ms"] for text in asked[1:]]
+        search(one.shared, SearchRequest(asked[0], top_k=4))
+        return [search(one.shared, SearchRequest(text, top_k=4)).timings_ms["late_ms"] for text in asked[1:]]

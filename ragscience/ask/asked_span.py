@@ -23,7 +23,7 @@ _UNIT = (
 )
 _NUMBER = re.compile(
     r"(?<![\w.,])[$€£~≈∼±]?\s?\d+(?:[.,]\d+)*(?:\s?(?:[-–]|to)\s?\d+(?:[.,]\d+)*)?(?:[eE][-−+]?\d+)?"
-    rf"(?:\s?[×·x]\s?10\s?\^?[-−]?\d+)?(?:[-\s]?(?:{_UNIT}))?(?![\w])"
+    rf"(?:\s?[×·x]\s?10\s?\^?[-−]?\d+)?(?:[-\s]?(?:{_UNIT})(?:/[a-z]+\d?\b)?)?(?![\w])"
 )
 _SPELLED = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|half|twice|a third) [a-z]+\b",

@@ -131,6 +131,8 @@ def print_json(value: object) -> None:
     """One line on stdout in UTF-8, seen by a pipe at once."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+    if isinstance(value, dict) and "warnings" in value:
+        value = {**value, "warnings": [as_called(text) for text in value["warnings"]]}
     sys.stdout.write(to_json(value) + "\n")
     sys.stdout.flush()
 

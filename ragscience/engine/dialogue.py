@@ -217,6 +217,7 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
         "strict": request.strict,
         "plain": request.plain,
         "k": request.top_k,
+        "focus": request.focus,
         "filters": asdict(request.filters),
         "history": [
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -126,6 +127,7 @@ def _request(before: Record, library: Store) -> tuple[AskRequest, list[Differenc
         filters,
         tuple(turns),
         top_k=before.get("k"),
+        focus=tuple(before["focus"]) if before.get("focus") else None,
         strict=before["strict"],
         agent=before["agent"],
         plain=before.get("plain", True),
@@ -213,7 +215,12 @@ class SavedAnswers:
         return replace(found, name=wanted)
 
     def delete(self, key: str | int | None) -> int:
-        """Delete a conversation, one answer, or for None everything; how many turns. Raises as `conversation`."""
+        """Delete a conversation, one answer, or for None everything; how many turns. Raises as `conversation`.
+
+        With everything go the interrupted runs of the agent.
+        """
+        if key is None:
+            shutil.rmtree(self._shared.home.agent, ignore_errors=True)
         with self._reading() as history:
             what = None if key is None else history.find(key)
             if what is None and history.last() is None:

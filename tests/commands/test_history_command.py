@@ -182,11 +182,15 @@ def test_delete_needs_to_be_told_what(asked):
     assert asked.query("history", "delete", "1", "--all").code == 2
     assert asked.query("history", "delete", "nobody").code == 4
     first = kept(asked, "notes")["turns"][0]["answer_id"]
+    agent = asked.home / "vectorstore" / "agent"
+    agent.mkdir(exist_ok=True)
+    (agent / "interrupted.json").write_text("{}")
     assert "1 turn deleted." in asked.query("history", "delete", first).err
     assert [item["title"] for item in listed(asked)] == [SPEED, GLAZE]
     assert "1 turn deleted." in asked.query("history", "delete", "notes").err
     assert len(listed(asked)) == 1
     assert "1 turn deleted." in asked.query("history", "delete", "--all", "--yes").err
+    assert not agent.exists()
     assert listed(asked) == []
     assert "No conversations are saved now." in asked.query("history", "delete", "--all", "--yes").err
 
