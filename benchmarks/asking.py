@@ -101,7 +101,7 @@ def questions(name: str) -> list[Item]:
     return [{"set": name, **json.loads(line)} for line in lines]
 
 
-def _home(folder: str, fresh: bool) -> Path:
+def library_home(folder: str, fresh: bool) -> Path:
     """The library of one folder of papers, for this checkout alone: another one may store otherwise."""
     home = cache_folder("asking") / f"{hashlib.sha256(str(REPOSITORY).encode()).hexdigest()[:12]}-{folder}"
     if fresh and home.exists():
@@ -120,7 +120,7 @@ def _asked(items: Sequence[Item], data: Path, fresh: bool) -> Iterator[Item]:
 
     for folder in dict.fromkeys(item["library"] for item in items):
         names = [path.name for path in (data / folder).glob("*.pdf")]
-        with Engine.open(_home(folder, fresh), stays=True) as engine:
+        with Engine.open(library_home(folder, fresh=fresh), stays=True) as engine:
             for item in (item for item in items if item["library"] == folder):
                 dialogue = engine.dialogue()
                 for number, turn in enumerate(item.get("turns") or [item], start=1):
