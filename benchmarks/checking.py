@@ -21,6 +21,7 @@ import argparse
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,7 +62,7 @@ def cases() -> Iterator[Case]:
         where = {"file": fact["file"], "page": fact["page"], "half": half}
         yield from ({**where, "kind": "true", "text": said} for said in fact["says"])
         for kind, old, new in fact["spoilt"]:
-            yield {**where, "kind": kind, "text": fact["says"][0].replace(old, new, 1)}
+            yield {**where, "kind": kind, "text": re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, fact["says"][0], count=1)}
 
 
 def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
