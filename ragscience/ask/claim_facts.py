@@ -17,14 +17,19 @@ from itertools import combinations
 from ragscience.core.tokenizing import joined_lines, terms
 
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
-_REFERENCE = re.compile(r"\[\s*+\d{1,3}+(?:\s*+[,;-]\s*+\d{1,3}+)*+\s*+\]")
-"""A paper's citation of another: "[33]", "[2, 5-7]". Its numbers count nothing."""
+_REFERENCE = re.compile(
+    r"\[\s*+\d{1,3}+(?:\s*+[,;-]\s*+\d{1,3}+)*+\s*+\]|(?<=[^\W\d]{2})[.,]?\^\d{1,3}+(?![\w.])"
+    r"|(?<=[a-z][a-z.],)\s(?:19|20)\d\d[a-z]?(?=[;)])|(?<=\bal\.)\s\(?(?:19|20)\d\d[a-z]?\b"
+    r"|^\s*+[1-9](?:\.[1-9]\d?)++\.?(?=\s[A-Z][a-z])"
+)
+"""Numbers that count nothing: "[33]", "[2, 5-7]", a footnote's "^5", "(Zhu et al., 2015)", a heading's "6.1"."""
 _PART_OF_PAPER = re.compile(
-    r"\b(table|fig|figure|sec|section|eq|equation|appendix|algorithm|chapter|theorem|lemma|page|p(?=\.))s?+\.?+\s*+"
-    r"\(?+(?=\d)",
+    r"(?:\b(table|fig|figure|sec|section|eq|equation|appendix|algorithm|chapter|theorem|lemma|page|p(?=\.))(s)?\.?|§§?)"
+    r"\s*+\(?+(\d+(?:\.\d+)*+)(?(2)((?:(?:,|,? and|-)\s*+\(?\d+(?:\.\d+)*+)*+))",
     re.IGNORECASE,
 )
 """What numbers a place in a paper, so that "Table 2" becomes a name."""
+_EACH_PART = re.compile(r"\d+(?:\.\d+)*")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s?\d{3})+(?!\d)")
 _POWER = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s*+[×x*·]\s*+10\s*+(?:\^\s*+)?+\{?+\(?+([-+]?\d++)")
 _NUMBERED_NAME = re.compile(r"(?<![^\s(\"“])([^\W\d_a-z][^\W\d_]*+)-(?=\d)")
@@ -147,7 +152,7 @@ class Said:
     def _plain(self) -> str:
         """On one line, each number in one piece, and the numbers of references and of parts of a paper gone."""
         plain = joined_lines(unicodedata.normalize("NFKC", self.text).translate(_DASHES))
-        plain = _PART_OF_PAPER.sub(lambda part: part[1][:2], _REFERENCE.sub(" ", plain))
+        plain = _PART_OF_PAPER.sub(_name_of_part, _REFERENCE.sub(" ", plain))
         plain = _THOUSANDS.sub(lambda wide: re.sub(r"\D", "", wide.group()), plain)
         return _NUMBERED_NAME.sub(r"\1", _POWER.sub(r"\1e\2", plain))
 
@@ -258,6 +263,13 @@ class Said:
                     (denied if waiting else said).add(term)
                     waiting = False
         return frozenset(denied), frozenset(said)
+
+
+def _name_of_part(part: re.Match[str]) -> str:
+    """The parts of a paper as names: "Sections 5.2 and 5.3" is se5x2 se5x3."""
+    kind = (part[1] or "se")[:2]
+    listed = _EACH_PART.findall(part[4] or "") if part[2] else []
+    return " ".join(kind + number.replace(".", "x") for number in (part[3], *listed))
 
 
 def _canonical(word: str) -> str:
