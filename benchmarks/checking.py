@@ -1,8 +1,8 @@
-"""`python -m benchmarks.checking`: whether false sentences get a tick, and true ones a warning, by questions/checking.jsonl.
+"""`python -m benchmarks.checking`: whether false sentences get a tick, and true ones a warning.
 
-Each line holds two true sentences in our own words about a page of a paper, and what spoils the first: what is replaced
-by what. The check gets a sentence with its page cited, and the passages of that page and of those before and behind it.
-Rules are made by looking at the open half; the closed one says at the end what they are worth.
+Each line of questions/checking.jsonl holds two true sentences in our own words about a page of a paper, and what spoils
+the first: what is replaced by what. The check gets a sentence with its page cited, and the passages of that page and of
+those before and behind it. Rules are made by looking at the open half; the closed one says what they are worth.
 
 mark         the new number is on the page only as that of a reference, section, equation, figure or page
 other        it is there as that of something else
@@ -62,7 +62,11 @@ def cases() -> Iterator[Case]:
         where = {"file": fact["file"], "page": fact["page"], "half": half}
         yield from ({**where, "kind": "true", "text": said} for said in fact["says"])
         for kind, old, new in fact["spoilt"]:
-            yield {**where, "kind": kind, "text": re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, fact["says"][0], count=1)}
+            yield {
+                **where,
+                "kind": kind,
+                "text": re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, fact["says"][0], count=1),
+            }
 
 
 def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:

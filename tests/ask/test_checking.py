@@ -344,3 +344,17 @@ def test_a_long_answer_and_long_pages_are_read_in_time():
     check("“" * 5_000, HITS, scorer=None)
     check("| a " * 5_000, HITS, scorer=None)
     check("not " * 5_000, [hit("not " * 2_000)], scorer=None)
+
+
+NUMBERS = hit(
+    "6.2 Model Variations of dropout\n\nWe apply dropout [33] to each layer.^14 A scan takes 20 seconds (Smith et al., "
+    "2016). Training reduces the error twofold, as Tables 7 and 9 show in §5.3.",
+    page=2,
+)
+
+
+@pytest.mark.parametrize("number", [33, 14, 2016, 7, 9, 5.3])
+def test_numbers_of_references_footnotes_and_parts_of_a_paper_support_nothing(number):
+    said = f"We apply dropout to {number} of each layer, as training and a scan show (attention.pdf, p.2)."
+    assert verdicts(said, (NUMBERS,)) == ["unsupported"]
+    assert verdicts("A scan takes 20 seconds (attention.pdf, p.2).", (NUMBERS,)) == ["supported"]
