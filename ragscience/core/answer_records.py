@@ -117,7 +117,7 @@ class QuestionPart:
     """A part of a question, searched for by itself."""
 
     question: str
-    hits: tuple[Hit, ...]
+    hits: tuple[Hit, ...] = ()
     """The passages that were found for it, the best first; of `Found.hits` some."""
 
     @property
