@@ -91,8 +91,8 @@ def test_an_answer_that_version_1_kept_is_read(line):
     assert told["route"] == "passages"
     assert not (told["blocks"] or told["confidence"] or told["missing"] or told["route_note"])
     assert not told["found"].pop("about")
-    for answer in (told, kept):  # a part had the ids of its passages, and has the passages now
-        answer["found"]["parts"] = [part["question"] for part in answer["found"]["parts"]]
+    for each in (told, kept):  # a part had the ids of its passages, and has the passages now
+        each["found"]["parts"] = [part["question"] for part in each["found"]["parts"]]
     assert {key: told[key] for key in kept} == kept
     assert list(made.found.warnings) == old["found"]["notices"]
     assert [step.summary for step in made.trace] == [step["said"] for step in old["trace"]]
