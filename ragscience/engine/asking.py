@@ -166,7 +166,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
                 break
     if routed is None:
         return None
-    verdict = ("incorrect" if routed.nothing_found else "correct") if _is_corrective(run, request) else ""
+    verdict = _verdict_of(routed) if _is_corrective(run, request) else ""
     signals = {"routed": 1.0}
     found = Found(question, run.answer_profile.name, routed.hits, signals=signals, about=reading.files, verdict=verdict)
     if routed.for_llm and run.llm is not None:
@@ -277,6 +277,13 @@ def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
     also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
     rewritten = text if text != run.spelled else ""
     return search_readings(run, request.filters, also, run.answer_profile, rewritten)
+
+
+def _verdict_of(routed: Routed) -> str:
+    """As `Found.verdict`: a route has not searched, so its own confidence says whether it answers."""
+    if routed.nothing_found:
+        return "incorrect"
+    return "correct" if routed.confidence == "high" else "ambiguous"
 
 
 def _is_corrective(run: QuestionRun, request: AskRequest) -> bool:
