@@ -45,6 +45,8 @@ def draw(path: Path, sheets: Sequence[Sheet], title: str = "") -> Path:
     for sheet in sheets:
         page = document.new_page(width=595, height=842)
         for x, y, text, size, font in sheet.texts:
+            if font == "symbols":  # by its bytes: PyMuPDF's own font of signs knows them by Latin letters alone
+                page.insert_font(fontname=font, fontbuffer=pymupdf.Font("symb").buffer)
             page.insert_text((x, y), text, fontsize=size, fontname=font)
         for x0, y0, x1, y1 in sheet.rules:
             page.draw_line((x0, y0), (x1, y1))
