@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,8 +17,6 @@ _CAPTION = 0.6
 """What a word of the question counts that only the table's caption holds."""
 _UNASKED = 0.04
 """What a row or a column loses by names that the question does not have, all of them: "BERT" is not "BERT + CRF"."""
-_ALIKE, _LIKE = 0.6, 0.7
-"""From which cosine on a heading has the meaning of a word that it does not hold, and what that counts."""
 _SHORT_FORM = range(3, 6)
 """Letters of a short form that a word of the question begins with: "Acc." accuracy."""
 _LABEL_WORDS = 3
@@ -28,8 +26,6 @@ _SHORT = re.compile(r"\b[A-Z][A-Za-z]?[A-Za-z]?[A-Za-z]?[A-Z]\b")
 
 Words = Sequence[tuple[frozenset[str], float]]
 """For each word piece of a question the terms of its word and its weight; the weights' sum is 1."""
-Likeness = Callable[[int, int], Sequence[float]]
-"""For each of `Words` the best cosine in `chunk.text[start:end]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +53,7 @@ class _Name:
     """0 to 1: the share of its words that the question does not have."""
 
 
-def asked_rows(
-    question: str, words: Words, rows: Sequence[Unit], likeness: Likeness | None, *, number: bool
-) -> list[AskedRow | None]:
+def asked_rows(question: str, words: Words, rows: Sequence[Unit], *, number: bool) -> list[AskedRow | None]:
     """How each of the rows of one table answers; None for a row that has not the columns of its header.
 
     `number` says that a number is asked for: other cells are taken only where a row has none.
@@ -67,14 +61,8 @@ def asked_rows(
     if not rows:
         return []
     asked = _Question(question, words, number=number)
-    start, _ = table_span(rows[0])
-    names = column_names(rows[0])
-    places = _header_places(rows[0].hit.chunk.text, start) if likeness else []
-    columns = [
-        asked.name(text, likeness(*place) if likeness and place else None)
-        for text, place in zip(names, [*places, *[None] * len(names)], strict=False)
-    ]
-    caption = asked.name(rows[0].lead.partition("|")[0], None).held
+    columns = [asked.name(text) for text in column_names(rows[0])]
+    caption = asked.name(rows[0].lead.partition("|")[0]).held
     above = _names_above(rows[0])
     return [_asked_row(asked, row, (columns, caption), above.get(row.start, ("", ""))) for row in rows]
 
@@ -89,19 +77,15 @@ class _Question:
         self._all = _terms(question)
         self._terms = frozenset[str]().union(*(found for found, _ in words))
 
-    def name(self, text: str, cosines: Sequence[float] | None) -> _Name:
-        """A name; `cosines` as of `Likeness`."""
+    def name(self, text: str) -> _Name:
+        """A name."""
         own = _terms(text)
         letters = "".join(filter(str.isalnum, text.casefold()))
         has = {term for term in self._terms if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
         has |= self._terms.intersection(terms(" ".join(_written_out(text, self._spelled))))
         short = {word for word in re.findall(r"[^\W\d_]+", text.casefold()) if len(word) in _SHORT_FORM}
         has |= {term for term in self._terms if any(len(term) > len(word) and term.startswith(word) for word in short)}
-        meant = cosines or [0.0] * len(self.words)
-        held = tuple(
-            max(len(found & has) / len(found), _LIKE * (cosine >= _ALIKE)) if found else 0.0
-            for (found, _), cosine in zip(self.words, meant, strict=True)
-        )
+        held = tuple(len(found & has) / len(found) if found else 0.0 for found, _ in self.words)
         return _Name(text, held, len(own - has) / len(own) if own else 0.0)
 
     def has_all(self, cell: str) -> bool:
@@ -127,7 +111,7 @@ def _asked_row(
     said = [first, *(cell for cell, is_name in zip(cells, given, strict=True) if is_name)]
     shown = [first, *(cell for cell, has in zip(cells, held, strict=True) if has)]
     headed = [column.text for column, cell in zip(columns[1:], cells, strict=True) if asked.has_all(cell)]
-    name = asked.name(" ".join(filter(None, [*(above[1:] if first else above), *said, *headed])), None)
+    name = asked.name(" ".join(filter(None, [*(above[1:] if first else above), *said, *headed])))
     values = [(at, cell) for at, cell in enumerate(cells, start=1) if cell and not given[at - 1] and cell not in "-–—"]
     if not values:
         return None
@@ -165,16 +149,6 @@ def _names_above(unit: Unit) -> dict[int, tuple[str, str]]:
         group = first if first and not any(others) else group
         start += len(line) + 1
     return names
-
-
-def _header_places(text: str, start: int) -> list[tuple[int, int]]:
-    """Where each name of the header that begins at `start` stands."""
-    end = text.find("\n", start)
-    places, at = [], start + 1
-    for match in re.finditer(r"(?<!\\)\|", text[start + 1 : end if end >= 0 else len(text)]):
-        places.append((at, start + 1 + match.start()))
-        at = start + 1 + match.end()
-    return places
 
 
 def _written_out(name: str, question: Sequence[str]) -> Iterator[str]:

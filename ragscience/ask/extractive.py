@@ -166,9 +166,7 @@ def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> lis
     for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
         rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
         fits = [
-            (row.fit, -i)
-            for i, row in enumerate(asked_rows(question, words, rows, None, number=kind == "number"))
-            if row
+            (row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows, number=kind == "number")) if row
         ]
         if fits and max(fits)[0] >= _FITS:
             found.append(rows[-max(fits)[1]])

@@ -136,7 +136,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     )
     names = {paper: _terms_of(_words(" ".join(said))) for paper, said in (matches.names if matches else {}).items()}
     any_name = frozenset[str]().union(*names.values())
-    rows = _rows(question, asked, units, matches)
+    rows = _rows(question, asked, units)
     pieces = []
     for unit, text, words in worded:
         own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
@@ -158,20 +158,15 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     return asked, pieces
 
 
-def _rows(
-    question: str, asked: Asked, units: Sequence[Unit], matches: TokenMatches | None
-) -> dict[tuple[str, int, int], AskedRow | None]:
+def _rows(question: str, asked: Asked, units: Sequence[Unit]) -> dict[tuple[str, int, int], AskedRow | None]:
     """By its place how each row of a table answers."""
     tables: dict[tuple[int, int], list[Unit]] = {}
     for unit in units:
         if unit.is_row:
             tables.setdefault((unit.hit.chunk.chunk_id, table_span(unit)[0]), []).append(unit)
     found: dict[tuple[str, int, int], AskedRow | None] = {}
-    for (chunk_id, _), rows in tables.items():
-        passage = matches.passages.get(chunk_id) if matches is not None else None
-        answers = asked_rows(
-            question, asked.tokens, rows, passage.best if passage else None, number=asked.needs.kind == "number"
-        )
+    for rows in tables.values():
+        answers = asked_rows(question, asked.tokens, rows, number=asked.needs.kind == "number")
         found |= zip((row.place for row in rows), answers, strict=True)
     return found
 
