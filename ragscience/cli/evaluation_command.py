@@ -116,7 +116,7 @@ def _draft(engine: Engine, count: int, papers: tuple[str, ...], target: Path | N
 
     if target is not None and target.exists():
         raise UsageError(f"{target} already exists.", "Name another file; corrected questions are never overwritten.")
-    made = engine.draft_questions(count, papers=papers, on_event=screen)
+    made = engine.draft_questions(count, papers=papers)
     lines = "".join(f"{as_line(draft, number)}\n" for number, draft in enumerate(made, start=1))
     out = console()
     if target is not None:

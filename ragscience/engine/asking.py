@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Event as Flag
-from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.ask.answer_blocks import as_text
@@ -18,7 +16,7 @@ from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem, RagScienceError
-from ragscience.core.records import Answer, Block, Filters, Found, Stage
+from ragscience.core.records import Answer, Block, Filters, Found
 from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent
 from ragscience.engine.paper_lookup import check_filters, filters_by_name
@@ -31,8 +29,6 @@ from ragscience.engine.shared_parts import SharedParts
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from ragscience.models.served_llm import ServedLLM
 
 T = TypeVar("T")
 
@@ -213,65 +209,26 @@ def _answer(run: QuestionRun, routed: Routed, found: Found, timings: Timings) ->
     )
 
 
-def after_first_search(answer: Answer, first: Timings) -> Answer:
-    """The answer with the times of both, as those of one question."""
-    if not first.stages:
-        return answer
-    (search,) = first.stages
-    stages, timings = [search], dict(answer.timings_ms)
-    for stage in answer.stages:
-        if stage.name == "total":
-            total_ms = round((stage.started - search.started) * 1000 + stage.ms, 3)
-            timings["total_ms"] = total_ms
-            stages.append(Stage("total", search.started, total_ms))
-        elif stage.name != "search" or _has_part(stage, answer.found):
-            stages.append(stage)
-    timings["search_ms"] = round(sum(stage.ms for stage in stages if stage.name == "search"), 3)
-    return replace(answer, timings_ms=timings, stages=tuple(stages))
-
-
-def _has_part(search: Stage, found: Found) -> bool:
-    """Whether anything was searched for in it: what was found before is only handed over."""
-    end = search.started + search.ms / 1000
-    return any(search.started <= stage.started <= end for stage in found.stages)
-
-
 def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) -> Answer:
     """The answer from what one search finds, or from what a route has `routed` to the language model."""
     from ragscience.ask.answer_context import AnswerRequest
     from ragscience.ask.answers import answer
 
-    llm, history, question = run.llm, request.history, run.spelled
-    first: dict[str, Found] = {}
-    first_times = Timings()
-    if llm is not None and not history and routed is None:
-        # LangChain's code takes a second or two: it comes while the search runs, in a thread that Ctrl-C leaves.
-        imports = Thread(target=_load, args=(llm,), daemon=True)
-        imports.start()
-        with timed(first_times, "search_ms"):
-            first[question] = _searched(run, request, question)
-        imports.join()
-
     def find(text: str) -> Found:
-        if routed is not None:
-            return routed
-        if text in first:
-            return first[text]
-        return _searched(run, request, text)
+        return routed if routed is not None else _searched(run, request, text)
 
     given = answer(
-        AnswerRequest(question, history, request.strict),
+        AnswerRequest(run.spelled, request.history, request.strict),
         run.answer_context,
         search=_with_second_look(run, request, find) if _is_corrective(run, request) else find,
         on_token=run.on_token,
     )
     if given.confidence == "high" and "foreign" in given.found.signals:  # half of the question was not understood
         given = replace(given, confidence="medium")
-    return after_first_search(placed(given, run.library), first_times)
+    return placed(given, run.library)
 
 
 def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
-
     if request.plain and not request.history:
         return searched(run, text, request.filters, (), run.answer_profile)
     also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
@@ -314,11 +271,6 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
         seconds=run.settings.answer_seconds,
     )
     return Corrective(context, on_failure=circuit.failed)
-
-
-def _load(llm: ServedLLM) -> None:
-    with suppress(ModelProblem):  # the first call raises it again
-        _ = llm.chat_model
 
 
 def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:

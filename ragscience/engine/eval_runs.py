@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Answer, Filters, Paper, title_of
+from ragscience.core.records import Answer, Filters, Paper
 from ragscience.core.settings import changed_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.asking import ask as ask_library
@@ -23,7 +23,6 @@ from ragscience.engine.events import (
     Progressed,
     Searched,
     TokensCounted,
-    Warned,
     unheard,
 )
 from ragscience.engine.paper_lookup import find_papers
@@ -32,15 +31,7 @@ from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
 from ragscience.evaluation.eval_report import Evaluation
 from ragscience.evaluation.eval_run import Meter, Outcome, run
-from ragscience.evaluation.question_drafts import (
-    SCHEMA,
-    Draft,
-    DraftPart,
-    DraftSource,
-    by_turns,
-    drafts,
-    worded,
-)
+from ragscience.evaluation.question_drafts import Draft, DraftSource, drafts
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
 from ragscience.upkeep import machine_checks
@@ -55,11 +46,8 @@ if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Home, Store
     from ragscience.models.model_choice import ModelChoice
-    from ragscience.models.served_llm import ServedLLM
 
 WAYS = ("ask", "agent", "corrective", "graph")
-PROBLEMS = 2
-"""Failures of the server after which the model drafts no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,64 +180,30 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
     }
 
 
-def draft_questions(
-    shared: SharedParts, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
-) -> list[Draft]:
+def draft_questions(shared: SharedParts, count: int, papers: tuple[str, ...] = ()) -> list[Draft]:
     """Up to `count` drafts from the named papers or all, to be corrected by a person.
 
-    The language model words them, where there is one; what it does not give is drafted by rules. Raises NothingFound
-    where no paper gives a question.
+    Raises NothingFound where no paper gives a question.
     """
     wanted = find_papers(shared.library, papers) if papers else shared.library.papers()
-    sources = [_source(shared.library, paper) for paper in wanted]
-    llm = shared.models.llm(shared.settings)
-    made = _worded(llm, sources, count, shared.settings.answer_seconds, on_event or unheard) if llm else []
-    asked = {draft.question.casefold() for draft in made}
-    others = [each for each in drafts(sources, count + len(made)) if each.question.casefold() not in asked]
-    made += others[: count - len(made)]
+    made = drafts([_source(shared.library, paper) for paper in wanted], count)
     if not made:
         raise NothingFound(
-            "No paper gives a question: none has a definition or a table's caption that can be used.",
+            "No paper gives a question: none has a definition that can be used.",
             "Add papers with `python ingest.py`, or write the questions yourself.",
         )
     return made
 
 
 def _source(library: Store, paper: Paper) -> DraftSource:
-    starts = {page.number: page.start for page in library.contents(paper.paper_id).pages}
-    texts = {number: library.contents(paper.paper_id).text(number) for number in starts}
-    parts = tuple(
-        DraftPart(each.kind, each.page, texts[each.page][each.start - starts[each.page] : each.end - starts[each.page]])
-        for each in library.contents(paper.paper_id).elements
-        if each.page in starts
-    )
-    return DraftSource(paper.file, title_of(paper), texts, parts)
-
-
-def _worded(
-    llm: ServedLLM, sources: Iterable[DraftSource], count: int, seconds: float, on_event: Callable[[Event], None]
-) -> list[Draft]:
-    """Up to `count` different drafts of the language model, the papers in turns."""
-    from ragscience.models.structured_output import ask_structured
-
-    problems = 0
-
-    def ask(messages: Sequence[tuple[str, str]], read: Callable[[Any], Draft]) -> Draft | None:
-        nonlocal problems
-        if problems >= PROBLEMS:
-            return None
-        reply = ask_structured(llm, messages, schema=SCHEMA, read=read, max_tokens=llm.num_predict, seconds=seconds)
-        if reply.problem is not None:
-            problems += 1
-            on_event(Warned(f"Drafting by rules instead. {reply.problem}"))
-        return reply.value
-
-    made: dict[str, Draft] = {}
-    for draft in by_turns(worded(source, ask, llm.name) for source in sources):
-        made.setdefault(draft.question.casefold(), draft)
-        if len(made) >= count:
-            break
-    return list(made.values())
+    contents = library.contents(paper.paper_id)
+    texts = {page.number: (page.start, contents.text(page.number)) for page in contents.pages}
+    prose = [
+        (each.page, texts[each.page][1][each.start - texts[each.page][0] : each.end - texts[each.page][0]])
+        for each in contents.elements
+        if each.kind in ("text", "abstract", "list") and each.page in texts
+    ]
+    return DraftSource(paper.file, tuple(prose))
 
 
 _TORCH = "sentence-transformers"

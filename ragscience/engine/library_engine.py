@@ -103,13 +103,11 @@ class Engine(SharedParts):
 
         return evaluate(self, request, on_event=on_event)
 
-    def draft_questions(
-        self, count: int, *, papers: tuple[str, ...] = (), on_event: OnEvent | None = None
-    ) -> list[Draft]:
+    def draft_questions(self, count: int, *, papers: tuple[str, ...] = ()) -> list[Draft]:
         """Questions drafted from papers, for a person to correct. Raises NothingFound where no paper gives one."""
         from ragscience.engine.eval_runs import draft_questions
 
-        return draft_questions(self, count, papers=papers, on_event=on_event)
+        return draft_questions(self, count, papers)
 
     # What an engine has
 

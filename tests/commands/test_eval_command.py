@@ -2,13 +2,11 @@
 
 import json
 import shutil
-from textwrap import fill as wrapped
 
 import pytest
 
 from tests.commands.papers import fill
 from tests.conftest import NOBODY, Commands
-from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
@@ -129,50 +127,3 @@ def test_questions_are_drafted_from_the_papers_and_can_be_asked(home):
     told = json.loads(asked.out)
     assert told["conditions"]["drafts among the questions"] == "1"
     assert told["measures"]["answer"]["mean"] == 1
-
-
-SPEED = "The mean flight speed in fog was 3.7 metres per second."
-LONG = wrapped(
-    "We tracked 412 bees with harmonic radar over three summers and two winters near the coast of Dover. "
-    + SPEED
-    + " Nothing else that we looked at, such as the colour of the sky or of the hive, had an effect of its own on how"
-    " fast they were, although the wind did on where they went."
-)
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def long_one(tmp_path_factory, model_cache):
-    """A library of one paper with a passage that is long enough to ask about, and a definition."""
-    made = Commands(tmp_path_factory.mktemp("long"))
-    make_pdf(made.home / "papers" / "bees.pdf", [f"Bees in fog\n\n{LONG}", MACHINE])
-    nowhere = {"RAG_OLLAMA_URL": NOBODY, "RAG_CACHE_FOLDER": str(model_cache), "RAG_EMBEDDER": "embedded"}
-    assert made.ingest("add", "-q", **nowhere).code == 0
-    (made.home / "one.jsonl").write_text(json.dumps(known("How fast do bees fly?", "bees.pdf", 1, ["3.7"])))
-    return made.home
-
-
-@pytest.fixture
-def with_llm(long_one, tmp_path, server, monkeypatch):
-    monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
-    monkeypatch.setenv("RAG_EMBEDDER", "embedded")
-    shutil.copytree(long_one, tmp_path / "copy")
-    return Commands(tmp_path / "copy")
-
-
-def test_a_model_words_the_drafts_and_is_told_what_was_wrong(with_llm, server):
-    wrong = {"question": "How fast do bees fly in fog?", "answer": SPEED, "must_contain": ["3.8"], "type": "number"}
-    server.script(json.dumps(wrong), json.dumps(wrong | {"must_contain": ["3.7 metres"]}))
-    ran = with_llm.query("eval", "--make", "1", "-q")
-    assert ran.code == 0, ran.err
-    draft = json.loads(ran.out)
-    assert (draft["question"], draft["must_contain"]) == (wrong["question"], ["3.7 metres"])
-    assert (draft["made_by"], draft["type"], draft["draft"]) == ("llama3.1:8b", "number", True)
-    first, repair = server.of("/api/chat")
-    assert first["format"]["required"] == ["question", "answer", "must_contain", "type"]
-    assert "copy it letter by letter" in repair["messages"][-1]["content"]
