@@ -18,7 +18,7 @@ from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
 from ragscience.engine.markdown_export import CellTable, asked_columns, asked_rows, read_table, shown_rows
 from ragscience.engine.places import Source, cited_label, section_of, sources_of
-from ragscience.engine.printable import asked_terms, asked_words, counted, excerpt, plain, shortened
+from ragscience.engine.printable import asked_terms, counted, excerpt, plain, shortened
 
 SENTENCE_CHARS = 100
 _MOST_NEAR = 3
@@ -299,10 +299,8 @@ def under(section: str, out: Console) -> str:
 
 def _is_near(question: str, source: Source) -> bool:
     """Whether a passage has two of the question's content words, or its only one."""
-    quote = plain(source.citations[0].quote)
     asked = asked_terms(question)
-    said = {term for start, end in asked_words(question, quote) for term in asked_terms(quote[start:end])}
-    return len(said & asked) >= min(2, max(len(asked), 1))
+    return len(asked & asked_terms(source.citations[0].quote)) >= min(2, max(len(asked), 1))
 
 
 def verdicts_view(answer: Answer, out: Console, *, every: bool = False) -> None:

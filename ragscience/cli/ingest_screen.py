@@ -85,7 +85,7 @@ def show_progress(event: events.Event) -> bool:
             text = f"[{number}/{papers}]{at}{left}: {one_line(path.name)}"
         case events.Progressed(what, done, total):
             text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
-        case events.PlanMade() | events.PaperRead():
+        case events.PlanMade():
             return True
         case _:
             return False

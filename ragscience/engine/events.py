@@ -163,13 +163,6 @@ class RunProgressed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRead(Event):
-    """The text of a file is read; its passages are next."""
-
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
 class PaperStored(Event):
     """A paper is in the library."""
 

@@ -14,7 +14,6 @@ from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document, Paper
 from ragscience.engine.events import (
     PaperFailed,
-    PaperRead,
     PaperStored,
     PlanMade,
     Progressed,
@@ -163,7 +162,6 @@ class Pipeline:
         if not self._where.is_as(state):
             message = f"{state.path.name} was changed while it was read."
             raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
-        self._on_event(PaperRead(state.path))
         if isinstance(read, EmbeddedPaper):
             document, chunks, ready = read.document, list(read.chunks), read.vectors
         else:

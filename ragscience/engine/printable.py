@@ -16,9 +16,9 @@ from urllib.parse import quote
 from ragscience.core import LICENCE, __version__
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Paper, PathStep, title_of
+from ragscience.core.sentences import split_sentences
 from ragscience.core.serialization import select
 from ragscience.core.tokenizing import counted as counted
-from ragscience.core.tokenizing import is_unspaced as is_unspaced
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.database import SCHEMA_VERSION
@@ -84,10 +84,6 @@ def rounded_time(seconds: float) -> str:
     return f"{hours} h {tens}0 min" if tens else f"{hours} h"
 
 
-_STOP = re.compile(r"[.!?] (?=[A-Z“(])|[。！？]")
-_WORD = re.compile(r"[^\W_]++(?:[-'’][^\W_]++)*+")
-
-
 @lru_cache(maxsize=64)
 def asked_terms(question: str) -> frozenset[str]:
     """The content words of the question as terms, without "list", "paper" and the like, and without single letters.
@@ -99,61 +95,18 @@ def asked_terms(question: str) -> frozenset[str]:
     return frozenset(term for term in content_terms(question) if len(term) > 1)
 
 
-def asked_words(question: str, text: str) -> list[tuple[int, int]]:
-    """(start, end) of each word of `text` that has a term of the question, in order; neighbours of one run are one."""
-    asked = asked_terms(question)
-    spans: list[tuple[int, int]] = []
-    for word in _WORD.finditer(text):
-        if not is_unspaced(word.group()):
-            if not asked.isdisjoint(tokenize(word.group())):
-                spans.append(word.span())
-            continue
-        for at in range(word.start(), word.end() - 1):
-            if asked.isdisjoint(tokenize(text[at : at + 2])):
-                continue
-            start = spans.pop()[0] if spans and spans[-1][1] >= at else at
-            spans.append((start, at + 2))
-    return spans
-
-
 def excerpt(question: str, text: str, chars: int) -> str:
-    """`text` on one line, or about `chars` of its characters with the most of the question's words, cut between words.
+    """`text` on one line, or from its first sentence with the most of the question's words what fits into `chars`.
 
-    What is left out before and behind is "…". Of several such parts it is one that begins a sentence, the earliest.
+    What is left out before and after is "…".
     """
     flat = " ".join(text.split())
     if len(flat) <= chars:
         return flat
-    spans = asked_words(question, flat)
-    sentences = {0, *(stop.end() for stop in _STOP.finditer(flat))}
-    starts = [*sentences, *(_word_start(flat, start - chars // 4) for start, _ in spans)]
-
-    def held(start: int) -> int:
-        within = [flat[a:b] for a, b in spans if start <= a and b <= start + chars - 2]
-        return len({term for word in within for term in tokenize(word)} & asked_terms(question))
-
-    start = min(
-        max(starts, key=lambda start: (held(start), start in sentences, -start)), _word_start(flat, len(flat) - chars)
-    )
-    end = _word_end(flat, start, chars - 2)
-    return f"{'… ' if start else ''}{flat[start:end].rstrip()}{' …' if end < len(flat) else ''}"
-
-
-def _word_start(text: str, at: int) -> int:
-    """Where the word behind `at` begins; `at` where none begins soon, as in a script without spaces."""
-    if at <= 0:
-        return 0
-    blank = text.find(" ", at, at + 30)
-    return blank + 1 if blank >= 0 else at
-
-
-def _word_end(text: str, start: int, chars: int) -> int:
-    """Where the last word ends of which all is in `text[start : start + chars]`."""
-    end = start + chars
-    if end >= len(text):
-        return len(text)
-    blank = text.rfind(" ", max(start + 1, end - max(chars // 4, 15)), end + 1)
-    return blank if blank >= 0 else end
+    asked = asked_terms(question)
+    starts = [span.start for span in split_sentences(flat)]
+    start = max(starts, key=lambda start: len(asked & set(tokenize(flat[start : start + chars]))), default=0)
+    return f"… {shortened(flat[start:], chars - 2)}" if start else shortened(flat, chars)
 
 
 def paper_names(home: Path) -> list[str]:

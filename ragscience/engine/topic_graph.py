@@ -84,27 +84,6 @@ def build_topic_graph(
     return TopicGraph(tuple(papers), edges, entities, relations, failures)
 
 
-def papers_named(shared: SharedParts, names: Sequence[str]) -> list[Paper]:
-    """The paper of each name: an MD5, a file, a title, an arXiv id or an address; each once. Raises NothingFound."""
-    known: dict[str, Paper] = {}
-    for paper in shared.library.papers():
-        arxiv = paper.metadata.arxiv_id
-        bare = arxiv.rpartition("v")[0] or arxiv
-        forms = [paper.md5, paper.file, paper.title, paper.metadata.title, paper.metadata.url, arxiv, bare]
-        forms += [f"{scheme}://arxiv.org/abs/{one}" for scheme in ("http", "https") for one in (arxiv, bare) if one]
-        for form in filter(None, forms):
-            known.setdefault(form.casefold(), paper)
-    found: dict[str, Paper] = {}
-    for name in names:
-        named = known.get(name.strip().casefold())
-        if named is None:
-            raise NothingFound(
-                f"The library has no paper {name[:100]!r}.", "Name it by its md5, file, title or arXiv id."
-            )
-        found.setdefault(named.md5, named)
-    return list(found.values())
-
-
 def _found_papers(shared: SharedParts, request: TopicRequest, cancel: Flag | None) -> list[Paper]:
     """The papers whose passages fit the topic best."""
     most = min(200, PASSAGES_PER_PAPER * request.count)

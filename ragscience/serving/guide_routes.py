@@ -15,8 +15,9 @@ from starlette.responses import Response
 
 from ragscience.core.errors import LibraryUnavailable, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
+from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.requests import AskRequest
-from ragscience.engine.topic_graph import TopicGraph, TopicRequest, papers_named
+from ragscience.engine.topic_graph import TopicGraph, TopicRequest
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import json_reply, of
 from ragscience.serving.work import LOOK_S, until_done
@@ -96,7 +97,7 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
 
     def work(_: Any, cancel: Flag) -> tuple[list[tuple[str, Answer]], dict[str, str]]:
         engine = state.engine
-        papers = papers_named(engine, [_name(one) for one in body.selected_papers])
+        papers = find_papers(engine.library, [_name(one) for one in body.selected_papers])
         talk = engine.dialogue(name=session, person=person_of(request.scope).name)
         searching = engine if body.use_hybrid else _by_meaning_alone(engine)
         has_graph = bool(engine.library.graph.state())

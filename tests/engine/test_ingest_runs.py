@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
 from ragscience.core.settings import load_settings
-from ragscience.engine import Engine, PaperFailed, PaperRead, PaperStored, PlanMade, SearchRequest, Warned
+from ragscience.engine import Engine, PaperFailed, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted, SyncPlan
 from ragscience.library import ingestion
 from tests.commands.papers import KILNS
@@ -33,8 +33,8 @@ def test_an_open_engine_finds_what_it_has_just_added(engine, tmp_path, capfd):
     assert [paper.file for paper in result.added] == ["voles.pdf"]
     assert [failure.path.name for failure in result.failures] == ["broken.pdf"]
     assert (result.papers, len(engine.papers.list())) == (4, 4)
-    kinds = [type(event) for event in events if isinstance(event, PlanMade | PaperRead | PaperStored | PaperFailed)]
-    assert kinds == [PlanMade, PaperRead, PaperStored, PaperFailed]
+    kinds = [type(event) for event in events if isinstance(event, PlanMade | PaperStored | PaperFailed)]
+    assert kinds == [PlanMade, PaperStored, PaperFailed]
     assert engine.search(SearchRequest("seed of voles")).hits[0].chunk.file == "voles.pdf"
     assert engine.ingest.add([tmp_path / "voles.pdf"]).known == 1
     assert capfd.readouterr() == ("", "")
@@ -45,7 +45,7 @@ def test_papers_can_be_searched_while_one_is_added_and_nobody_else_can_write(eng
     seen = []
 
     def on_event(event):
-        if isinstance(event, PaperRead):
+        if isinstance(event, PlanMade):
             seen.append(engine.search(SearchRequest("glaze")).hits[0].chunk.file)
             with pytest.raises(LibraryBusy):
                 engine.ingest.remove(["bees.pdf"])

@@ -236,7 +236,7 @@ def test_a_session_is_a_conversation_that_is_kept(offline):
         ({"action": "chat"}, 400, "The action chat needs a query."),
         ({"action": "compare", "selected_papers": ["bees.pdf"]}, 400, "takes 2 to 20 papers, not 1"),
         ({"action": "summarize"}, 400, "takes 1 to 20 papers, not 0"),
-        ({"selected_papers": ["nosuch.pdf"], "query": "x"}, 404, "The library has no paper 'nosuch.pdf'."),
+        ({"selected_papers": ["nosuch.pdf"], "query": "x"}, 404, "No paper matches 'nosuch.pdf'."),
         ({"selected_papers": [{}], "query": "x"}, 400, "A selected paper has no id."),
         ({"selected_papers": [5], "query": "x"}, 422, ""),
         ({"query": "x", "temperature": 1}, 422, ""),
