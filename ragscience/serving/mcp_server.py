@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from anyio import to_thread
 from mcp.server import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect, Request
 
 from ragscience.core import __version__
@@ -18,8 +19,7 @@ from ragscience.serving.problem_responses import without_folders, words_without_
 from ragscience.serving.work import LOOK_S, cancel_flag
 
 if TYPE_CHECKING:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from ragscience.engine.library_engine import Engine
 
@@ -90,19 +90,22 @@ def run_stdio(engine: Engine) -> None:
 
 
 class McpMount:
-    """The ASGI application of `/mcp`. Importing the SDK takes longer than all else of the server's start."""
+    """The ASGI application of `/mcp`; it answers while `running`."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._app: ASGIApp | None = None
-        self._opening = asyncio.Lock()
-        self._running: asyncio.Task[None] | None = None
+        server = LibraryServer(engine)
+        self._app = server.streamable_http_app(
+            streamable_http_path="/mcp", stateless_http=True, json_response=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+        )  # fmt: skip
+        self.running = server.session_manager.run
+        """A context in which calls are answered; those that run at its end are cancelled."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of an assistant; cancel it where the client leaves: the SDK does not look for that."""
         request = Request(scope, receive)
         try:
-            body = [await request.body()]  # what is too large is refused before anything is imported
+            body = [await request.body()]
         except ClientDisconnect:
             return
 
@@ -111,9 +114,7 @@ class McpMount:
                 await asyncio.Event().wait()
             return {"type": "http.request", "body": body.pop()}
 
-        async with self._opening:
-            app = self._app = self._app or await self._open()
-        answering = asyncio.ensure_future(app(scope, replayed, send))
+        answering = asyncio.ensure_future(self._app(scope, replayed, send))
         while not answering.done():
             await asyncio.wait([answering], timeout=LOOK_S)
             if await request.is_disconnected():
@@ -121,32 +122,3 @@ class McpMount:
                 await asyncio.wait([answering])
         if not answering.cancelled():
             answering.result()
-
-    async def close(self) -> None:
-        """End the calls that run."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.wait([self._running])
-
-    async def _open(self) -> ASGIApp:
-        app, sessions = await asyncio.to_thread(self._make)
-        ready = asyncio.Event()
-
-        async def run() -> None:
-            async with sessions.run():
-                ready.set()
-                await asyncio.Event().wait()  # until `close`
-
-        self._running = asyncio.create_task(run())
-        await ready.wait()
-        return app
-
-    def _make(self) -> tuple[ASGIApp, StreamableHTTPSessionManager]:
-        from mcp.server.transport_security import TransportSecuritySettings
-
-        server = LibraryServer(self._engine)
-        app = server.streamable_http_app(
-            streamable_http_path="/mcp", stateless_http=True, json_response=True,
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
-        )  # fmt: skip
-        return app, server.session_manager

@@ -102,10 +102,10 @@ def _lifespan(
         state = ServerState(engine, options, answers, IngestQueue(engine), MapCache(engine), warming, gate, pictures)
         app.state.shared = state
         try:
-            yield
+            async with assistants.running():
+                yield
         finally:
             stopping.set()
-            await assistants.close()
             await asyncio.wait([warming])
             state.queue.close()
             state.pictures.close()
