@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,12 +15,13 @@ from ragscience.cli.output import console, paged, print_json, put
 from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, say, say_error
 from ragscience.cli.screen import Screen, cost_line
 from ragscience.cli.status_line import STATUS
-from ragscience.core.errors import RagScienceError
-from ragscience.core.records import UNCITED, Answer
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.records import UNCITED, Answer, Filters, Turn
+from ragscience.core.serialization import from_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import answer_output, counted, error_output, plain, search_output
-from ragscience.engine.requests import AskRequest, BadQuestion, ScriptedQuestion, SearchRequest, joined, read_questions
+from ragscience.engine.requests import AskRequest, SearchRequest, check_question, filters_of, joined
 
 Request = TypeVar("Request", bound=SearchRequest)
 Asked = tuple[str | None, str | None]
@@ -136,3 +139,105 @@ def _each(asked: Asked, one: Callable[[ScriptedQuestion], int], screen: Screen, 
             else:
                 say_error(error)
     return code
+
+
+# Questions of a file or a pipe
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedQuestion:
+    """One question of a script."""
+
+    text: str
+    question_id: str | None = None
+    history: tuple[Turn, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+    """The filters of this question, in addition to the options of the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadQuestion:
+    """A line that is not a question; it takes a question's place in the output."""
+
+    error: RagScienceError
+    question_id: str | None = None
+
+
+_LONGEST_LINE = 1 << 20  # bytes: of a question with its history
+
+
+def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
+    """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
+
+    A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
+    `section`, `kind` and `author` (a text or a list of texts), `year`. Raises UsageError where the file cannot be read.
+    """
+    with ExitStack() as stack:
+        if source == "-":
+            lines = sys.stdin.buffer
+        else:
+            try:
+                lines = stack.enter_context(Path(source).open("rb"))
+            except OSError as error:
+                raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
+        for number, raw in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), start=1):
+            if len(raw) == _LONGEST_LINE:
+                raise UsageError(f"Line {number} of {source} is longer than {_LONGEST_LINE:,} bytes.", _SHAPE)
+            if raw.strip():
+                yield _parse(raw, number)
+
+
+def _parse(raw: bytes, number: int) -> ScriptedQuestion | BadQuestion:
+    question_id: str | None = None
+    try:
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError:
+            raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
+        if not line.startswith("{"):
+            return ScriptedQuestion(check_question(line))
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError):
+            raise UsageError(f"Line {number} is not valid JSON.", _SHAPE) from None
+        raw_id = item.get("id")
+        question_id = None if raw_id is None else str(raw_id)
+        try:
+            found = from_json(_Line, item)
+        except ValueError as error:
+            raise UsageError(f"Line {number}: {str(error).partition(': ')[2]}.", _SHAPE) from None
+        return ScriptedQuestion(check_question(found.question), question_id, found.history, _filters(found, number))
+    except UsageError as error:
+        return BadQuestion(error, question_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What a line may hold beside its id."""
+
+    question: str
+    history: tuple[Turn, ...] = ()
+    paper: str | tuple[str, ...] = ()
+    section: str | tuple[str, ...] = ()
+    kind: str | tuple[str, ...] = ()
+    author: str | tuple[str, ...] = ()
+    year: int | str | None = None
+
+
+_SHAPE = 'Write {"question": "…", "history": [{"question": "…", "answer": "…"}], "paper": "…"} or plain text.'
+
+
+def _filters(line: _Line, number: int) -> Filters:
+    def listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
+        return (value,) if isinstance(value, str) else value
+
+    try:
+        return filters_of(
+            papers=listed(line.paper),
+            sections=listed(line.section),
+            kinds=listed(line.kind),
+            authors=listed(line.author),
+            years=None if line.year is None else str(line.year),
+        )
+    except UsageError as error:
+        raise UsageError(f"Line {number}: {error.message}", error.fix) from None

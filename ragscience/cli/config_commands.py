@@ -232,6 +232,7 @@ def pull(run: opt.Run, name: str = opt.MODEL) -> int:
     They come from the Hugging Face Hub, Ollama's through Ollama. What is on this machine already is shown.
     """
     from ragscience.engine.events import Downloading, Event, Noted, Warned
+    from ragscience.engine.library_engine import pull_models
 
     lines = 0
 
@@ -248,7 +249,7 @@ def pull(run: opt.Run, name: str = opt.MODEL) -> int:
                 say(text)
 
     with opened(**run.flags()) as engine:
-        is_whole = engine.models.pull(engine.settings, show, name)
+        is_whole = pull_models(engine, show, name)
     if not lines:
         say("No models are missing.")
     return 0 if is_whole else 1

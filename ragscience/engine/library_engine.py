@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.events import OnEvent, Warned
+from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.store import Home
@@ -153,3 +154,51 @@ class Engine(SharedParts):
         from ragscience.engine.eval_runs import doctor
 
         return doctor(self.home, self.settings, self.models, network=network, fast=fast, on_event=self.on_event)
+
+
+def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
+    """Fetch the model `name` if it is missing, else all that the settings name and that are; whether all came.
+
+    Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and for a
+    name that is neither known nor the hub's; ModelProblem for a folder that is not there.
+    """
+    from ragscience.models import model_download as models
+
+    settings = engine.settings
+    folder = models.find_on_this_machine(name) if name else None
+    if folder is not None:
+        on_event(Noted("found", f"{name} is in {folder}. {models.how_to_use(name)}".rstrip()))
+        return True
+    if name and "/" not in models.hub_name(name):
+        known = ", ".join(row.name.rpartition("/")[2] for row in models.known_models().values())
+        raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
+    if settings.offline:
+        raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
+
+    def progress(done: models.PullProgress) -> None:
+        on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
+
+    is_known = models.known_model(settings.embedding_model) is not None
+    wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
+    fetched: dict[str, Callable[[], object]] = {
+        each: partial(models.pull_model, each, progress) for each in wanted if models.find_on_this_machine(each) is None
+    }
+    ollama = engine.models.ollama(settings)
+    if not name and ollama.status.running:
+        theirs = [] if settings.embed_url or is_known else [settings.embedding_model]
+        theirs += [] if settings.llm_url else [settings.llm]
+        missing = [each for each in theirs if ollama.status.find(each) is None]
+        fetched |= {each: partial(models.pull_ollama, ollama, each, progress) for each in missing}
+    elif not name:
+        on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
+    failed = 0
+    for each, fetch in fetched.items():
+        try:
+            fetch()
+        except RagScienceError as error:
+            failed += 1
+            on_event(Warned(f"error: {each}: {error}"))
+        else:
+            how = models.how_to_use(each) if name else ""
+            on_event(Noted("downloaded", f"{each} was downloaded. {how}".rstrip()))
+    return not failed

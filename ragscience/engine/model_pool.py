@@ -7,11 +7,9 @@ from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ragscience.core.errors import ModelProblem, RagScienceError, UsageError
+from ragscience.core.errors import ModelProblem
 from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
-from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
 from ragscience.engine.requests import NO_LLM, SearchRequest
-from ragscience.models import model_download
 from ragscience.models.model_choice import (
     ModelChoice,
     ModelRow,
@@ -297,52 +295,6 @@ class ModelPool:
             row("reranker", lambda: self.reranker_choice(settings, warn, late=late)),
             row("answer", lambda: self.llm_choice(settings)),
         ]
-
-    def pull(self, settings: Settings, on_event: OnEvent, name: str = "") -> bool:
-        """Fetch the model `name` if it is missing, else all that the settings name and that are; whether all came.
-
-        Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and
-        for a name that is neither known nor the hub's; ModelProblem for a folder that is not there.
-        """
-        folder = model_download.find_on_this_machine(name) if name else None
-        if folder is not None:
-            on_event(Noted("found", f"{name} is in {folder}. {model_download.how_to_use(name)}".rstrip()))
-            return True
-        if name and "/" not in model_download.hub_name(name):
-            known = ", ".join(row.name.rpartition("/")[2] for row in model_download.known_models().values())
-            raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
-        if settings.offline:
-            raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
-
-        def progress(done: model_download.PullProgress) -> None:
-            on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
-
-        is_known = model_download.known_model(settings.embedding_model) is not None
-        wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
-        jobs: list[tuple[str, Callable[[], object]]] = [
-            (each, partial(model_download.pull_model, each, progress))
-            for each in wanted
-            if model_download.find_on_this_machine(each) is None
-        ]
-        ollama = self.ollama(settings)
-        if not name and ollama.status.running:
-            wanted = [] if settings.embed_url or is_known else [settings.embedding_model]
-            wanted += [] if settings.llm_url else [settings.llm]
-            missing = [each for each in wanted if ollama.status.find(each) is None]
-            jobs += [(each, partial(model_download.pull_ollama, ollama, each, progress)) for each in missing]
-        elif not name:
-            on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
-        is_whole = True
-        for each, job in jobs:
-            try:
-                job()
-            except RagScienceError as error:
-                is_whole = False
-                on_event(Warned(f"error: {each}: {error}"))
-            else:
-                how = model_download.how_to_use(each) if name else ""
-                on_event(Noted("downloaded", f"{each} was downloaded. {how}".rstrip()))
-        return is_whole
 
 
 def _connection(settings: Settings) -> tuple[Hashable, ...]:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters, Profile, Turn
-from ragscience.core.serialization import from_json
 from ragscience.core.settings import Settings
 from ragscience.search.profiles import profile_named, read_by_llm, with_graph
 
@@ -256,98 +251,3 @@ def check_question(text: str) -> str:
     if "\x00" in stripped or any("\ud800" <= char <= "\udfff" for char in stripped):
         raise UsageError("The question is not text (it has NUL or undecodable bytes).", "Give it as UTF-8.")
     return stripped
-
-
-# Questions of a file or a pipe
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedQuestion:
-    """One question of a script."""
-
-    text: str
-    question_id: str | None = None
-    history: tuple[Turn, ...] = ()
-    filters: Filters = field(default_factory=Filters)
-    """The filters of this question, in addition to the options of the command line."""
-
-
-@dataclass(frozen=True, slots=True)
-class BadQuestion:
-    """A line that is not a question; it takes a question's place in the output."""
-
-    error: RagScienceError
-    question_id: str | None = None
-
-
-_LONGEST_LINE = 1 << 20  # bytes: of a question with its history
-
-
-def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
-    """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
-
-    A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
-    `section`, `kind` and `author` (a text or a list of texts), `year`. Raises UsageError where the file cannot be read.
-    """
-    with ExitStack() as stack:
-        if source == "-":
-            lines = sys.stdin.buffer
-        else:
-            try:
-                lines = stack.enter_context(Path(source).open("rb"))
-            except OSError as error:
-                raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
-        for number, raw in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), start=1):
-            if len(raw) == _LONGEST_LINE:
-                raise UsageError(f"Line {number} of {source} is longer than {_LONGEST_LINE:,} bytes.", _SHAPE)
-            if raw.strip():
-                yield _parse(raw, number)
-
-
-def _parse(raw: bytes, number: int) -> ScriptedQuestion | BadQuestion:
-    question_id: str | None = None
-    try:
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        except UnicodeDecodeError:
-            raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
-        if not line.startswith("{"):
-            return ScriptedQuestion(check_question(line))
-        try:
-            item = json.loads(line)
-        except (ValueError, RecursionError):
-            raise UsageError(f"Line {number} is not valid JSON.", _SHAPE) from None
-        raw_id = item.get("id")
-        question_id = None if raw_id is None else str(raw_id)
-        try:
-            found = from_json(_Line, item)
-        except ValueError as error:
-            raise UsageError(f"Line {number}: {str(error).partition(': ')[2]}.", _SHAPE) from None
-        return ScriptedQuestion(check_question(found.question), question_id, found.history, _filters(found, number))
-    except UsageError as error:
-        return BadQuestion(error, question_id)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """What a line may hold beside its id."""
-
-    question: str
-    history: tuple[Turn, ...] = ()
-    paper: str | tuple[str, ...] = ()
-    section: str | tuple[str, ...] = ()
-    kind: str | tuple[str, ...] = ()
-    author: str | tuple[str, ...] = ()
-    year: int | str | None = None
-
-
-_SHAPE = 'Write {"question": "…", "history": [{"question": "…", "answer": "…"}], "paper": "…"} or plain text.'
-
-
-def _filters(line: _Line, number: int) -> Filters:
-    given: dict[str, Any] = {field: getattr(line, name) for name, field in _FIELDS.items()}
-    given |= {name: (given[name],) for name in _LISTS if isinstance(given[name], str)}
-    try:
-        return filters_of(**given | {"years": None if line.year is None else str(line.year)})
-    except UsageError as error:
-        raise UsageError(f"Line {number}: {error.message}", error.fix) from None

@@ -3,8 +3,8 @@ import re
 
 import pytest
 
+from ragscience.cli.ask_command import BadQuestion, ScriptedQuestion, read_questions
 from ragscience.core.records import Filters, Turn
-from ragscience.engine.requests import BadQuestion, ScriptedQuestion, read_questions
 from tests.pdf_factory import make_pdf
 
 
