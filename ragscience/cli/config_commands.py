@@ -10,11 +10,10 @@ from ragscience.cli import options as opt
 from ragscience.cli.groups import make_app
 from ragscience.cli.output import console, facts, print_json, print_table, put
 from ragscience.cli.running import as_called, default_home, opened, say
-from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
-from ragscience.engine.printable import one_line, plain
+from ragscience.engine.printable import one_line
 
 LISTED = "`python query.py config` lists them all."
 config_app = make_app(
@@ -231,28 +230,12 @@ def pull(run: opt.Run, name: str = opt.MODEL) -> int:
 
     They come from the Hugging Face Hub, Ollama's through Ollama. What is on this machine already is shown.
     """
-    from ragscience.engine.events import Downloading, Event, Noted, Warned
+    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.engine.library_engine import pull_models
 
-    lines = 0
-
-    def show(event: Event) -> None:
-        nonlocal lines
-        match event:
-            case Downloading(item, done, total):
-                STATUS.show(f"{plain(item)}: {done / 2**20:.0f} of {(total or 0) / 2**20:.0f} MiB", keeps_time=True)
-            case Noted(_, line):
-                lines += 1
-                say(line)
-            case Warned(text):
-                lines += text.startswith("error:")
-                say(text)
-
-    with opened(**run.flags()) as engine:
-        is_whole = pull_models(engine, show, name)
-    if not lines:
-        say("No models are missing.")
-    return 0 if is_whole else 1
+    screen = IngestScreen(quiet=False)
+    with screen, opened(screen, **run.flags()) as engine:
+        return 0 if pull_models(engine, screen, name) else 1
 
 
 def _weights(profile: Profile) -> dict[str, float]:

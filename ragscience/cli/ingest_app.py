@@ -20,7 +20,6 @@ from ragscience.engine.printable import paper_output
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
-    from ragscience.engine.events import Event
     from ragscience.engine.rebuild_runs import Part
 
 HELP = (
@@ -257,18 +256,14 @@ def doctor(
 
     Nothing is changed. The exit code is 1 if there is an error.
     """
+    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.cli.status_line import STATUS
     from ragscience.engine.eval_runs import DoctorReport
-    from ragscience.engine.events import Progressed
     from ragscience.engine.library_engine import Engine
-
-    def show_step(event: Event) -> None:
-        if isinstance(event, Progressed):
-            STATUS.show(f"{event.what}, {event.done} of {event.total}")
 
     settings, found = _settings(run.home)
     quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})
-    with Engine.open(settings.home, quiet, on_event=show_step) as engine:
+    with Engine.open(settings.home, quiet, on_event=IngestScreen(quiet=True)) as engine:
         report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
     STATUS.hide()
     if json:

@@ -85,6 +85,9 @@ def show_progress(event: events.Event) -> bool:
             text = f"[{number}/{papers}]{at}{left}: {one_line(path.name)}"
         case events.Progressed(what, done, total):
             text = what + (f", {done:,} of {total:,}" if total else f", {done:,} found" if done else "")
+        case events.Downloading(item, done, total_bytes):
+            size = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
+            text = plain(item) + (f", {done / 2**20:.1f}{size} MiB" if done else "")
         case events.PlanMade():
             return True
         case _:
@@ -175,12 +178,8 @@ class FetchScreen(IngestScreen):
             case events.Noted("fetched", line, file):
                 self._unread.append(file)
                 self.tell(line)
-            case events.Downloading(item, done, total_bytes):
-                self._is_downloading = True
-                size = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
-                so_far = f", {done / 2**20:.1f}{size} MiB" if done else ""
-                STATUS.show(f"{plain(item)}{so_far}", keeps_time=bool(done))
             case _:
+                self._is_downloading = self._is_downloading or isinstance(event, events.Downloading)
                 super().__call__(event)
 
     def show_interrupted(self) -> None:

@@ -191,6 +191,8 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
         fetched |= {each: partial(models.pull_ollama, ollama, each, progress) for each in missing}
     elif not name:
         on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
+    if not fetched:
+        on_event(Noted("complete", "No models are missing."))
     failed = 0
     for each, fetch in fetched.items():
         try:

@@ -155,33 +155,24 @@ class SharedParts:
     @property
     def files(self) -> LocalFiles:
         """The files of the papers, wherever they are."""
-
-        def make() -> LocalFiles:
-            return paper_files(self.home, self.settings)
-
-        return self._made_once("files", make)
+        return self._made_once("files", lambda: paper_files(self.home, self.settings))
 
     @property
     def models(self) -> ModelPool:
         """The models, each loaded when it is first used."""
+        from ragscience.engine.model_pool import ModelPool
 
-        def make() -> ModelPool:
-            from ragscience.engine.model_pool import ModelPool
+        def on_choice(part: str, text: str) -> None:
+            self.publish(ModelChosen(text, part))
 
-            return ModelPool(lambda part, text: self.publish(ModelChosen(text, part)), stays=self._stays)
-
-        return self._made_once("models", make)
+        return self._made_once("models", lambda: ModelPool(on_choice, stays=self._stays))
 
     @property
     def circuit(self) -> Circuit:
         """Keeps many questions from waiting for a language model that fails each time."""
+        from ragscience.ask.answer_context import Circuit
 
-        def make() -> Circuit:
-            from ragscience.ask.answer_context import Circuit
-
-            return Circuit(clock=time.monotonic)
-
-        return self._made_once("circuit", make)
+        return self._made_once("circuit", lambda: Circuit(clock=time.monotonic))
 
     @property
     def telemetry(self) -> Telemetry:
