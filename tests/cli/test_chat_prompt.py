@@ -1,7 +1,5 @@
 """The prompt of the chat as a person sees it: a real terminal, real keys."""
 
-import os
-import sys
 from dataclasses import replace
 
 import pytest
@@ -10,11 +8,9 @@ from ragscience.cli.chat_prompt import status_line
 from ragscience.cli.chat_state import ChatState
 from ragscience.cli.screen import Screen
 from ragscience.engine import AskRequest, Engine
-from tests.conftest import ROOT, Commands, copied
-from tests.screens.emulator import Terminal
-from tests.warm_processes import WarmProcess
+from tests.conftest import Commands, copied
+from tests.screens.emulator import CommandTerminal
 
-ROWS = 30
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
@@ -24,42 +20,11 @@ def home(library, tmp_path):
     return copied(library, tmp_path / "home")
 
 
-class ChatAt:
+class ChatAt(CommandTerminal):
     """A chat on a terminal of its own."""
 
-    def __init__(self, home, *args, columns=60, **environment):
-        self.terminal = Terminal(columns, ROWS)
-        self.process = WarmProcess(
-            [sys.executable, str(ROOT / "query.py"), *args],
-            env={**os.environ, "RAG_HOME": str(home), "TERM": "xterm-256color", **environment},
-            **self.terminal.streams(),
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.terminal.__exit__()
-
-    @property
-    def rows(self):
-        """All rows of the screen, with those below the cursor."""
-        screen = self.terminal.emulator
-        return [*screen.scrolled, *(row.rstrip() for row in screen.display)]
-
-    def see(self, *texts):
-        """Read until each text is on the screen."""
-        self.terminal.read_until(lambda: all(text in "\n".join(self.rows) for text in texts))
-
-    def type(self, text):
-        self.terminal.type(text)
-
-    def leaves(self):
-        """The exit code."""
-        self.terminal.read_until(lambda: self.process.poll() is not None or b"\x1b[?2004l" in self.terminal.written)
-        return self.process.wait(60)
+    def __init__(self, home, *args, columns=60):
+        super().__init__(home, "query.py", *args, columns=columns, rows=30)
 
 
 def test_a_chat_that_is_continued_shows_its_last_turns(home):
@@ -70,7 +35,7 @@ def test_a_chat_that_is_continued_shows_its_last_turns(home):
         chat.see(f"  {GLAZE}", f"  {SPEED}", "“", "3 papers · quotes · profile default · day one")
         assert max(map(len, chat.rows)) <= 60
         chat.type("exit\r")
-        assert chat.leaves() == 0
+        assert chat.end() == 0
 
 
 def test_tab_completes_commands_papers_and_conversations(home):

@@ -1,18 +1,14 @@
 """What holds for all commands: which one runs, a home that is not there, unknown variables, pipes, a yes first."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 import unicodedata
 
 import pytest
 
 from ragscience.core.serialization import to_json
-from tests.conftest import ROOT, Commands, copied
+from tests.conftest import Commands, copied
 from tests.pdf_factory import make_pdf
-from tests.warm_processes import WarmProcess
+from tests.screens.emulator import CommandTerminal
 
 
 @pytest.fixture
@@ -91,22 +87,10 @@ def test_deleting_everything_wants_a_yes(commands, command):
 
 def _answered(commands, command, answer):
     """The exit code of a command whose question a person on a terminal answers so."""
-    above, below = pty.openpty()
-    with WarmProcess(
-        [sys.executable, str(ROOT / "query.py"), *command],
-        stdin=below,
-        stderr=below,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "RAG_HOME": str(commands.home)},
-    ) as process:
-        os.close(below)
-        shown = b""
-        while b"[y/N]" not in shown:
-            shown += os.read(above, 1000)
-        os.write(above, answer.encode())
-        code = process.wait(timeout=100)
-    os.close(above)
-    return code
+    with CommandTerminal(commands.home, "query.py", *command) as terminal:
+        terminal.wait_for("[y/N]")
+        terminal.type(answer)
+        return terminal.end()
 
 
 def test_json_escapes_what_a_terminal_would_obey():

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from tests.commands.papers import BEES, KILNS
-from tests.commands.test_ollama_command import Terminal
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
+from tests.screens.emulator import CommandTerminal
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
 from tests.sources.fault_server import Reply, serving
 from tests.warm_processes import WarmProcess
@@ -96,26 +96,14 @@ def test_nothing_found_has_its_exit_code(commands):
     assert ran.err.count("\n") == 2
 
 
-class FetchTerminal(Terminal):
-    """ingest.py on a terminal of its own."""
-
-    script = "ingest.py"
-
-
 @pytest.mark.parametrize(("typed", "files"), [("2\r", {"bottger-2021-tunnel-kilns.pdf"}), ("\r", set())])
-def test_on_a_terminal_the_person_picks(commands, server, monkeypatch, typed, files):
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    terminal = FetchTerminal(commands.home, "fetch", "bees", "--no-ingest")
-    try:
-        terminal.read_until("Steering of Honeybees")
-        terminal.read_until("Which ones")
+def test_on_a_terminal_the_person_picks(commands, server, typed, files):
+    with CommandTerminal(commands.home, "ingest.py", "fetch", "bees", "--no-ingest", **server.environment) as terminal:
+        terminal.wait_for("Steering of Honeybees", "Which ones")
         terminal.type("7\r")
-        terminal.read_until("not a number from 1 to 2")
+        terminal.wait_for("not a number from 1 to 2")
         terminal.type(typed)
-        assert terminal.process.wait(timeout=60) == 0
-    finally:
-        terminal.close()
+        assert terminal.end() == 0
     assert {path.name for path in (commands.home / "papers").iterdir()} == files
 
 

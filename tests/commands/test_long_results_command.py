@@ -1,15 +1,9 @@
 """Results on a real terminal and in a real pipe: a pager for the long ones, whole lines for programs."""
 
-import fcntl
-import os
-import struct
-import sys
-import termios
-
 import pytest
 
-from tests.conftest import ROOT, Commands, ProcessCommands
-from tests.warm_processes import WarmProcess
+from tests.conftest import Commands, ProcessCommands
+from tests.screens.emulator import CommandTerminal
 
 PAGED = "the pager has it"
 
@@ -19,35 +13,13 @@ def home(library):
     return library
 
 
-def watched(home, script, *args, typed=None, rows=4, columns=60, **env):
-    """The exit code and all bytes of a command in a terminal; of `typed`, a text to wait for and the keys after it."""
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    environment = {**os.environ, "RAG_HOME": str(home), "TERM": "xterm-256color", "PAGER": "cat", **env}
-    for name in ("COLUMNS", "LINES", "NO_COLOR"):
-        environment.pop(name, None)
-    process = WarmProcess(
-        [sys.executable, str(ROOT / script), *args],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment | env,
-        cwd=home,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    seen = b""
-    try:
-        while piece := os.read(ours, 65536):
-            seen += piece
-            if typed and typed[0].encode() in seen:
-                os.write(ours, typed[1])
-                typed = None
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(ours)
-    return process.wait(60), seen.decode().replace("\r\n", "\n")
+def watched(home, script, *args, typed=None, **env):
+    """The exit code and all that a command writes in a terminal of 4 rows; of `typed`, a text and the keys after it."""
+    with CommandTerminal(home, script, *args, columns=60, rows=4, **{"PAGER": "cat", **env}) as terminal:
+        if typed:
+            terminal.wait_for(typed[0])
+            terminal.type(typed[1])
+        return terminal.end(), terminal.said
 
 
 @pytest.fixture
@@ -68,7 +40,7 @@ def test_what_is_longer_than_the_screen_goes_through_the_pager(home, pager):
 
 
 def test_ctrl_c_and_leaving_early_are_no_failures(home, pager):
-    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("exec sleep 100"), typed=(PAGED, b"\x03"))
+    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("exec sleep 100"), typed=(PAGED, "\x03"))
     assert (code, "stopped" in seen, "Traceback" in seen) == (0, False, False)
     code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="head -n 1")
     assert (code, "Traceback" in seen, "error" in seen) == (0, False, False)

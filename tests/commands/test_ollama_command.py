@@ -1,19 +1,15 @@
 """The commands with an Ollama behind them: a real HTTP server, real clients, a real terminal."""
 
 import json
-import os
-import pty
 import signal
-import sys
 import threading
 
 import pytest
 
 from tests.commands.papers import fill
-from tests.conftest import ROOT, Commands, copied
+from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
-from tests.screens.emulator import readable
-from tests.warm_processes import WarmProcess
+from tests.screens.emulator import CommandTerminal
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 
@@ -148,45 +144,6 @@ PROMPT = ">\x08"
 """An empty prompt, as prompt_toolkit draws it: what was typed stands behind a blank."""
 
 
-class Terminal:
-    """query.py, or another script, on a terminal of its own."""
-
-    script = "query.py"
-
-    def __init__(self, home, *args):
-        self._lead, follow = pty.openpty()
-        self._seen = ""
-        self.process = WarmProcess(
-            [sys.executable, str(ROOT / self.script), *args],
-            stdin=follow,
-            stdout=follow,
-            stderr=follow,
-            env={**os.environ, "RAG_HOME": str(home), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"},
-            start_new_session=True,
-        )
-        os.close(follow)
-
-    def read_until(self, text):
-        """Wait for `text`; what comes after it is kept for the next call. Silence for a minute fails."""
-        while text not in self._seen:
-            try:
-                ready = readable([self._lead], 60)
-                piece = os.read(self._lead, 65536) if ready else b""
-            except OSError:
-                piece = b""
-            assert piece, f"{text!r} never came: {self._seen[-1500:]}"
-            self._seen += piece.decode(errors="replace")
-        self._seen = self._seen.partition(text)[2]
-
-    def type(self, text):
-        os.write(self._lead, text.encode())
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        os.close(self._lead)
-
-
 def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
     asked, release = threading.Event(), threading.Event()
 
@@ -196,26 +153,19 @@ def test_on_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves(filled, server):
         return "Too late."
 
     server.default_reply = never_in_time
-    terminal = Terminal(filled.home, "chat")
-    try:
-        terminal.read_until(PROMPT)
+    with CommandTerminal(filled.home, "query.py", "chat", TERM="xterm", PROMPT_TOOLKIT_NO_CPR="1") as terminal:
+        terminal.wait_for(PROMPT)
         terminal.type("How fast do bees fly in fog?\r")
         assert asked.wait(60)
         terminal.process.send_signal(signal.SIGINT)
-        terminal.read_until("ask again")
+        terminal.wait_for("ask again")
         server.script(ANSWER)
-        terminal.read_until(PROMPT)
+        terminal.wait_for(PROMPT)
         terminal.type("How fast do bees fly in fog?\r")
-        terminal.read_until("(bees.pdf, p.2)")
-        terminal.read_until("Sources:")
-        terminal.read_until("bees.pdf#page=2")
-        terminal.read_until("bees.pdf, p.2")
-        terminal.read_until(PROMPT)
+        terminal.wait_for("(bees.pdf, p.2)", "Sources:", "bees.pdf#page=2", "bees.pdf, p.2", PROMPT)
         terminal.type("\x04")
-        assert terminal.process.wait(timeout=60) == 0
-    finally:
-        release.set()
-        terminal.close()
+        assert terminal.end() == 0
+    release.set()
 
 
 @pytest.mark.parametrize("broken", [{"status": 500, "error": "out of memory"}, {"cut_after": 3}])

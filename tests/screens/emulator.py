@@ -5,13 +5,17 @@ import fcntl
 import os
 import selectors
 import struct
+import sys
 import termios
+from functools import partial
 
 import pyte
 from pyte import modes
 from wcwidth import wcwidth
 
-__all__ = ["ROWS", "Emulator", "Terminal"]
+from tests.warm_processes import ROOT, WarmProcess
+
+__all__ = ["ROWS", "CommandTerminal", "Emulator", "Terminal"]
 
 ROWS = 50
 PATIENCE = 120
@@ -115,3 +119,56 @@ class Terminal:
         new = os.read(self._ours, 65536)
         self.written += new
         self._stream.feed(self._decode(new))
+
+
+class CommandTerminal(Terminal):
+    """A script of the program on a terminal of its own."""
+
+    def __init__(self, home, script, *args, columns=120, rows=ROWS, **environment):
+        super().__init__(columns, rows)
+        self._waited_for = 0
+        kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        self.process = WarmProcess(
+            [sys.executable, str(ROOT / script), *map(str, args)],
+            env=kept | {"RAG_HOME": str(home), "TERM": "xterm-256color", **environment},
+            cwd=home,
+            **self.streams(),
+        )
+
+    def __exit__(self, *given):
+        self.process.kill()
+        self.process.wait()
+        super().__exit__(*given)
+
+    @property
+    def rows(self):
+        """All rows of the screen, with those below the cursor."""
+        return [*self.emulator.scrolled, *(row.rstrip() for row in self.emulator.display)]
+
+    def see(self, *texts):
+        """Read until each text is on the screen."""
+        self.read_until(lambda: all(text in "\n".join(self.rows) for text in texts))
+
+    def wait_for(self, *texts):
+        """Read until each text comes, one after the other and after what was waited for before."""
+        for text in texts:
+            self.read_until(partial(self._has_come, text.encode()), self.process)
+
+    def _has_come(self, text):
+        if ended := self.process.poll() is not None:
+            self.read_rest()
+        at = self.written.find(text, self._waited_for)
+        assert at >= 0 or not ended, f"{text!r} never came: {self.said[-1500:]}"
+        self._waited_for = max(self._waited_for, at + len(text) if at >= 0 else 0)
+        return at >= 0
+
+    def end(self):
+        """The exit code, once the command has ended."""
+        self.read_until(lambda: self.process.poll() is not None, self.process)
+        self.read_rest()
+        return self.process.wait()
+
+    @property
+    def said(self):
+        """All that was written, as a text."""
+        return self.written.decode(errors="replace").replace("\r\n", "\n")
