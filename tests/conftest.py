@@ -231,6 +231,17 @@ def asked(library):
     return Commands(library)
 
 
+@pytest.fixture
+def own_home(three_papers, tmp_path):
+    """The same in a home of the test's own, so that its history and log begin empty."""
+    return copied(three_papers, tmp_path / "home")
+
+
+@pytest.fixture
+def own(own_home):
+    return Commands(own_home)
+
+
 def copied(home, target):
     """A home in another place, whose library knows its papers there."""
     from ragscience.library.store import Home, Library

@@ -2,34 +2,24 @@
 
 import json
 
-import pytest
-
-from tests.conftest import Commands, copied
-
 SPEED = "How fast do bees fly in fog?"
 SAME, DIFFERENT = 0, 6
 
 
-@pytest.fixture
-def asked(library, tmp_path):
-    """The library in a home of the test's own, so that its log begins empty."""
-    return Commands(copied(library, tmp_path / "home"))
-
-
-def listed(asked):
-    ran = asked.query("audit", "--json")
+def listed(own):
+    ran = own.query("audit", "--json")
     assert ran.code == 0, ran.err
     return json.loads(ran.out)["answers"]
 
 
-def kept(asked, answer_id):
-    ran = asked.query("audit", answer_id, "--json")
+def kept(own, answer_id):
+    ran = own.query("audit", answer_id, "--json")
     assert ran.code == 0, ran.err
     return json.loads(ran.out)
 
 
-def replayed(asked, answer_id, **more):
-    ran = asked.query("audit", answer_id, "--replay", "--json", **more)
+def replayed(own, answer_id, **more):
+    ran = own.query("audit", answer_id, "--replay", "--json", **more)
     told = json.loads(ran.out)
     assert ran.code == (SAME if told["same"] else DIFFERENT), ran.err
     return told
@@ -39,40 +29,40 @@ def kinds(told):
     return {item["kind"] for item in told["differences"]}
 
 
-def test_an_answer_is_kept_shown_and_the_same_when_it_is_asked_again(asked):
+def test_an_answer_is_kept_shown_and_the_same_when_it_is_asked_again(own):
     options = ("-k", "3", "--paper", "bees", "--strict")
-    answer = json.loads(asked.query("ask", SPEED, "--json", *options).out)
-    record = kept(asked, answer["answer_id"][:6])
+    answer = json.loads(own.query("ask", SPEED, "--json", *options).out)
+    record = kept(own, answer["answer_id"][:6])
     assert record["question"] == SPEED
     assert record["answer"] == answer["answer"]
     assert record["trace_id"] == answer["trace_id"]
     assert (record["k"], record["strict"], record["filters"]["papers"]) == (3, True, ["bees"])
     assert [item["path"] for item in record["passages"]] == [item["path"] for item in answer["hits"]]
     assert [item["scores"] for item in record["passages"]] == [item["scores"] for item in answer["hits"]]
-    ledger = json.loads((asked.home / "ingested.json").read_text())
+    ledger = json.loads((own.home / "ingested.json").read_text())
     assert record["passages"][0]["md5"] in json.dumps(ledger)
     assert len(record["models"]["embedder"]["digest"]) == 64
     assert record["models"]["reranker"]["digest"] == record["models"]["embedder"]["digest"]
 
-    told = replayed(asked, answer["answer_id"])
+    told = replayed(own, answer["answer_id"])
     assert (told["same"], told["differences"]) == (True, [])
-    assert len(listed(asked)) == 1  # a replay is not kept
+    assert len(listed(own)) == 1  # a replay is not kept
 
 
-def test_a_changed_library_is_named_and_is_another_outcome(asked, library):
-    answer = json.loads(asked.query("ask", SPEED, "--json").out)
-    removed = asked.ingest("remove", "kilns.pdf")
+def test_a_changed_library_is_named_and_is_another_outcome(own, library):
+    answer = json.loads(own.query("ask", SPEED, "--json").out)
+    removed = own.ingest("remove", "kilns.pdf")
     assert removed.code == 0, removed.err
-    told = replayed(asked, answer["answer_id"])
+    told = replayed(own, answer["answer_id"])
     assert not told["same"]
     assert {"paper gone", "passage left", "library"} <= kinds(told)
     (gone,) = [item["message"] for item in told["differences"] if item["kind"] == "paper gone"]
-    assert gone == f"kilns.pdf is no longer in the library; it was {asked.home}/papers/kilns.pdf."
+    assert gone == f"kilns.pdf is no longer in the library; it was {own.home}/papers/kilns.pdf."
 
 
-def test_the_log_outlives_the_conversations_and_is_deleted_as_a_whole(asked):
-    asked.query("ask", SPEED)
-    assert asked.query("history", "delete", "--all", "--yes").code == 0
-    assert SPEED.split()[-1] in asked.query("audit").out
-    assert "1 audit record deleted." in asked.query("audit", "--delete-all", "--yes").err
-    assert listed(asked) == []
+def test_the_log_outlives_the_conversations_and_is_deleted_as_a_whole(own):
+    own.query("ask", SPEED)
+    assert own.query("history", "delete", "--all", "--yes").code == 0
+    assert SPEED.split()[-1] in own.query("audit").out
+    assert "1 audit record deleted." in own.query("audit", "--delete-all", "--yes").err
+    assert listed(own) == []

@@ -5,31 +5,24 @@ import json
 import pytest
 
 from ragscience.cli.chat_commands import COMMANDS
-from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
 
-@pytest.fixture
-def asked(library, tmp_path):
-    """The library in a home of the test's own, so that its history begins empty."""
-    return Commands(copied(library, tmp_path / "home"))
-
-
-def typed(asked, *lines, **environment):
-    ran = asked.query("chat", stdin="\n".join(lines).encode(), **environment)
+def typed(own, *lines, **environment):
+    ran = own.query("chat", stdin="\n".join(lines).encode(), **environment)
     assert ran.code == 0, ran.err
     return ran
 
 
-def listed(asked):
-    return json.loads(asked.query("history", "list", "--json").out)["conversations"]
+def listed(own):
+    return json.loads(own.query("history", "list", "--json").out)["conversations"]
 
 
-def test_help_lists_every_command_and_says_more_of_one(asked):
-    ran = typed(asked, "/help", "/help filter", "/help /k", "/help nosuch")
+def test_help_lists_every_command_and_says_more_of_one(own):
+    ran = typed(own, "/help", "/help filter", "/help /k", "/help nosuch")
     for command in COMMANDS.values():
         assert f"\n{command.usage} " in f"\n{ran.out}"
     assert "Limit the search to sections" in ran.out
@@ -54,24 +47,24 @@ def test_help_lists_every_command_and_says_more_of_one(asked):
         ("/why bees", "is not an option of /why"),
     ],
 )
-def test_nonsense_is_answered_with_what_there_is(asked, line, says):
-    assert says in " ".join(typed(asked, line).err.split())
+def test_nonsense_is_answered_with_what_there_is(own, line, says):
+    assert says in " ".join(typed(own, line).err.split())
 
 
-def test_how_is_asked_can_be_changed(asked):
-    ran = typed(asked, "/profile rrf", "/agent off", SPEED, "/why --debug", "/profile")
+def test_how_is_asked_can_be_changed(own):
+    ran = typed(own, "/profile rrf", "/agent off", SPEED, "/why --debug", "/profile")
     assert "Profile rrf: " in ran.err
     assert "(profile rrf)" in ran.out
     assert "Looked at " in ran.out
     assert "\n* rrf " in ran.out
 
 
-def test_the_language_model_is_shown_and_switched(asked):
+def test_the_language_model_is_shown_and_switched(own):
     models = {"llama3.1:8b": chat_model(), "toy:latest": chat_model(), "nomic-embed-text:latest": embedding_model(768)}
     with OllamaServer(models=models) as server:
         server.default_reply = lambda _: "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
         lines = ("/model", "/model toy", SPEED, "/model", "/model none", SPEED, "/model nosuch")
-        ran = typed(asked, *lines, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
+        ran = typed(own, *lines, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
         assert {body["model"] for body in server.of("/api/chat")} == {"toy:latest"}
     assert "* llama3.1:8b\n  toy:latest\n  none (quotes)\n" in ran.out
     assert "  llama3.1:8b\n* toy:latest\n" in ran.out
@@ -79,33 +72,33 @@ def test_the_language_model_is_shown_and_switched(asked):
     assert "toy:latest now writes the answers of this chat." in ran.err
     assert "Answers are quotes, without a language model." in ran.err
     assert "Ollama has no nosuch. It has llama3.1:8b, toy:latest" in " ".join(ran.err.split())
-    modes = [turn["mode"] for turn in json.loads(asked.query("history", "show", "--json").out)["turns"]]
+    modes = [turn["mode"] for turn in json.loads(own.query("history", "show", "--json").out)["turns"]]
     assert modes == ["llm", "extractive"]
 
 
-def test_conversations_are_named_listed_and_switched(asked):
-    typed(asked, SPEED, "/rename flight")
-    ran = typed(asked, GLAZE, "/rename flight", "/chat", "/chat flight", "And in clear air?", "/chat new one", GLAZE)
+def test_conversations_are_named_listed_and_switched(own):
+    typed(own, SPEED, "/rename flight")
+    ran = typed(own, GLAZE, "/rename flight", "/chat", "/chat flight", "And in clear air?", "/chat new one", GLAZE)
     assert "Another conversation is called 'flight'." in ran.err
     assert "flight" in ran.out
     assert f"Continuing “{SPEED}” (flight), 1 turn." in ran.err
     assert "A new conversation, new one." in ran.err
-    assert [(item["name"], item["turns"]) for item in listed(asked)] == [("new one", 1), ("flight", 2), (None, 1)]
+    assert [(item["name"], item["turns"]) for item in listed(own)] == [("new one", 1), ("flight", 2), (None, 1)]
 
 
-def test_a_summary_is_of_the_named_paper_whatever_was_asked_before(asked):
-    ran = typed(asked, GLAZE, "/summary bees.pdf", "/history")
+def test_a_summary_is_of_the_named_paper_whatever_was_asked_before(own):
+    ran = typed(own, GLAZE, "/summary bees.pdf", "/history")
     assert "  2  Summarize bees.pdf" in ran.out
     assert "understood as" not in ran.out
-    last = json.loads(asked.query("history", "show", "--json").out)["turns"][-1]
+    last = json.loads(own.query("history", "show", "--json").out)["turns"][-1]
     assert last["route"] == "summary"
     assert "Navigation of honeybees in fog" in last["route_note"]
 
 
-def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(asked, tmp_path):
+def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(own, tmp_path):
     (tmp_path / "a.md").write_text("Mine.")
     ran = typed(
-        asked,
+        own,
         SPEED,
         f"/save {tmp_path}/a.md",
         f"/save {tmp_path}/b",

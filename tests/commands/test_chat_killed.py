@@ -10,7 +10,7 @@ import pytest
 
 from ragscience.library.history import History
 from ragscience.library.store import Home
-from tests.conftest import ROOT, Commands, copied
+from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.warm_processes import WarmProcess
 
@@ -19,25 +19,20 @@ pytestmark = pytest.mark.kill
 QUESTIONS = ["How fast do bees fly in fog?", "Which oxide gives the blue colour?", "How large is the error at Dover?"]
 
 
-@pytest.fixture
-def filled(three_papers, commands):
-    return Commands(copied(three_papers, commands.home))
-
-
 def kept(home):
     with History.open(Home(home).history) as history:
         last = history.last()
         return [item.answer.question for item in history.turns(last.conversation_id)] if last else []
 
 
-def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(filled):
+def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(own):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         server.default_reply = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
         process = WarmProcess(
             [sys.executable, str(ROOT / "query.py"), "chat", "--chat", "bees"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "RAG_HOME": str(filled.home), "RAG_OLLAMA_URL": server.url},
+            env={**os.environ, "RAG_HOME": str(own.home), "RAG_OLLAMA_URL": server.url},
         )
         with process:
             for question in QUESTIONS[:2]:
@@ -54,10 +49,10 @@ def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(filled):
             process.stdin.write(f"{QUESTIONS[2]}\n".encode())
             process.stdin.flush()
             assert process.wait(timeout=120) == -signal.SIGKILL
-        assert kept(filled.home) == QUESTIONS[:2]
+        assert kept(own.home) == QUESTIONS[:2]
         server.default_reply = "Its largest error was 12 centimetres (tides.pdf, p.2)."
-        assert filled.query("ask", QUESTIONS[2], "--chat", "bees", RAG_OLLAMA_URL=server.url).code == 0
+        assert own.query("ask", QUESTIONS[2], "--chat", "bees", RAG_OLLAMA_URL=server.url).code == 0
         (rewriting, _) = server.of("/api/chat")[-2:]
         sent = json.dumps(rewriting)
         assert all(question in sent for question in QUESTIONS)
-    assert kept(filled.home) == QUESTIONS
+    assert kept(own.home) == QUESTIONS

@@ -6,14 +6,8 @@ import unicodedata
 import pytest
 
 from ragscience.core.serialization import to_json
-from tests.conftest import Commands, copied
 from tests.pdf_factory import make_pdf
 from tests.screens.emulator import CommandTerminal
-
-
-@pytest.fixture
-def commands(three_papers, tmp_path):
-    return Commands(copied(three_papers, tmp_path / "home"))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +21,8 @@ def commands(three_papers, tmp_path):
         (["--home", ".", "What is fog?"], 0, "fog"),
     ],
 )
-def test_options_alone_are_the_chat_and_a_question_is_answered(commands, arguments, code, shown):
-    ran = commands.query(*arguments)
+def test_options_alone_are_the_chat_and_a_question_is_answered(own, arguments, code, shown):
+    ran = own.query(*arguments)
     assert ran.code == code, ran
     assert shown in ran.out + ran.err
 
@@ -45,8 +39,8 @@ def test_options_alone_are_the_chat_and_a_question_is_answered(commands, argumen
         ["query.py", "config", "set", "top_k", "3"],
     ],
 )
-def test_a_home_that_is_not_there_is_an_error_and_makes_no_folder(commands, tmp_path, command):
-    ran = commands.run(*command, "--home", tmp_path / "nosuch")
+def test_a_home_that_is_not_there_is_an_error_and_makes_no_folder(own, tmp_path, command):
+    ran = own.run(*command, "--home", tmp_path / "nosuch")
     assert ran.code == 2
     assert ran.err == (
         f"error: There is no folder {tmp_path / 'nosuch'}.\n"
@@ -55,39 +49,39 @@ def test_a_home_that_is_not_there_is_an_error_and_makes_no_folder(commands, tmp_
     assert not (tmp_path / "nosuch").exists()
 
 
-def test_a_home_is_made_by_init_or_by_its_first_papers(commands, tmp_path):
+def test_a_home_is_made_by_init_or_by_its_first_papers(own, tmp_path):
     for _ in range(2):
-        ran = commands.ingest("init", "--home", tmp_path / "new")
+        ran = own.ingest("init", "--home", tmp_path / "new")
         assert (ran.code, str(tmp_path / "new" / "papers") in ran.err) == (0, True)
-    assert "no PDFs found" in commands.ingest("--home", tmp_path / "new").err
+    assert "no PDFs found" in own.ingest("--home", tmp_path / "new").err
     paper = make_pdf(tmp_path / "fog.pdf", ["Fog forms where moist air cools."])
-    assert commands.ingest(paper, "--home", tmp_path / "other").code == 0
-    assert "1" in commands.ingest("list", "--home", tmp_path / "other").out
+    assert own.ingest(paper, "--home", tmp_path / "other").code == 0
+    assert "1" in own.ingest("list", "--home", tmp_path / "other").out
 
 
-def test_an_unknown_variable_is_a_warning_with_the_nearest_name(commands):
-    ran = commands.run("ingest.py", "list", RAG_TOPK="3", RAG_SOMETHING_ELSE_ALTOGETHER="1")
+def test_an_unknown_variable_is_a_warning_with_the_nearest_name(own):
+    ran = own.run("ingest.py", "list", RAG_TOPK="3", RAG_SOMETHING_ELSE_ALTOGETHER="1")
     assert ran.code == 0
     assert "There is no setting RAG_TOPK; it is ignored. Is it RAG_TOP_K?" in ran.err
     assert "There is no setting RAG_SOMETHING_ELSE_ALTOGETHER; it is ignored. `python" in ran.err
 
 
 @pytest.mark.parametrize("command", [["history", "delete", "--all"], ["audit", "--delete-all"]])
-def test_deleting_everything_wants_a_yes(commands, command):
-    commands.query("What is fog?")
-    ran = commands.query(*command)
+def test_deleting_everything_wants_a_yes(own, command):
+    own.query("What is fog?")
+    ran = own.query(*command)
     assert (ran.code, "Add --yes" in ran.err) == (2, True)
-    assert _answered(commands, command, "n\n") == 130
-    assert "fog" in commands.query("history").out
-    assert "fog" in commands.query("audit").out
-    assert _answered(commands, command, "y\n") == 0
-    assert "fog" not in commands.query(*command[:1]).out
-    assert commands.query(*command, "--yes").code == 0
+    assert _answered(own, command, "n\n") == 130
+    assert "fog" in own.query("history").out
+    assert "fog" in own.query("audit").out
+    assert _answered(own, command, "y\n") == 0
+    assert "fog" not in own.query(*command[:1]).out
+    assert own.query(*command, "--yes").code == 0
 
 
-def _answered(commands, command, answer):
+def _answered(own, command, answer):
     """The exit code of a command whose question a person on a terminal answers so."""
-    with CommandTerminal(commands.home, "query.py", *command) as terminal:
+    with CommandTerminal(own.home, "query.py", *command) as terminal:
         terminal.wait_for("[y/N]")
         terminal.type(answer)
         return terminal.end()

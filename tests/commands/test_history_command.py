@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 
-from tests.conftest import Commands, copied
 from tests.output_schemas import check_output
 from tests.sources.bib_parsing import parsed
 
@@ -15,133 +14,127 @@ SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
 
-@pytest.fixture
-def asked(library, tmp_path):
-    """The library in a home of the test's own, so that its history begins empty."""
-    return Commands(copied(library, tmp_path / "home"))
-
-
-def kept(asked, key=None):
-    ran = asked.query("history", "show", *([] if key is None else [key]), "--json")
+def kept(own, key=None):
+    ran = own.query("history", "show", *([] if key is None else [key]), "--json")
     assert ran.code == 0, ran.err
     shown = json.loads(ran.out)
     check_output(shown, "history show")
     return shown
 
 
-def listed(asked):
-    ran = asked.query("history", "list", "--json")
+def listed(own):
+    ran = own.query("history", "list", "--json")
     value = json.loads(ran.out)
     check_output(value, "history list")
     return value["conversations"]
 
 
-def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(asked):
-    answer = json.loads(asked.query("ask", SPEED, "--json").out)
+def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(own):
+    answer = json.loads(own.query("ask", SPEED, "--json").out)
     check_output(answer, "ask")
     assert answer["searched"] == SPEED
     assert answer["created_at"].endswith("+00:00")
     assert answer["citations"][0]["path"].endswith("bees.pdf")
-    shown = kept(asked, answer["answer_id"][:7])
+    shown = kept(own, answer["answer_id"][:7])
     assert shown["conversation"]["conversation"] == answer["conversation"]
     assert shown["conversation"]["title"] == SPEED
     (turn,) = shown["turns"]
     assert turn | {"warnings": answer["warnings"]} == answer
-    assert stat.S_IMODE((asked.home / "vectorstore" / "history.sqlite").stat().st_mode) == 0o600
+    assert stat.S_IMODE((own.home / "vectorstore" / "history.sqlite").stat().st_mode) == 0o600
 
 
-def test_a_named_conversation_has_its_history_in_mind(asked):
-    asked.query("ask", "How do honeybees steer?", "--chat", "bees")
-    follow_up = json.loads(asked.query("ask", "And what about them in fog?", "--chat", "bees", "--json").out)
+def test_a_named_conversation_has_its_history_in_mind(own):
+    own.query("ask", "How do honeybees steer?", "--chat", "bees")
+    follow_up = json.loads(own.query("ask", "And what about them in fog?", "--chat", "bees", "--json").out)
     assert follow_up["searched"].startswith("bees.pdf · ")
-    alone = json.loads(asked.query("ask", "And what about them in fog?", "--json").out)
+    alone = json.loads(own.query("ask", "And what about them in fog?", "--json").out)
     assert alone["searched"] == "And what about them in fog?"
-    assert [item["turns"] for item in listed(asked)] == [1, 2]
+    assert [item["turns"] for item in listed(own)] == [1, 2]
 
 
-def test_continue_goes_on_with_the_last_conversation(asked):
-    asked.query(GLAZE)
-    asked.query(SPEED)
-    ran = asked.query("-c", stdin=b"And in clear air?\n/history\n")
+def test_continue_goes_on_with_the_last_conversation(own):
+    own.query(GLAZE)
+    own.query(SPEED)
+    ran = own.query("-c", stdin=b"And in clear air?\n/history\n")
     assert f"Continuing “{SPEED}”, 1 turn." in ran.err
     assert f"  1  {SPEED}" in ran.out
     assert "  2  And in clear air?" in ran.out
-    assert asked.query("ask", "-c", GLAZE).code == 0
-    assert [(item["title"], item["turns"]) for item in listed(asked)] == [(SPEED, 3), (GLAZE, 1)]
+    assert own.query("ask", "-c", GLAZE).code == 0
+    assert [(item["title"], item["turns"]) for item in listed(own)] == [(SPEED, 3), (GLAZE, 1)]
 
 
-def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(asked, tmp_path):
+def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(own, tmp_path):
     typed = [SPEED, "/clear", GLAZE, f"/save {tmp_path}/a.md", "/history"]
-    ran = asked.query("chat", "--chat", "day one", stdin="\n".join(typed).encode())
+    ran = own.query("chat", "--chat", "day one", stdin="\n".join(typed).encode())
     assert "A new conversation, day one." in ran.err
-    assert [(item["name"], item["title"]) for item in listed(asked)] == [(None, GLAZE), ("day one", SPEED)]
+    assert [(item["name"], item["title"]) for item in listed(own)] == [(None, GLAZE), ("day one", SPEED)]
     saved = (tmp_path / "a.md").read_text()
     assert GLAZE in saved
     assert SPEED not in saved
-    again = asked.query("--chat", "day one", stdin=b"/history\n/sources\n")
+    again = own.query("--chat", "day one", stdin=b"/history\n/sources\n")
     assert f"Continuing “{SPEED}” (day one), 1 turn." in again.err
     assert "[1] bees.pdf, p.1" in again.out
 
 
 @pytest.mark.parametrize("how", [["--no-history"], []], ids=["flag", "setting"])
-def test_without_history_nothing_is_kept(asked, how):
+def test_without_history_nothing_is_kept(own, how):
     more = {} if how else {"RAG_HISTORY": "false"}
-    answer = json.loads(asked.query("ask", SPEED, "--json", *how, **more).out)
+    answer = json.loads(own.query("ask", SPEED, "--json", *how, **more).out)
     assert answer["conversation"] is None
-    asked.query("chat", *how, stdin=SPEED.encode(), **more)
-    asked.query("ask", SPEED, "--chat", "x", *how, **more)
-    assert not (asked.home / "vectorstore" / "history.sqlite").exists()
+    own.query("chat", *how, stdin=SPEED.encode(), **more)
+    own.query("ask", SPEED, "--chat", "x", *how, **more)
+    assert not (own.home / "vectorstore" / "history.sqlite").exists()
 
 
-def test_search_finds_a_turn_by_its_words(asked):
-    asked.query(SPEED)
-    asked.query(GLAZE)
-    ran = asked.query("history", "search", "temperature mature")
+def test_search_finds_a_turn_by_its_words(own):
+    own.query(SPEED)
+    own.query(GLAZE)
+    ran = own.query("history", "search", "temperature mature")
     assert f"> {GLAZE}" in ran.out
     assert SPEED not in ran.out
-    nothing = asked.query("history", "search", "zebra")
+    nothing = own.query("history", "search", "zebra")
     assert (nothing.code, nothing.out) == (4, "")
-    assert asked.query("history", "search", "?").code == 2
+    assert own.query("history", "search", "?").code == 2
 
 
-def test_export_writes_markdown_json_and_bibtex(asked, tmp_path):
+def test_export_writes_markdown_json_and_bibtex(own, tmp_path):
     for question in (SPEED, GLAZE, "Who won the chess olympiad in Batumi?"):
-        asked.query("ask", question, "--chat", "notes")
-    markdown = asked.query("history", "export", "notes").out
+        own.query("ask", question, "--chat", "notes")
+    markdown = own.query("history", "export", "notes").out
     assert markdown.startswith("# notes\n")
     assert f"## 1. {SPEED}\n" in markdown
     assert ". bees.pdf, p.2: “" in markdown
     assert "## 3. Who won" in markdown
-    ran = asked.query("history", "export", "notes", "--json", "-o", tmp_path / "a.json")
+    ran = own.query("history", "export", "notes", "--json", "-o", tmp_path / "a.json")
     assert ran.out == ""
-    assert json.loads((tmp_path / "a.json").read_text()) == kept(asked, "notes")
-    bib = asked.query("history", "export", "--bib").out
+    assert json.loads((tmp_path / "a.json").read_text()) == kept(own, "notes")
+    bib = own.query("history", "export", "--bib").out
     entries = parsed(bib)
-    assert len(entries) == len({item["file"] for turn in kept(asked)["turns"] for item in turn["citations"]})
+    assert len(entries) == len({item["file"] for turn in kept(own)["turns"] for item in turn["citations"]})
     assert "Navigation of honeybees in fog" in [fields.get("title") for _, fields in entries.values()]
-    assert str(asked.home) not in bib
+    assert str(own.home) not in bib
     for forms in (["--md", "--json"], ["--bib", "--md"]):
-        assert asked.query("history", "export", *forms).code == 2
-    refusal = kept(asked)["turns"][2]["answer_id"]
-    assert "cites no paper" in asked.query("history", "export", refusal, "--bib").err
+        assert own.query("history", "export", *forms).code == 2
+    refusal = kept(own)["turns"][2]["answer_id"]
+    assert "cites no paper" in own.query("history", "export", refusal, "--bib").err
     for target, why in ((tmp_path / "no" / "a.md", "There is no folder"), (tmp_path, f"{tmp_path} is a folder")):
-        ran = asked.query("history", "export", "-o", target)
+        ran = own.query("history", "export", "-o", target)
         assert ran.code == 1
         assert why in ran.err
         assert "Name a file, in a folder that is there." in ran.err
 
 
-def test_the_bibliography_of_an_answer_a_paper_and_the_library(asked, tmp_path):
-    asked.query(SPEED)
-    last = asked.query("bib", "--cited", "last")
-    answer_id = kept(asked)["turns"][0]["answer_id"]
-    assert last.out == asked.query("bib", "--cited", answer_id[:8]).out
-    assert len(parsed(last.out)) == len({item["file"] for item in kept(asked)["turns"][0]["citations"]})
-    whole, one = parsed(asked.query("bib").out), parsed(asked.query("bib", "bees.pdf").out)
+def test_the_bibliography_of_an_answer_a_paper_and_the_library(own, tmp_path):
+    own.query(SPEED)
+    last = own.query("bib", "--cited", "last")
+    answer_id = kept(own)["turns"][0]["answer_id"]
+    assert last.out == own.query("bib", "--cited", answer_id[:8]).out
+    assert len(parsed(last.out)) == len({item["file"] for item in kept(own)["turns"][0]["citations"]})
+    whole, one = parsed(own.query("bib").out), parsed(own.query("bib", "bees.pdf").out)
     assert len(whole) == 3
     assert one.items() <= whole.items()
-    assert json.loads(asked.ingest("show", "bees.pdf", "--json").out)["bibtex_key"] in one
-    written = asked.query("bib", "--csl", "-o", tmp_path / "all.json")
+    assert json.loads(own.ingest("show", "bees.pdf", "--json").out)["bibtex_key"] in one
+    written = own.query("bib", "--csl", "-o", tmp_path / "all.json")
     assert (written.out, written.code) == ("", 0)
     assert {item["id"] for item in json.loads((tmp_path / "all.json").read_text())} == whole.keys()
     for wrong, code in (
@@ -150,49 +143,49 @@ def test_the_bibliography_of_an_answer_a_paper_and_the_library(asked, tmp_path):
         (["wasps.pdf"], 4),
         (["-o", tmp_path / "no" / "a.bib"], 1),
     ):
-        ran = asked.query("bib", *wrong)
+        ran = own.query("bib", *wrong)
         assert (ran.code, ran.out) == (code, "")
         assert ran.err.startswith("error: ")
 
 
-def test_a_conversation_gets_another_name(asked):
+def test_a_conversation_gets_another_name(own):
     for name in ("notes", "other"):
-        asked.query("ask", SPEED, "--chat", name)
-    ran = asked.query("history", "rename", "1", "my thesis")
+        own.query("ask", SPEED, "--chat", name)
+    ran = own.query("history", "rename", "1", "my thesis")
     assert (ran.code, ran.out, ran.err) == (0, "", "Conversation 1 is now called my thesis.\n")
-    assert [item["name"] for item in listed(asked)] == ["other", "my thesis"]
-    assert asked.query("ask", GLAZE, "--chat", "my thesis").code == 0
-    assert [item["turns"] for item in listed(asked)] == [2, 1]
+    assert [item["name"] for item in listed(own)] == ["other", "my thesis"]
+    assert own.query("ask", GLAZE, "--chat", "my thesis").code == 0
+    assert [item["turns"] for item in listed(own)] == [2, 1]
     for which, name, code, says in (
         ("1", "other", 2, "Another conversation is called 'other'."),
         ("1", "7", 2, "a conversation's number"),
         ("nobody", "x", 4, "no conversation or answer 'nobody'"),
     ):
-        ran = asked.query("history", "rename", which, name)
+        ran = own.query("history", "rename", which, name)
         assert (ran.code, ran.out) == (code, "")
         assert says in ran.err
-    assert [item["name"] for item in listed(asked)] == ["my thesis", "other"]
+    assert [item["name"] for item in listed(own)] == ["my thesis", "other"]
 
 
-def test_delete_needs_to_be_told_what(asked):
+def test_delete_needs_to_be_told_what(own):
     for question in (SPEED, GLAZE):
-        asked.query("ask", question, "--chat", "notes")
-    asked.query(SPEED)
-    assert asked.query("history", "delete").code == 2
-    assert asked.query("history", "delete", "1", "--all").code == 2
-    assert asked.query("history", "delete", "nobody").code == 4
-    first = kept(asked, "notes")["turns"][0]["answer_id"]
-    agent = asked.home / "vectorstore" / "agent"
+        own.query("ask", question, "--chat", "notes")
+    own.query(SPEED)
+    assert own.query("history", "delete").code == 2
+    assert own.query("history", "delete", "1", "--all").code == 2
+    assert own.query("history", "delete", "nobody").code == 4
+    first = kept(own, "notes")["turns"][0]["answer_id"]
+    agent = own.home / "vectorstore" / "agent"
     agent.mkdir(exist_ok=True)
     (agent / "interrupted.json").write_text("{}")
-    assert "1 turn deleted." in asked.query("history", "delete", first).err
-    assert [item["title"] for item in listed(asked)] == [SPEED, GLAZE]
-    assert "1 turn deleted." in asked.query("history", "delete", "notes").err
-    assert len(listed(asked)) == 1
-    assert "1 turn deleted." in asked.query("history", "delete", "--all", "--yes").err
+    assert "1 turn deleted." in own.query("history", "delete", first).err
+    assert [item["title"] for item in listed(own)] == [SPEED, GLAZE]
+    assert "1 turn deleted." in own.query("history", "delete", "notes").err
+    assert len(listed(own)) == 1
+    assert "1 turn deleted." in own.query("history", "delete", "--all", "--yes").err
     assert not agent.exists()
-    assert listed(asked) == []
-    assert "No conversations are saved now." in asked.query("history", "delete", "--all", "--yes").err
+    assert listed(own) == []
+    assert "No conversations are saved now." in own.query("history", "delete", "--all", "--yes").err
 
 
 def another_version(path):
@@ -216,13 +209,13 @@ def in_the_way(path):
         (in_the_way, 1, "history.sqlite"),
     ],
 )
-def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(asked, spoil, code, said):
-    path = asked.home / "vectorstore" / "history.sqlite"
+def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(own, spoil, code, said):
+    path = own.home / "vectorstore" / "history.sqlite"
     if spoil is another_version:
-        asked.query(GLAZE)
+        own.query(GLAZE)
     spoil(path)
     before = path.read_bytes() if path.is_file() else b""
-    ran = asked.query("ask", SPEED, "--json", "-c")
+    ran = own.query("ask", SPEED, "--json", "-c")
     answer = json.loads(ran.out)
     assert ran.code == 0
     assert "(bees.pdf, p.2)" in answer["answer"]
@@ -230,10 +223,10 @@ def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(asked, spoi
     assert any("not kept" in warning and said in warning for warning in answer["warnings"])
     assert any("cannot be read" in warning for warning in answer["warnings"])
     assert "Traceback" not in ran.err
-    chat = asked.query(stdin=f"{SPEED}\n{SPEED}\n".encode())
+    chat = own.query(stdin=f"{SPEED}\n{SPEED}\n".encode())
     assert chat.out.count("Sources:") == 2
     assert chat.err.count("not kept") == 1
-    ran = asked.query("history", "list")
+    ran = own.query("history", "list")
     assert ran.code == code
     assert ran.err.startswith("error: ")
     assert said in ran.err

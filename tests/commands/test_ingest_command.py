@@ -8,18 +8,8 @@ import pytest
 
 from ragscience.library.store import Home, Library
 from tests.commands.papers import fill, spoil
-from tests.conftest import ROOT, Commands, copied
+from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
-
-
-@pytest.fixture
-def commands(commands):
-    return Commands(commands.home)
-
-
-@pytest.fixture
-def filled(three_papers, commands):
-    return Commands(copied(three_papers, commands.home))
 
 
 def papers_of(commands):
@@ -36,7 +26,7 @@ def test_a_folder_of_papers_becomes_a_library(commands):
     assert set(ledger["files"]) == {paper["md5"] for paper in papers.values()}
 
 
-def test_a_second_run_reads_nothing_and_loads_no_model(filled):
+def test_a_second_run_reads_nothing_and_loads_no_model(own):
     script = (
         "import sys, runpy\nsys.argv = ['ingest.py']\n"
         "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
@@ -48,7 +38,7 @@ def test_a_second_run_reads_nothing_and_loads_no_model(filled):
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "RAG_HOME": str(filled.home)},
+        env={**os.environ, "RAG_HOME": str(own.home)},
         check=True,
     )
     code, modules = ran.stdout.strip().split("\n")
@@ -94,41 +84,41 @@ def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(comm
     assert [file["reason"] for file in files] == ["empty", "encrypted", "other-format", "not-a-pdf", "no-text"]
 
 
-def test_changed_bytes_replace_what_the_old_ones_said(filled):
-    make_pdf(filled.home / "papers" / "bees.pdf", ["Bees do not fly in fog at all."])
-    ran = filled.ingest()
+def test_changed_bytes_replace_what_the_old_ones_said(own):
+    make_pdf(own.home / "papers" / "bees.pdf", ["Bees do not fly in fog at all."])
+    ran = own.ingest()
     assert ran.code == 0
     assert "1 updated" in ran.err
-    assert papers_of(filled)["bees.pdf"]["pages"] == 1
-    found = json.loads(filled.query("search", "harmonic radar bees", "-k", "50", "--json").out)
+    assert papers_of(own)["bees.pdf"]["pages"] == 1
+    found = json.loads(own.query("search", "harmonic radar bees", "-k", "50", "--json").out)
     assert not any("412" in hit["text"] for hit in found["hits"])
 
 
-def test_the_same_bytes_under_another_name_are_known(filled):
-    papers = filled.home / "papers"
+def test_the_same_bytes_under_another_name_are_known(own):
+    papers = own.home / "papers"
     shutil.copy(papers / "bees.pdf", papers / "copy.pdf")
-    assert "copy.pdf has the same bytes as" in filled.ingest().err
+    assert "copy.pdf has the same bytes as" in own.ingest().err
     (papers / "bees.pdf").unlink()
-    assert "copy.pdf" in filled.ingest().err
-    assert set(papers_of(filled)) == {"copy.pdf", "kilns.pdf", "tides.pdf"}
+    assert "copy.pdf" in own.ingest().err
+    assert set(papers_of(own)) == {"copy.pdf", "kilns.pdf", "tides.pdf"}
 
 
-def test_add_never_removes_and_sync_does(filled):
-    (filled.home / "papers" / "kilns.pdf").unlink()
-    filled.ingest()
-    assert "kilns.pdf" in papers_of(filled)
-    assert "would remove kilns.pdf" in filled.ingest("sync", "--dry-run").err
-    assert "kilns.pdf" in papers_of(filled)
-    assert "removed kilns.pdf" in filled.ingest("sync").err
-    assert "kilns.pdf" not in papers_of(filled)
+def test_add_never_removes_and_sync_does(own):
+    (own.home / "papers" / "kilns.pdf").unlink()
+    own.ingest()
+    assert "kilns.pdf" in papers_of(own)
+    assert "would remove kilns.pdf" in own.ingest("sync", "--dry-run").err
+    assert "kilns.pdf" in papers_of(own)
+    assert "removed kilns.pdf" in own.ingest("sync").err
+    assert "kilns.pdf" not in papers_of(own)
 
 
-def test_remove_takes_a_paper_out_and_leaves_its_file(filled):
-    ran = filled.ingest("remove", "bees.pdf")
+def test_remove_takes_a_paper_out_and_leaves_its_file(own):
+    ran = own.ingest("remove", "bees.pdf")
     assert ran.code == 0
-    assert set(papers_of(filled)) == {"kilns.pdf", "tides.pdf"}
-    assert (filled.home / "papers" / "bees.pdf").exists()
-    assert filled.ingest("remove", "bees.pdf").code == 4
+    assert set(papers_of(own)) == {"kilns.pdf", "tides.pdf"}
+    assert (own.home / "papers" / "bees.pdf").exists()
+    assert own.ingest("remove", "bees.pdf").code == 4
 
 
 def chunks_of(home):
@@ -141,33 +131,33 @@ def chunks_of(home):
 
 
 @pytest.mark.parametrize("what", [(), ("--embeddings",), ("--indexes",)])
-def test_rebuild_gives_the_same_library(filled, what):
-    before = chunks_of(filled.home)
-    ran = filled.ingest("rebuild", *what)
+def test_rebuild_gives_the_same_library(own, what):
+    before = chunks_of(own.home)
+    ran = own.ingest("rebuild", *what)
     assert ran.code == 0, ran.err
-    assert chunks_of(filled.home) == before
-    assert json.loads(filled.query("search", "glaze", "--json").out)["hits"][0]["file"] == "kilns.pdf"
+    assert chunks_of(own.home) == before
+    assert json.loads(own.query("search", "glaze", "--json").out)["hits"][0]["file"] == "kilns.pdf"
 
 
-def test_another_chunk_size_is_refused_until_rebuilt(filled):
-    make_pdf(filled.home / "papers" / "new.pdf", ["Something new."])
-    refused = filled.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20")
+def test_another_chunk_size_is_refused_until_rebuilt(own):
+    make_pdf(own.home / "papers" / "new.pdf", ["Something new."])
+    refused = own.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20")
     assert refused.code == 5
     assert "rebuild" in refused.err
-    assert filled.ingest("rebuild", RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
-    assert filled.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
-    assert "new.pdf" in papers_of(filled)
+    assert own.ingest("rebuild", RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
+    assert own.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
+    assert "new.pdf" in papers_of(own)
 
 
-def test_doctor_finds_nothing_wrong_and_then_a_lost_file(filled):
-    healthy = filled.ingest("doctor")
+def test_doctor_finds_nothing_wrong_and_then_a_lost_file(own):
+    healthy = own.ingest("doctor")
     assert healthy.code == 0
     assert "warning" not in healthy.out
-    (filled.home / "papers" / "bees.pdf").unlink()
-    assert "bees.pdf is in the library, but its file is gone" in filled.ingest("doctor").out
+    (own.home / "papers" / "bees.pdf").unlink()
+    assert "bees.pdf is in the library, but its file is gone" in own.ingest("doctor").out
 
 
-def test_a_path_that_names_nothing_is_a_failure_of_its_own(filled):
-    ran = filled.ingest("nowhere.pdf")
+def test_a_path_that_names_nothing_is_a_failure_of_its_own(own):
+    ran = own.ingest("nowhere.pdf")
     assert ran.code == 3
     assert "nowhere.pdf" in ran.err

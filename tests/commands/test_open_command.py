@@ -16,11 +16,6 @@ GLAZE = "At which temperature does the glaze mature?"
 
 
 @pytest.fixture
-def commands(commands):
-    return Commands(commands.home)
-
-
-@pytest.fixture
 def asked(library):
     (library / "vectorstore" / "history.sqlite").unlink(missing_ok=True)
     return Commands(library)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, ProcessCommands, copied
+from tests.conftest import ROOT, ProcessCommands
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ from tests.conftest import ROOT, ProcessCommands, copied
         ("query.py", 0, ""),
     ],
 )
-def test_a_command_begins_and_ends(three_papers, tmp_path, command, code, shown):
-    ran = ProcessCommands(copied(three_papers, tmp_path / "home")).run(*command.split())
+def test_a_command_begins_and_ends(own_home, command, code, shown):
+    ran = ProcessCommands(own_home).run(*command.split())
     assert ran.code == code, ran
     assert shown in ran.out + ran.err
     assert "Traceback" not in ran.err

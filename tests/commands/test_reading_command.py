@@ -13,11 +13,6 @@ from tests.pdf_factory import make_pdf
 SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
 
 
-@pytest.fixture
-def commands(commands):
-    return Commands(commands.home)
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """A home with the sample paper in it, which no test changes."""

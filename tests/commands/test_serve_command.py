@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.conftest import ROOT, Commands, copied
+from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.warm_processes import WarmProcess
 
@@ -79,35 +79,30 @@ def test_other_machines_are_served_with_tokens_alone(asked, host):
     )
 
 
-@pytest.fixture
-def lab_home(library, tmp_path):
-    return Commands(copied(library, tmp_path / "home"))
-
-
-def test_a_server_for_others_has_a_name(lab_home):
-    lab_home.query("serve", "token", "add", "ana")
+def test_a_server_for_others_has_a_name(own):
+    own.query("serve", "token", "add", "ana")
     for options in (["--behind-proxy"], ["--behind-proxy", "--host", "0.0.0.0"]):
-        ran = lab_home.query("serve", *options)
+        ran = own.query("serve", *options)
         assert ran.code == 2
         assert "--name papers.lab" in ran.err
 
 
-def test_tokens_are_made_listed_and_revoked(lab_home):
-    ran = lab_home.query("serve", "token", "add", "ana", "--role", "writer")
+def test_tokens_are_made_listed_and_revoked(own):
+    ran = own.query("serve", "token", "add", "ana", "--role", "writer")
     assert (ran.code, bool(re.fullmatch("ragscience_[0-9a-f]{64}\n", ran.out))) == (0, True)
     assert ran.out.strip() not in ran.err
     for command in (["serve", "token"], ["serve", "token", "list"]):
-        shown = lab_home.query(*command)
+        shown = own.query(*command)
         assert re.fullmatch(r"ana\twriter\t\d{4}-\d\d-\d\d \d\d:\d\d\n", shown.out)
-    listed = json.loads(lab_home.query("serve", "token", "list", "--json").out)
+    listed = json.loads(own.query("serve", "token", "list", "--json").out)
     check_output(listed, "serve token list")
     assert [(each["name"], each["role"]) for each in listed["tokens"]] == [("ana", "writer")]
-    assert lab_home.query("serve", "token", "add", "ana").code == 2
-    assert lab_home.query("serve", "token", "add", "ben", "--role", "king").code == 2
-    assert lab_home.query("serve", "token", "add", "../ben").code == 2
-    assert lab_home.query("serve", "token", "revoke", "ana").code == 0
-    assert lab_home.query("serve", "token", "revoke", "ana").code == 4
-    assert lab_home.query("serve", "token", "list").out == ""
+    assert own.query("serve", "token", "add", "ana").code == 2
+    assert own.query("serve", "token", "add", "ben", "--role", "king").code == 2
+    assert own.query("serve", "token", "add", "../ben").code == 2
+    assert own.query("serve", "token", "revoke", "ana").code == 0
+    assert own.query("serve", "token", "revoke", "ana").code == 4
+    assert own.query("serve", "token", "list").out == ""
 
 
 def certificate(folder):
@@ -149,11 +144,11 @@ def served(commands, *options):
             process.communicate(timeout=60)
 
 
-def test_a_browser_signs_in_over_tls(lab_home, tmp_path):
-    token = lab_home.query("serve", "token", "add", "ana").out.strip()
+def test_a_browser_signs_in_over_tls(own, tmp_path):
+    token = own.query("serve", "token", "add", "ana").out.strip()
     files = certificate(tmp_path)
     options = [word for pair in files.items() for word in pair]
-    with served(lab_home, *options, "--host", "127.0.0.1", "--name", "localhost") as url:
+    with served(own, *options, "--host", "127.0.0.1", "--name", "localhost") as url:
         assert url.startswith("https://localhost:")
         trusting = ssl.create_default_context(cafile=files["--tls-cert"])
         with httpx.Client(base_url=url, verify=trusting, timeout=60) as client:
@@ -172,9 +167,9 @@ def test_a_browser_signs_in_over_tls(lab_home, tmp_path):
             client.get("/healthz")
 
 
-def test_a_proxy_says_who_asks_and_how(lab_home):
-    token = lab_home.query("serve", "token", "add", "ana").out.strip()
-    with served(lab_home, *BEHIND) as url:
+def test_a_proxy_says_who_asks_and_how(own):
+    token = own.query("serve", "token", "add", "ana").out.strip()
+    with served(own, *BEHIND) as url:
         headers = {"Host": "papers.lab", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
         with httpx.Client(base_url=url, timeout=60, headers=headers) as client:
             assert client.post("/api/v1/session", json={"token": "x"}).status_code == 401

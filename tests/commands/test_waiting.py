@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tests.conftest import Commands, copied
+from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.screens.emulator import Terminal
 from tests.screens.sessions import Processes, link_scripts
@@ -17,11 +17,6 @@ ORDER = "late interaction reranks the passages"
 
 
 @pytest.fixture
-def commands(three_papers, tmp_path):
-    return Commands(copied(three_papers, tmp_path / "home"))
-
-
-@pytest.fixture
 def server():
     with OllamaServer(models={CHAT: chat_model()}) as running:
         yield running
@@ -30,29 +25,29 @@ def server():
 # Choices of models
 
 
-def test_a_choice_is_said_once_and_again_when_it_changes(commands, server):
-    first = commands.query("ask", QUESTION)
+def test_a_choice_is_said_once_and_again_when_it_changes(own, server):
+    first = own.query("ask", QUESTION)
     assert QUOTES in first.err
     assert ORDER in first.err
-    for again in (commands.query("ask", QUESTION), commands.query("search", QUESTION), commands.query("chat")):
+    for again in (own.query("ask", QUESTION), own.query("search", QUESTION), own.query("chat")):
         assert QUOTES not in again.err
         assert ORDER not in again.err
     server.script(ANSWER, ANSWER)
     env = {"RAG_OLLAMA_URL": server.url}
-    assert f"answers: {CHAT}" in commands.query("ask", QUESTION, **env).err
-    assert f"answers: {CHAT}" not in commands.query("ask", QUESTION, **env).err
-    back = commands.query("ask", QUESTION).err
+    assert f"answers: {CHAT}" in own.query("ask", QUESTION, **env).err
+    assert f"answers: {CHAT}" not in own.query("ask", QUESTION, **env).err
+    back = own.query("ask", QUESTION).err
     assert QUOTES in back
     assert ORDER not in back
 
 
-def test_json_has_the_warnings_each_time_and_models_has_all(commands):
-    first, second = (commands.query("ask", QUESTION, "--json") for _ in range(2))
+def test_json_has_the_warnings_each_time_and_models_has_all(own):
+    first, second = (own.query("ask", QUESTION, "--json") for _ in range(2))
     assert ORDER in first.err
     assert second.err == ""
     assert ORDER in first.out
     assert ORDER in second.out
-    listed = commands.query("models").out
+    listed = own.query("models").out
     assert ORDER in " ".join(listed.split())
     assert "Ollama does not answer" in " ".join(listed.split())
 

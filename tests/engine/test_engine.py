@@ -14,7 +14,6 @@ from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.errors import Cancelled, NothingFound, RagScienceError, UsageError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Searched, Token, Warned
-from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,14 +22,8 @@ GLAZE = "At which temperature does the glaze mature?"
 
 
 @pytest.fixture
-def home(library, tmp_path):
-    """The three papers in a home of the test's own, so that its history begins empty."""
-    return copied(library, tmp_path / "home")
-
-
-@pytest.fixture
-def engine(home):
-    with Engine.open(home, load_settings(home=home, offline=True)) as opened:
+def engine(own_home):
+    with Engine.open(own_home, load_settings(home=own_home, offline=True)) as opened:
         yield opened
 
 
@@ -45,11 +38,11 @@ def test_the_package_and_the_engine_load_nothing_heavy():
     assert not {"numpy", "faiss", "onnxruntime", "rich", "typer", "pydantic"} & set(done.stdout.split())
 
 
-def test_settings_of_the_home_hold_and_those_that_nobody_allowed_are_a_warning(home, tmp_path, monkeypatch):
+def test_settings_of_the_home_hold_and_those_that_nobody_allowed_are_a_warning(own_home, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
-    (home / "config.toml").write_text('top_k = 6\npdf_viewer = "steal {file}"\n')
+    (own_home / "config.toml").write_text('top_k = 6\npdf_viewer = "steal {file}"\n')
     events = []
-    with Engine.open(home, on_event=events.append) as opened:
+    with Engine.open(own_home, on_event=events.append) as opened:
         assert (opened.settings.top_k, opened.settings.pdf_viewer) == (6, "")
     assert "sets pdf_viewer: ignored" in next(event.text for event in events if isinstance(event, Warned))
 
@@ -132,18 +125,18 @@ def test_an_agent_that_is_cancelled_ends_after_its_step(engine):
 
 
 @pytest.mark.parametrize("agent", [False, True])
-def test_a_question_is_cancelled_while_the_model_is_silent(home, agent):
+def test_a_question_is_cancelled_while_the_model_is_silent(own_home, agent):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         silence, cancel, asked, ended = Event(), Event(), Event(), []
         server.fault("/api/chat", until=silence, times=None)
-        settings = load_settings(home=home, ollama_url=server.url, embedder="embedded")
+        settings = load_settings(home=own_home, ollama_url=server.url, embedder="embedded")
 
         def ask(engine):
             with pytest.raises(Cancelled):
                 engine.ask(AskRequest(SPEED, agent=agent), cancel=cancel)
             ended.append(silence.is_set())
 
-        with Engine.open(home, settings) as engine:
+        with Engine.open(own_home, settings) as engine:
             thread = Thread(target=ask, args=(engine,))
             thread.start()
             while not server.of("/api/chat") and thread.is_alive():
@@ -201,14 +194,14 @@ def test_close_releases_the_telemetry_although_the_library_fails(engine, tmp_pat
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="open files are read from /proc")
-def test_a_closed_engine_keeps_no_file_open(home):
+def test_a_closed_engine_keeps_no_file_open(own_home):
     """Opened and closed again and again, as in a notebook, it would run out of descriptors otherwise."""
 
     def opened() -> set[str]:
         entries = [entry for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
-        return {path for path in map(os.path.realpath, entries) if Path(path).is_relative_to(home)}
+        return {path for path in map(os.path.realpath, entries) if Path(path).is_relative_to(own_home)}
 
-    with Engine.open(home, load_settings(home=home, offline=True)) as engine:
+    with Engine.open(own_home, load_settings(home=own_home, offline=True)) as engine:
         engine.ask(AskRequest(SPEED))
         assert opened()
     gc.collect()

@@ -3,8 +3,6 @@
 import os
 import shutil
 
-import pytest
-
 from ragscience.core.errors import FileProblem
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed, ingest_runs
@@ -12,19 +10,13 @@ from ragscience.engine.events import Noted
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
 from tests.commands.papers import BEES, spoil
-from tests.conftest import copied
 from tests.pdf_factory import make_pdf, make_scan
 
 
-@pytest.fixture
-def home(library, tmp_path):
-    return copied(library, tmp_path / "home")
-
-
-def run(home, *paths, sync=False, **settings):
+def run(own_home, *paths, sync=False, **settings):
     """The names of the files that a run says it could not read, how many it only counts, and its events."""
     events = []
-    with Engine.open(home, load_settings(home=home, offline=True, **settings)) as engine:
+    with Engine.open(own_home, load_settings(home=own_home, offline=True, **settings)) as engine:
         result = (
             engine.ingest.sync(on_event=events.append) if sync else engine.ingest.add(paths, on_event=events.append)
         )
@@ -33,19 +25,19 @@ def run(home, *paths, sync=False, **settings):
     return failed, result.still_unreadable, events
 
 
-def listed(home):
-    with Engine.open(home) as engine:
+def listed(own_home):
+    with Engine.open(own_home) as engine:
         return {os.path.basename(file.path): file.reason for file in engine.papers.skipped()}  # noqa: PTH119
 
 
-def test_an_unreadable_file_is_named_once_and_not_read_again(home, monkeypatch):
-    spoil(home / "papers")
+def test_an_unreadable_file_is_named_once_and_not_read_again(own_home, monkeypatch):
+    spoil(own_home / "papers")
     all_four = {"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}
-    assert run(home)[:2] == (all_four, 0)
+    assert run(own_home)[:2] == (all_four, 0)
     monkeypatch.setattr(ReadingPool, "read_all", None)
-    assert run(home)[:2] == (set(), 4)
-    assert run(home, sync=True)[:2] == (set(), 4)
-    assert listed(home) == {
+    assert run(own_home)[:2] == (set(), 4)
+    assert run(own_home, sync=True)[:2] == (set(), 4)
+    assert listed(own_home) == {
         "empty.pdf": "empty",
         "locked.pdf": "encrypted",
         "page.pdf": "not-a-pdf",
@@ -53,65 +45,65 @@ def test_an_unreadable_file_is_named_once_and_not_read_again(home, monkeypatch):
     }
 
 
-def test_it_is_named_again_when_its_bytes_change_and_read_when_they_are_mended(home):
-    spoil(home / "papers")
-    run(home)
-    (home / "papers" / "empty.pdf").write_bytes(b"something else")
-    make_pdf(home / "papers" / "locked.pdf", [*BEES, "One more page."])
-    assert run(home)[:2] == ({"empty.pdf"}, 2)
-    assert listed(home) == {"empty.pdf": "not-a-pdf", "page.pdf": "not-a-pdf", "scan.pdf": "no-text"}
-    (home / "papers" / "empty.pdf").unlink()
-    assert run(home)[:2] == (set(), 2)
-    assert "empty.pdf" not in listed(home)
+def test_it_is_named_again_when_its_bytes_change_and_read_when_they_are_mended(own_home):
+    spoil(own_home / "papers")
+    run(own_home)
+    (own_home / "papers" / "empty.pdf").write_bytes(b"something else")
+    make_pdf(own_home / "papers" / "locked.pdf", [*BEES, "One more page."])
+    assert run(own_home)[:2] == ({"empty.pdf"}, 2)
+    assert listed(own_home) == {"empty.pdf": "not-a-pdf", "page.pdf": "not-a-pdf", "scan.pdf": "no-text"}
+    (own_home / "papers" / "empty.pdf").unlink()
+    assert run(own_home)[:2] == (set(), 2)
+    assert "empty.pdf" not in listed(own_home)
 
 
-def test_a_file_whose_reading_the_disk_failed_is_read_by_the_next_run(home, monkeypatch):
-    make_pdf(home / "papers" / "new.pdf", BEES)
+def test_a_file_whose_reading_the_disk_failed_is_read_by_the_next_run(own_home, monkeypatch):
+    make_pdf(own_home / "papers" / "new.pdf", BEES)
     real = ReaderProcess.read
     failed = FileProblem("new.pdf cannot be read: Input/output error.", "Check its permissions.", reason="unreadable")
     monkeypatch.setattr(ReaderProcess, "read", lambda *_, **__: failed)
-    assert run(home)[:2] == ({"new.pdf"}, 0)
+    assert run(own_home)[:2] == ({"new.pdf"}, 0)
     monkeypatch.setattr(ReaderProcess, "read", real)
-    assert run(home)[:2] == (set(), 0)
-    assert "new.pdf" not in listed(home)
+    assert run(own_home)[:2] == (set(), 0)
+    assert "new.pdf" not in listed(own_home)
 
 
-def test_one_that_is_named_is_tried_again_and_its_folder_is_no_name(home):
-    spoil(home / "papers")
-    run(home)
-    assert run(home, home / "papers")[:2] == (set(), 4)
-    assert run(home, home / "papers" / "page.pdf")[:2] == ({"page.pdf"}, 0)
-    assert run(home)[:2] == (set(), 4)
+def test_one_that_is_named_is_tried_again_and_its_folder_is_no_name(own_home):
+    spoil(own_home / "papers")
+    run(own_home)
+    assert run(own_home, own_home / "papers")[:2] == (set(), 4)
+    assert run(own_home, own_home / "papers" / "page.pdf")[:2] == ({"page.pdf"}, 0)
+    assert run(own_home)[:2] == (set(), 4)
 
 
-def test_other_limits_are_another_try(home, monkeypatch):
-    spoil(home / "papers")
-    run(home)
+def test_other_limits_are_another_try(own_home, monkeypatch):
+    spoil(own_home / "papers")
+    run(own_home)
     monkeypatch.setattr(ingest_runs, "READING_SECONDS", 59.0)
-    assert run(home)[:2] == ({"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}, 0)
-    assert run(home)[:2] == (set(), 4)
+    assert run(own_home)[:2] == ({"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}, 0)
+    assert run(own_home)[:2] == (set(), 4)
 
 
-def test_a_file_that_may_not_be_opened_is_named_once(home):
-    (home / "papers" / "folder.pdf").symlink_to(home / "nowhere")
-    assert run(home)[:2] == ({"folder.pdf"}, 0)
-    assert run(home)[:2] == (set(), 1)
-    assert listed(home) == {"folder.pdf": "unreadable"}
+def test_a_file_that_may_not_be_opened_is_named_once(own_home):
+    (own_home / "papers" / "folder.pdf").symlink_to(own_home / "nowhere")
+    assert run(own_home)[:2] == ({"folder.pdf"}, 0)
+    assert run(own_home)[:2] == (set(), 1)
+    assert listed(own_home) == {"folder.pdf": "unreadable"}
 
 
-def test_a_copy_is_named_once(home):
-    shutil.copy(home / "papers" / "bees.pdf", home / "papers" / "copy.pdf")
-    said = [run(home)[2], run(home)[2]]
+def test_a_copy_is_named_once(own_home):
+    shutil.copy(own_home / "papers" / "bees.pdf", own_home / "papers" / "copy.pdf")
+    said = [run(own_home)[2], run(own_home)[2]]
     assert [sum(isinstance(event, Noted) and event.kind == "copy" for event in events) for events in said] == [1, 0]
-    assert listed(home) == {"copy.pdf": "same-bytes"}
+    assert listed(own_home) == {"copy.pdf": "same-bytes"}
 
 
-def test_documents_in_other_formats_are_named_once(home):
+def test_documents_in_other_formats_are_named_once(own_home):
     for name in ("thesis.docx", "notes.md", ".hidden.md", "data.csv"):
-        (home / "papers" / name).write_text("words")
-    said = [run(home)[2], run(home, sync=True)[2]]
-    (home / "papers" / "more" / "figure.png").write_text("dots")
-    said.append(run(home)[2])
+        (own_home / "papers" / name).write_text("words")
+    said = [run(own_home)[2], run(own_home, sync=True)[2]]
+    (own_home / "papers" / "more" / "figure.png").write_text("dots")
+    said.append(run(own_home)[2])
     names = [
         [event.line.partition(". ")[0] for event in events if isinstance(event, Noted) and event.kind == "other-format"]
         for events in said
@@ -121,34 +113,34 @@ def test_documents_in_other_formats_are_named_once(home):
         [],
         ["1 file is not a PDF and was skipped: figure.png"],
     ]
-    assert listed(home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
+    assert listed(own_home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
 
 
-def test_one_that_is_named_must_be_a_pdf_whatever_it_is_called(home, tmp_path):
+def test_one_that_is_named_must_be_a_pdf_whatever_it_is_called(own_home, tmp_path):
     (tmp_path / "notes.md").write_text("words")
     shutil.copy(make_pdf(tmp_path / "paper.pdf", ["Voles."]), tmp_path / "paper.bin")
-    with Engine.open(home) as engine:
+    with Engine.open(own_home) as engine:
         result = engine.ingest.add([tmp_path / "notes.md", tmp_path / "paper.bin"])
     (failure,) = result.failures
     assert str(failure.problem) == "Only PDFs can be added: notes.md. Print or export it as PDF, and add that."
     assert [paper.file for paper in result.added] == ["paper.bin"]
 
 
-def test_a_lost_or_damaged_record_costs_that_files_are_named_once_more(home):
-    make_scan(home / "papers" / "scan.pdf")
-    run(home)
-    with Engine.open(home) as engine:
+def test_a_lost_or_damaged_record_costs_that_files_are_named_once_more(own_home):
+    make_scan(own_home / "papers" / "scan.pdf")
+    run(own_home)
+    with Engine.open(own_home) as engine:
         record = engine.home.skipped
     for damage in (record.unlink, lambda: record.write_text('{"checksum": 1, "content": []}')):
         damage()
-        assert run(home)[:2] == ({"scan.pdf"}, 0)
-        assert run(home)[:2] == (set(), 1)
+        assert run(own_home)[:2] == ({"scan.pdf"}, 0)
+        assert run(own_home)[:2] == (set(), 1)
 
 
-def test_doctor_names_them_as_a_group(home):
-    spoil(home / "papers")
-    run(home)
-    with Engine.open(home) as engine:
+def test_doctor_names_them_as_a_group(own_home):
+    spoil(own_home / "papers")
+    run(own_home)
+    with Engine.open(own_home) as engine:
         (finding,) = [one for one in engine.doctor(fast=True).findings if "could not be read" in one.message]
     assert finding.message == "4 files could not be read: empty.pdf, locked.pdf, page.pdf and 1 more."
     assert "list --failed" in finding.remedy
