@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from ragscience.cli.evaluation_command import show_evaluation, show_paired
-from ragscience.evaluation.eval_report import Evaluation, Paired
+from ragscience.cli.evaluation_command import show_evaluation
+from ragscience.evaluation.eval_report import Evaluation
 from ragscience.evaluation.eval_run import Outcome
 from ragscience.evaluation.question_file import KnownQuestion
 
@@ -23,11 +23,6 @@ ASKED = Evaluation(
     (),
     {"mode": "ask", "papers": "3"},
 )
-AGENT = replace(
-    ASKED,
-    outcomes=(outcome(1, "number", answer=1.0, all_evidence=1.0), outcome(2, "fact\x1b[31m", answer=0.0)),
-    conditions={"mode": "agent"},
-)
 
 
 def seen(show, what, *, width=80, terminal=False, encoding="utf-8"):
@@ -36,23 +31,6 @@ def seen(show, what, *, width=80, terminal=False, encoding="utf-8"):
     show(what, Console(file=stream, width=width, force_terminal=terminal, highlight=False, color_system=None))
     stream.flush()
     return raw.getvalue().decode(encoding)
-
-
-def test_each_measure_has_its_value_and_its_meaning():
-    lines = seen(show_evaluation, ASKED).splitlines()
-    assert lines[0] == "set.jsonl: 2 questions"
-    assert "mode ask, papers 3" in lines[1]
-    (answer,) = (line for line in lines if line.startswith("answer\t"))
-    assert answer.split("\t")[1:3] == ["0.500 (0.00–1.00)", "2"]
-    assert "all that a right answer must hold" in answer
-    (tokens,) = (line for line in lines if line.startswith("tokens"))
-    assert "1200.000" in tokens
-
-
-def test_two_ways_stand_side_by_side_with_their_difference():
-    lines = seen(show_paired, Paired(ASKED, AGENT)).splitlines()
-    (row,) = (line.split("\t") for line in lines if line.startswith("all evidence"))
-    assert row[1:] == ["0.000", "1.000", "+1.000 (+1.00 to +1.00)", "1/0", "1.000", "1"]
 
 
 def test_the_questions_that_failed_are_listed_with_why_and_their_pages():

@@ -1,22 +1,11 @@
 from ragscience.cli.screen import _STEPS, Screen, step_lines
 from ragscience.core.records import Step
-from ragscience.engine.events import StepDone, Token
+from ragscience.engine.events import Token
 from tools.json_schemas import schemas
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
 FOUND = Step("retrieve", 1, "7 new passages, 7 in all", "rules", notes=("calculate(2+2): 4",), searches=2, tool_calls=1)
 GRADE = Step("reflect", 2, "0.40 (support)", "rules", score=0.4, missing=("wind", "speed"), seconds=0.25)
-
-
-def test_live_line_goes_to_stderr_and_nothing_in_it_reaches_the_terminal(capsys):
-    screen = Screen(quiet=False)
-    screen.begin_answer(shows_tokens=False)
-    screen(StepDone(Step("decompose_query", 1, "1 query", "rules", ("a\x1b[2J\nb" + "x" * 500,))))
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "\x1b" not in told.err
-    assert len(told.err.splitlines()) == 2
-    assert len(told.err) < 300
 
 
 def test_what_comes_in_one_piece_is_left_to_the_answer_and_a_stream_is_shown_from_its_second_piece(capsys):
@@ -30,14 +19,6 @@ def test_what_comes_in_one_piece_is_left_to_the_answer_and_a_stream_is_shown_fro
     assert screen.streamed == "Bees steer\x1b[2J home."
     screen.end_stream()
     assert capsys.readouterr().out == "Bees steer␛[2J home.\n"
-
-
-def test_a_brief_answer_is_not_streamed(capsys):
-    screen = Screen(quiet=False, brief=True)
-    screen.begin_answer(shows_tokens=True)
-    screen(Token("Bees "))
-    screen(Token("steer."))
-    assert capsys.readouterr().out == ""
 
 
 def test_every_step_of_the_loop_has_words():

@@ -25,10 +25,6 @@ def replayed(own, answer_id, **more):
     return told
 
 
-def kinds(told):
-    return {item["kind"] for item in told["differences"]}
-
-
 def test_an_answer_is_kept_shown_and_the_same_when_it_is_asked_again(own):
     options = ("-k", "3", "--paper", "bees", "--strict")
     answer = json.loads(own.query("ask", SPEED, "--json", *options).out)
@@ -47,17 +43,6 @@ def test_an_answer_is_kept_shown_and_the_same_when_it_is_asked_again(own):
     told = replayed(own, answer["answer_id"])
     assert (told["same"], told["differences"]) == (True, [])
     assert len(listed(own)) == 1  # a replay is not kept
-
-
-def test_a_changed_library_is_named_and_is_another_outcome(own, library):
-    answer = json.loads(own.query("ask", SPEED, "--json").out)
-    removed = own.ingest("remove", "kilns.pdf")
-    assert removed.code == 0, removed.err
-    told = replayed(own, answer["answer_id"])
-    assert not told["same"]
-    assert {"paper gone", "passage left", "library"} <= kinds(told)
-    (gone,) = [item["message"] for item in told["differences"] if item["kind"] == "paper gone"]
-    assert gone == f"kilns.pdf is no longer in the library; it was {own.home}/papers/kilns.pdf."
 
 
 def test_the_log_outlives_the_conversations_and_is_deleted_as_a_whole(own):

@@ -47,17 +47,6 @@ def test_a_second_run_reads_nothing_and_loads_no_model(own):
     assert not {"torch", "onnxruntime", "tokenizers", "pymupdf", "langchain_core", "faiss"} & set(modules.split())
 
 
-def test_what_is_no_paper_is_reported_and_the_rest_is_in(commands):
-    fill(commands.home / "papers")
-    spoil(commands.home / "papers")
-    ran = commands.ingest()
-    assert ran.code == 3
-    assert set(papers_of(commands)) == {"bees.pdf", "kilns.pdf", "tides.pdf"}
-    reported = [line.split()[2] for line in ran.err.split("\n") if line.startswith("not read:")]
-    assert sorted(reported) == ["empty.pdf", "locked.pdf", "page.pdf", "scan.pdf"]
-    assert "4 not read" in ran.err
-
-
 def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(commands):
     fill(commands.home / "papers")
     spoil(commands.home / "papers")
@@ -111,14 +100,6 @@ def test_add_never_removes_and_sync_does(own):
     assert "kilns.pdf" in papers_of(own)
     assert "removed kilns.pdf" in own.ingest("sync").err
     assert "kilns.pdf" not in papers_of(own)
-
-
-def test_remove_takes_a_paper_out_and_leaves_its_file(own):
-    ran = own.ingest("remove", "bees.pdf")
-    assert ran.code == 0
-    assert set(papers_of(own)) == {"kilns.pdf", "tides.pdf"}
-    assert (own.home / "papers" / "bees.pdf").exists()
-    assert own.ingest("remove", "bees.pdf").code == 4
 
 
 def chunks_of(home):

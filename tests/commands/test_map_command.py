@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from ragscience.graph.graph_model import load_graph
 from ragscience.graph.graph_records import CO_OCCURS, EntityMention, Extracted, Triple, encoded
-from ragscience.graph.map_data import PAPER, map_drawing
+from ragscience.graph.map_data import PAPER
 from ragscience.library.store import Home, Library
 from tests.conftest import Commands, copied
 from tests.output_schemas import check_output
@@ -60,42 +59,8 @@ def test_map_is_one_page_of_papers_and_entities(filled, tmp_path):
     assert Commands(filled).query("map", target, "-q").err == ""
 
 
-def test_map_keeps_what_is_not_its_own(filled, tmp_path):
-    target = tmp_path / "thesis.html"
-    target.write_text("my own")
-    ran = Commands(filled).query("map", target)
-    assert ran.code == 2
-    assert "is not a map" in ran.err
-    assert target.read_text() == "my own"
-    assert Commands(filled).query("map", target, "--force").code == 0
-    assert Commands(filled).query("map", tmp_path / "map.pdf").code == 2
-
-
 def test_without_a_graph_the_papers_are_drawn_and_it_is_said_how_to_make_one(three_papers, tmp_path):
     ran = Commands(copied(three_papers, tmp_path / "home")).query("map", tmp_path / "out.html")
     assert ran.code == 0
     assert "3 papers, 0 entities" in ran.err
     assert "`python ingest.py graph`" in ran.err
-
-
-def drawn(library):
-    return map_drawing(library, load_graph(library), title_of=lambda paper: paper.title)
-
-
-def test_evidence_stands_on_the_page_that_is_named(filled):
-    with Library.open(Home(filled)) as library:
-        drawing = drawn(library)
-        pages = {
-            (paper.file, page.number): " ".join(library.contents(paper.paper_id).text(page.number).split())
-            for paper in library.papers()
-            for page in library.contents(paper.paper_id).pages
-        }
-    entities = [node for node in drawing.nodes if node.kind != PAPER]
-    node = next(node for node in entities if node.label == "harmonic radar")
-    (quote,) = node.evidence
-    assert (quote.file, quote.page) == ("bees.pdf", 2)
-    for node in entities:
-        for one in node.evidence:
-            assert node.label in pages[one.file, one.page].lower()
-            assert node.label in one.text.lower()
-    assert drawing.left_out == ""

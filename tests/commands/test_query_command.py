@@ -7,14 +7,6 @@ from tests.conftest import Commands
 from tests.output_schemas import check_output
 
 
-def test_a_question_is_answered_with_its_page(asked):
-    ran = asked.query("How fast do bees fly in fog?")
-    assert ran.code == 0
-    assert "3.7 metres per second" in ran.out.replace("**", "")
-    assert "(bees.pdf, p.2)" in ran.out
-    assert "Traceback" not in ran.err
-
-
 def test_filters_hold(asked):
     for flags, allowed in ((["--paper", "bees*"], {"bees.pdf"}), (["--paper", "kiln", "--paper", "tides"], None)):
         found = json.loads(asked.query("search", "fog glaze tide", "-k", "20", "--json", *flags).out)
@@ -45,15 +37,6 @@ def test_a_script_of_questions_keeps_its_order(asked):
     assert "12 centimetres" in third["answer"]
 
 
-def test_a_follow_up_has_its_history(asked):
-    line = {
-        "question": "And in fog?",
-        "history": [{"question": "How do honeybees navigate?", "answer": "By polarised light."}],
-    }
-    ran = asked.query("search", "--from", "-", "--json", stdin=json.dumps(line).encode())
-    assert ran.code == 0
-
-
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -75,16 +58,6 @@ def test_bad_usage_is_what_is_wrong_and_the_way_out_and_exit_2(asked, args, code
     what, fix = ran.err.splitlines()
     assert re.match(r"error: .*\.$", what)
     assert re.match(r" {7}\S.*", fix)
-
-
-def test_the_chat_answers_and_saves(asked, tmp_path):
-    typed = ["How fast do bees fly in fog?", "/sources", "/paper kilns", "/nonsense", "/help"]
-    ran = asked.query(stdin="\n".join([*typed, f"/save {tmp_path}/a.md"]).encode())
-    assert ran.code == 0
-    assert "(bees.pdf, p.2)" in ran.out
-    assert "Asking only: kilns" in ran.err
-    assert "no command /nonsense" in ran.err
-    assert "3.7 metres per second" in (tmp_path / "a.md").read_text()
 
 
 def test_an_empty_library_refuses_and_says_what_to_do(commands):

@@ -1,11 +1,9 @@
 """`query.py serve` and `query.py mcp` as processes: how they begin, what they refuse, how they end."""
 
-import contextlib
 import json
 import re
 import signal
 import ssl
-import subprocess
 import sys
 import warnings
 from datetime import UTC, datetime, timedelta
@@ -23,21 +21,13 @@ from mcp.client.stdio import stdio_client
 
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
-from tests.warm_processes import WarmProcess
+from tests.serving.server_process import server_process
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_says_where_it_is_and_ends_in_order(library, number):
-    command = [sys.executable, str(ROOT / "query.py"), "serve", "--port", "0", "--home", str(library)]
-    with WarmProcess(command, stderr=subprocess.PIPE, text=True) as process:
-        lines = []
-        for line in process.stderr:
-            lines.append(line)
-            if found := re.match(r"Serving (http://127\.0\.0\.1:\d+)/ \(Ctrl-C ends\)", line):
-                break
-        else:
-            pytest.fail("".join(lines))
-        with httpx.Client(base_url=found[1], timeout=60) as client:
+    with server_process(library) as (process, url):
+        with httpx.Client(base_url=url, timeout=60) as client:
             while True:  # it takes connections before it serves them
                 if client.get("/readyz").json() == {"status": "ok", "papers": 3}:
                     break
@@ -125,30 +115,11 @@ def certificate(folder):
     return {"--tls-cert": str(folder / "cert.pem"), "--tls-key": str(folder / "key.pem")}
 
 
-@contextlib.contextmanager
-def served(commands, *options):
-    """The address of a server that runs as a process."""
-    command = [sys.executable, str(ROOT / "query.py"), "serve", "--port", "0", "--home", str(commands.home), *options]
-    with WarmProcess(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            lines = []
-            for line in process.stderr:
-                lines.append(line)
-                if found := re.match(r"Serving (https?://\S+)/ \(Ctrl-C ends\)", line):
-                    yield found[1]
-                    break
-            else:
-                pytest.fail("".join(lines))
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)
-
-
 def test_a_browser_signs_in_over_tls(own, tmp_path):
     token = own.query("serve", "token", "add", "ana").out.strip()
     files = certificate(tmp_path)
     options = [word for pair in files.items() for word in pair]
-    with served(own, *options, "--host", "127.0.0.1", "--name", "localhost") as url:
+    with server_process(own.home, None, *options, "--host", "127.0.0.1", "--name", "localhost") as (_, url):
         assert url.startswith("https://localhost:")
         trusting = ssl.create_default_context(cafile=files["--tls-cert"])
         with httpx.Client(base_url=url, verify=trusting, timeout=60) as client:
@@ -169,7 +140,7 @@ def test_a_browser_signs_in_over_tls(own, tmp_path):
 
 def test_a_proxy_says_who_asks_and_how(own):
     token = own.query("serve", "token", "add", "ana").out.strip()
-    with served(own, *BEHIND) as url:
+    with server_process(own.home, None, *BEHIND) as (_, url):
         headers = {"Host": "papers.lab", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
         with httpx.Client(base_url=url, timeout=60, headers=headers) as client:
             assert client.post("/api/v1/session", json={"token": "x"}).status_code == 401

@@ -52,9 +52,6 @@ def test_json_has_the_warnings_each_time_and_models_has_all(own):
     assert "Ollama does not answer" in " ".join(listed.split())
 
 
-# What the engine says of its waiting
-
-
 # In a terminal
 
 

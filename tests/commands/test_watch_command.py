@@ -9,16 +9,10 @@ import sys
 import threading
 from contextlib import contextmanager
 
-import pytest
-
-from config import Settings
-from ragscience.cli.ingest_screen import WatchScreen
-from ragscience.engine.model_pool import ModelPool
-from ragscience.engine.rebuild_runs import WatchRun
 from ragscience.library.atomic_files import WriterLock
 from ragscience.library.store import Home, Library
 from tests.commands.papers import BEES, KILNS, fill
-from tests.conftest import NOBODY, ROOT
+from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 from tests.warm_processes import WarmProcess
 
@@ -162,15 +156,3 @@ def test_no_such_folder_is_a_clear_error(commands):
         f"error: There is no folder {commands.home / 'nowhere'}.",
         "       Name the folder to watch, or none for papers/.",
     ]
-
-
-# In this process: what cannot be seen from outside.
-
-
-@pytest.fixture
-def session(commands, model_cache):
-    settings = Settings(home=commands.home, cache_folder=model_cache, ollama_url=NOBODY)
-    home = Home(commands.home)
-    opened = WatchRun(home, settings, ModelPool(lambda *_: None), WatchScreen(quiet=True, as_json=False))
-    yield opened
-    opened.close()

@@ -11,7 +11,7 @@ import pytest
 
 import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
-from ragscience.core.errors import Cancelled, NothingFound, RagScienceError, UsageError
+from ragscience.core.errors import Cancelled, RagScienceError, UsageError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Searched, Token, Warned
 from tests.ollama_server import OllamaServer, chat_model
@@ -45,26 +45,6 @@ def test_settings_of_the_home_hold_and_those_that_nobody_allowed_are_a_warning(o
     with Engine.open(own_home, on_event=events.append) as opened:
         assert (opened.settings.top_k, opened.settings.pdf_viewer) == (6, "")
     assert "sets pdf_viewer: ignored" in next(event.text for event in events if isinstance(event, Warned))
-
-
-def test_an_answer_has_its_pages_and_is_kept(engine):
-    answer = engine.ask(AskRequest(SPEED))
-    assert answer.citations[0].file == "bees.pdf"
-    assert answer.citations[0].boxes
-    (conversation,) = engine.history.conversations()
-    assert conversation.title == SPEED
-    assert engine.history.answer(answer.answer_id[:6]).answer.text == answer.text
-    assert engine.history.audit_record(answer.answer_id)["question"] == SPEED
-
-
-def test_a_dialogue_is_the_context_of_its_next_question(engine):
-    dialogue = engine.dialogue(name="bees")
-    engine.ask(AskRequest(SPEED), dialogue=dialogue)
-    answer = engine.ask(AskRequest("And how was that measured?"), dialogue=dialogue)
-    assert answer.found.question != answer.question
-    assert engine.history.conversation("bees")[0].turns == 2
-    assert len(engine.dialogue(name="bees").turns) == 2
-    assert engine.ask(AskRequest("And how was that measured?")).found.question == "And how was that measured?"
 
 
 def test_a_warning_belongs_to_its_own_question_alone(engine):
@@ -145,27 +125,6 @@ def test_a_question_is_cancelled_while_the_model_is_silent(own_home, agent):
             thread.join(120)
             assert ended == [False], "it waited for the model"
             silence.set()
-
-
-def test_a_page_and_a_source_in_its_surroundings(engine):
-    answer = engine.ask(AskRequest(SPEED))
-    citation = answer.citations[0]
-    page = engine.papers.page(citation.file, citation.page)
-    assert citation.quote.split()[0] in page.text
-    shown = engine.papers.surroundings(answer, 1)
-    assert shown.text == page.text
-    assert shown.quotes
-    with pytest.raises(RagScienceError):
-        engine.papers.page("nosuch.pdf", 1)
-    with pytest.raises(NothingFound):
-        engine.papers.page(citation.file, 99)
-
-
-def test_the_bibliography_is_of_all_papers_or_of_those_that_are_cited(engine):
-    assert engine.papers.bibliography()[0] == len(engine.papers.list()) == 3
-    answer = engine.ask(AskRequest(SPEED))
-    assert engine.papers.bibliography(cited_by=[answer])[0] == len({item.file for item in answer.citations})
-    assert engine.papers.bibliography(["bees.pdf"])[1].startswith("@")
 
 
 def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import Chunk
-from ragscience.engine.page_files import passage_numbered, word_places
+from ragscience.engine.page_files import word_places
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.pdf_reader import read_pdf
 from tests.library.making import CHUNKER, EMBEDDER, unit_rows
@@ -79,11 +79,3 @@ def test_words_that_go_on_on_the_next_page(library, page):
     assert len(places(library, words, page)[0]) == 2
     with pytest.raises(NothingFound):
         places(library, words.replace("Bees, 12", "Proceedings of the Twelfth International Meeting of Bees"), page)
-
-
-def test_a_passage_is_told_page_by_page(library):
-    (paper,) = library.papers()
-    (chunk,) = library.paper_chunks(paper.paper_id)
-    assert passage_numbered(library, chunk.chunk_id) == chunk
-    with pytest.raises(NothingFound, match="no passage 99"):
-        passage_numbered(library, 99)

@@ -45,16 +45,6 @@ def test_each_person_has_conversations_of_their_own(engine):
         engine.dialogue(name="1", person="eve")
 
 
-def test_each_person_has_an_audit_of_their_own_that_names_them(engine):
-    for who in ("", "ana"):
-        asked(engine, "What do bees eat?", who)
-    for who in ("", "ana"):
-        (record,) = engine.history.for_person(who).audit(9)
-        assert record["person"] == who
-    with pytest.raises(NothingFound):
-        engine.history.audit_record(record["answer_id"])
-
-
 def test_files_of_people_are_for_their_owner_alone(engine):
     asked(engine, "What do bees eat?", "ana")
     people = engine.home.people

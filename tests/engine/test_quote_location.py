@@ -3,8 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.engine.places import find_quote
-from ragscience.library.store import Home, Library
-from tests.library.test_page_geometry import with_lines
 
 PAGE = "Bees steer by polar-\nised light. In  fog\nthey fly slower. They rest."
 
@@ -36,11 +34,3 @@ def test_what_was_cut_out_is_found_again(text, data):
     if quote.strip() and "…" not in quote and "[...]" not in quote:
         (first, end), *_ = find_quote(quote, text)
         assert text[first:end].split() == quote.split() or "-\n" in text[first:end]
-
-
-@pytest.fixture
-def library(tmp_path):
-    home = Home(tmp_path / "home")
-    with_lines(home)
-    with Library.open(home) as opened:
-        yield opened

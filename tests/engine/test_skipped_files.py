@@ -91,13 +91,6 @@ def test_a_file_that_may_not_be_opened_is_named_once(own_home):
     assert listed(own_home) == {"folder.pdf": "unreadable"}
 
 
-def test_a_copy_is_named_once(own_home):
-    shutil.copy(own_home / "papers" / "bees.pdf", own_home / "papers" / "copy.pdf")
-    said = [run(own_home)[2], run(own_home)[2]]
-    assert [sum(isinstance(event, Noted) and event.kind == "copy" for event in events) for events in said] == [1, 0]
-    assert listed(own_home) == {"copy.pdf": "same-bytes"}
-
-
 def test_documents_in_other_formats_are_named_once(own_home):
     for name in ("thesis.docx", "notes.md", ".hidden.md", "data.csv"):
         (own_home / "papers" / name).write_text("words")
@@ -135,12 +128,3 @@ def test_a_lost_or_damaged_record_costs_that_files_are_named_once_more(own_home)
         damage()
         assert run(own_home)[:2] == ({"scan.pdf"}, 0)
         assert run(own_home)[:2] == (set(), 1)
-
-
-def test_doctor_names_them_as_a_group(own_home):
-    spoil(own_home / "papers")
-    run(own_home)
-    with Engine.open(own_home) as engine:
-        (finding,) = [one for one in engine.doctor(fast=True).findings if "could not be read" in one.message]
-    assert finding.message == "4 files could not be read: empty.pdf, locked.pdf, page.pdf and 1 more."
-    assert "list --failed" in finding.remedy

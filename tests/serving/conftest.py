@@ -13,6 +13,7 @@ from ragscience.serving.access import ServerOptions
 from ragscience.serving.request_guard import bound_connections
 from ragscience.serving.server_app import make_app
 from tests.conftest import copied
+from tests.serving.raw_requests import state_of_library
 
 
 @contextlib.contextmanager
@@ -64,3 +65,23 @@ def address(served_home):
 def client(address):
     with httpx.Client(base_url=address, timeout=60) as opened:
         yield opened
+
+
+@pytest.fixture
+def own(own_home):
+    """A client of a server whose library the test may change, and its home."""
+    with serving(own_home) as url, httpx.Client(base_url=url, timeout=60) as opened:
+        yield opened, own_home
+
+
+@pytest.fixture(scope="module")
+def papers(address):
+    """The names of the server's papers, by their MD5."""
+    return state_of_library(address)
+
+
+@pytest.fixture
+def unharmed(address, papers):
+    """After each attack the server answers, and its library is as it was."""
+    yield
+    assert state_of_library(address) == papers

@@ -23,10 +23,10 @@ runpy.run_path("query.py", run_name="__main__")
 
 @contextlib.contextmanager
 def server_process(
-    home: Path, environment: Mapping[str, str] | None = None, *, grace: float = 60
+    home: Path, environment: Mapping[str, str] | None = None, *options: str, grace: float = 60
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process and its address; killed behind, where it still runs."""
-    command = [sys.executable, "-c", RUN, str(grace), "serve", "--port", "0", "--home", str(home)]
+    command = [sys.executable, "-c", RUN, str(grace), "serve", "--port", "0", "--home", str(home), *options]
     with WarmProcess(
         command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **(environment or {})}
     ) as process:
@@ -34,7 +34,7 @@ def server_process(
             lines = []
             for line in process.stderr:
                 lines.append(line)
-                if found := re.match(r"Serving (http://\S+)/ ", line):
+                if found := re.match(r"Serving (https?://\S+)/ ", line):
                     yield process, found[1]
                     break
             else:

@@ -36,41 +36,51 @@ def client_of(url, token):
     return httpx.Client(base_url=url, timeout=60, headers={"Authorization": f"Bearer {token}"})
 
 
+class Held:
+    """Two requests of Ana that wait in the server, each sent by `ask`, until the block is left; both then succeed."""
+
+    def __init__(self, ask):
+        self._may_end, self._held, self._codes = threading.Event(), threading.Semaphore(0), []
+        self._threads = [threading.Thread(target=lambda: self._codes.append(ask().status_code)) for _ in range(2)]
+
+    def here(self):
+        self._held.release()
+        assert self._may_end.wait(60)
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        for _ in self._threads:
+            assert self._held.acquire(timeout=60)
+
+    def __exit__(self, *_):
+        self._may_end.set()
+        for thread in self._threads:
+            thread.join(60)
+        assert self._codes == [200, 200]
+
+
 def test_one_person_leaves_a_place_for_the_others(three_papers, tmp_path, monkeypatch):
     """Three places: two questions of Ana are held, her third is refused, and Ben is answered meanwhile."""
-    go_on, held, ask = threading.Event(), threading.Semaphore(0), Engine.ask
+    ask = Engine.ask
 
     def waiting(self, request, **more):
         if request.question.startswith("hold"):
-            held.release()
-            assert go_on.wait(60)
+            held.here()
         return ask(self, request, **more)
 
     monkeypatch.setattr(Engine, "ask", waiting)
     monkeypatch.setattr(access, "ANSWERS_AT_ONCE", 100)
     tokens, server = lab(three_papers, tmp_path)
+    body = {"question": "What do bees eat?"}
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
-        codes = []
-        body = {"question": "hold: what do bees eat?"}
-        threads = [
-            threading.Thread(target=lambda: codes.append(ana.post("/api/v1/ask", json=body).status_code))
-            for _ in range(2)
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            assert held.acquire(timeout=60)
-            assert held.acquire(timeout=60)
-            refused = ana.post("/api/v1/ask", json={"question": "What do bees eat?"})
+        held = Held(lambda: ana.post("/api/v1/ask", json={"question": "hold: what do bees eat?"}))
+        with held:
+            refused = ana.post("/api/v1/ask", json=body)
             assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
             assert ana.get("/api/v1/papers").status_code == 200
-            assert ben.post("/api/v1/ask", json={"question": "What do bees eat?"}).status_code == 200
-        finally:
-            go_on.set()
-            for thread in threads:
-                thread.join(60)
-        assert codes == [200, 200]
-        assert ana.post("/api/v1/ask", json={"question": "What do bees eat?"}).status_code == 200
+            assert ben.post("/api/v1/ask", json=body).status_code == 200
+        assert ana.post("/api/v1/ask", json=body).status_code == 200
 
 
 def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeypatch):
@@ -97,35 +107,23 @@ def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeyp
 
 
 def test_pages_that_one_person_has_drawn_leave_a_place_for_the_others(three_papers, tmp_path, monkeypatch):
-    go_on, held, picture = threading.Event(), threading.Semaphore(0), PagePictures.picture
+    picture = PagePictures.picture
 
     def waiting(self, paper, number, width):
         if width == 999:
-            held.release()
-            assert go_on.wait(60)
+            held.here()
         return picture(self, paper, number, width)
 
     monkeypatch.setattr(PagePictures, "picture", waiting)
     tokens, server = lab(three_papers, tmp_path)
     with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
         address = f"/api/v1/papers/{ana.get('/api/v1/papers').json()['papers'][0]['md5']}"
-        codes = []
-        drawn = f"{address}/pages/1/image?width=999"
-        threads = [threading.Thread(target=lambda: codes.append(ana.get(drawn).status_code)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        try:
-            assert held.acquire(timeout=60)
-            assert held.acquire(timeout=60)
+        held = Held(lambda: ana.get(f"{address}/pages/1/image?width=999"))
+        with held:
             assert ana.get(f"{address}/pages/1/image").status_code == 429
             assert ana.post(f"{address}/places", json={"quote": "bees"}).status_code == 429
             assert ana.get(address).status_code == 200
             assert ben.get(f"{address}/pages/1/image").status_code == 200
-        finally:
-            go_on.set()
-            for thread in threads:
-                thread.join(60)
-        assert codes == [200, 200]
 
 
 def test_words_are_as_long_as_what_they_are_compared_by(three_papers, tmp_path):

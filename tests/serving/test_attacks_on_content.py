@@ -5,22 +5,12 @@ import json
 
 import pytest
 
-from tests.serving.raw_requests import REFUSED, check_problem, exchanged, request, state_of_library
+from tests.serving.raw_requests import REFUSED, check_problem, exchanged, request
+
+pytestmark = pytest.mark.usefixtures("unharmed")
 
 JSON = {"Content-Type": "application/json"}
 SPEED = "How fast do bees fly in fog?"
-
-
-@pytest.fixture(scope="module")
-def library(address):
-    return state_of_library(address)
-
-
-@pytest.fixture(autouse=True)
-def _unharmed(address, library):
-    """After each attack the server answers, and its library is as it was."""
-    yield
-    assert state_of_library(address) == library
 
 
 # Bodies

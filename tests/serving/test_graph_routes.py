@@ -50,14 +50,6 @@ def graph(graph_home):
         yield client
 
 
-@pytest.fixture
-def own(three_papers, tmp_path):
-    """A client of a server whose library the test may change; it has no graph yet."""
-    home = copied(three_papers, tmp_path / "home")
-    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
-        yield client, home
-
-
 def test_a_library_without_a_graph_says_so_and_builds_one(own):
     client, home = own
     make_pdf(home / "bert.pdf", ["On BERT\n\nBERT uses the Transformer. We evaluate BERT on SQuAD."])

@@ -5,7 +5,6 @@ import json
 import random
 import re
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -13,6 +12,7 @@ import httpx
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
+from tests.serving.test_paper_routes import finished
 
 QUESTIONS = (
     "How fast do bees fly in fog?",
@@ -39,26 +39,19 @@ def asked(client, path, question):
     return value["answer"], tuple((one["file"], one["page"], one["quote"]) for one in value["citations"])
 
 
-def done(client, reply):
-    job = reply.json()
-    while job["state"] in ("waiting", "running"):
-        time.sleep(0.02)
-        job = client.get(f"/api/v1/jobs/{job['job_id']}").json()
-    assert job["state"] == "done", job
-
-
 def test_each_client_gets_the_answer_to_its_own_question(three_papers, tmp_path):
     moss = make_pdf(tmp_path / "moss.pdf", ["Growth of moss\n\nMoss grows 4.2 millimetres a year on granite."])
     home, dice = copied(three_papers, tmp_path / "home"), random.Random(5)
     with serving(home) as url, httpx.Client(base_url=url, timeout=120) as client:
 
         def add():
-            done(client, client.post("/api/v1/uploads", files={"files": ("moss.pdf", moss.read_bytes())}))
+            added = client.post("/api/v1/uploads", files={"files": ("moss.pdf", moss.read_bytes())})
+            assert finished(client, added.json())["state"] == "done"
 
         def remove():
             every = client.get("/api/v1/papers").json()["papers"]
             md5 = next(paper["md5"] for paper in every if paper["file"].startswith("moss"))
-            done(client, client.delete(f"/api/v1/papers/{md5}"))
+            assert finished(client, client.delete(f"/api/v1/papers/{md5}").json())["state"] == "done"
 
         def alone():
             return {(path, text): asked(client, path, text) for path in ("search", "ask") for text in QUESTIONS}

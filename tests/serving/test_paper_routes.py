@@ -2,12 +2,9 @@
 
 import time
 
-import httpx
 import pytest
 
-from tests.conftest import copied
 from tests.pdf_factory import make_pdf
-from tests.serving.conftest import serving
 from tests.serving.raw_requests import check_problem
 
 
@@ -21,14 +18,6 @@ def finished(client, job):
         time.sleep(0)  # lets the server's threads run
         job = client.get(f"/api/v1/jobs/{job['job_id']}").json()
     return job
-
-
-@pytest.fixture
-def own(three_papers, tmp_path):
-    """A client of a server whose library the test may change."""
-    home = copied(three_papers, tmp_path / "home")
-    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
-        yield client, home
 
 
 def test_papers_their_outline_and_pages(client):

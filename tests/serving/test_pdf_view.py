@@ -13,7 +13,6 @@ from tests.serving.conftest import serving
 from tests.serving.drawn_pdf import Browser, judge
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.browser
 
 WORDS = """Migration of {name} in the northern valleys
@@ -69,24 +68,13 @@ def address(home, tmp_path_factory):
         yield url
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    if not CHROMIUM:
-        pytest.skip("Chromium is not installed (apt-get install chromium)")
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with driver.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
 @pytest.fixture
-def opened(chromium):
+def opened(browser):
     """Opens a view over a server; afterwards nothing may have left it, and nothing may have been complained of."""
     views = []
 
     def open_view(address):
-        context = chromium.new_context(viewport={"width": 900, "height": 700})
+        context = browser.new_context(viewport={"width": 900, "height": 700})
         views.append(Browser(context.new_page(), address))
         return views[-1]
 

@@ -17,16 +17,10 @@ from ragscience.core.errors import (
 from ragscience.engine.papers import Papers
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.serving.problem_responses import fix_over_http
-from tests.conftest import copied
 from tests.serving.conftest import serving
 from tests.serving.raw_requests import check_problem
 
 QUESTION = {"question": "How fast do bees fly in fog?"}
-
-
-@pytest.fixture
-def own_home(three_papers, tmp_path):
-    return copied(three_papers, tmp_path / "home")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from ragscience.library.history import History
-from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.serving.server_process import server_process
 from tests.serving.test_question_routes import SPEED
@@ -23,11 +22,6 @@ def silent():
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
         ollama.fault("/api/chat", until=silence, times=None)
         yield ollama, silence
-
-
-@pytest.fixture
-def home(three_papers, tmp_path):
-    return copied(three_papers, tmp_path / "home")
 
 
 def environment(ollama):
@@ -63,10 +57,10 @@ def stopped_while_asking(home, silent, requests, *, grace):
         yield process, replies
 
 
-def test_answers_in_hand_end_with_an_error_when_their_time_is_over(home, silent):
+def test_answers_in_hand_end_with_an_error_when_their_time_is_over(own_home, silent):
     chat = {"messages": [{"role": "user", "content": SPEED}], "stream": True}
     requests = [("/api/v1/ask/events", {"question": SPEED}), ("/v1/chat/completions", chat)]
-    with stopped_while_asking(home, silent, requests, grace=0.1) as (process, replies):
+    with stopped_while_asking(own_home, silent, requests, grace=0.1) as (process, replies):
         events, chunks = [list(reply.iter_lines()) for reply in replies]
         said = process.stderr.read()
         assert process.wait(100) == 0
@@ -76,24 +70,27 @@ def test_answers_in_hand_end_with_an_error_when_their_time_is_over(home, silent)
     assert "Traceback" not in said
 
 
-def test_an_answer_that_is_ready_in_time_is_given_and_kept(home, silent):
+def test_an_answer_that_is_ready_in_time_is_given_and_kept(own_home, silent):
     ollama, silence = silent
     ollama.script("Bees fly at 3.7 metres per second in fog (bees.pdf, p.2).")
     requests = [("/api/v1/ask/events", {"question": SPEED})]
-    with stopped_while_asking(home, silent, requests, grace=60) as (process, replies):
+    with stopped_while_asking(own_home, silent, requests, grace=60) as (process, replies):
         silence.set()
         lines = list(replies[0].iter_lines())
         assert process.wait(100) == 0
     answer = json.loads(lines[lines.index("event: answer") + 1].removeprefix("data: "))
     assert "3.7" in answer["answer"]
-    with History.open(home / "vectorstore" / "history.sqlite") as history:
+    with History.open(own_home / "vectorstore" / "history.sqlite") as history:
         assert history.answer(answer["answer_id"]).answer.text == answer["answer"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_at_once(home, silent, number):
+def test_a_second_signal_ends_at_once(own_home, silent, number):
     ollama, silence = silent
-    with server_process(home, environment(ollama)) as (process, url), httpx.Client(base_url=url, timeout=120) as client:
+    with (
+        server_process(own_home, environment(ollama)) as (process, url),
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
 
         def ask():
             with pytest.raises(httpx.TransportError):
@@ -108,5 +105,5 @@ def test_a_second_signal_ends_at_once(home, silent, number):
         assert process.wait(60) == 128 + number
         asking.join()
         assert not silence.is_set()
-    with server_process(home) as (_, url):  # nothing is left that blocks the next one
+    with server_process(own_home) as (_, url):  # nothing is left that blocks the next one
         assert httpx.get(f"{url}/api/v1/papers", timeout=60).json()["papers"]
