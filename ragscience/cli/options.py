@@ -13,6 +13,7 @@ import typer
 
 from ragscience.cli.running import default_home
 from ragscience.core.errors import UsageError
+from ragscience.engine.printable import conversation_names, paper_names
 
 if TYPE_CHECKING:
     from ragscience.core.records import Filters
@@ -55,18 +56,6 @@ def _offering(words: Callable[[Path], Iterable[str]]) -> Callable[[typer.Context
     return offered
 
 
-def _papers(home: Path) -> Iterable[str]:
-    from ragscience.engine.printable import paper_names
-
-    return paper_names(home)
-
-
-def _chats(home: Path) -> Iterable[str]:
-    from ragscience.engine.printable import conversation_names
-
-    return conversation_names(home)
-
-
 def _kinds(_: Path) -> Iterable[str]:
     from ragscience.engine.requests import KINDS
 
@@ -82,7 +71,7 @@ def _allowed(setting: str) -> Callable[[Path], Iterable[str]]:
     return values
 
 
-papers, chats, settings_names = _offering(_papers), _offering(_chats), _offering(_allowed(""))
+papers, chats, settings_names = _offering(paper_names), _offering(conversation_names), _offering(_allowed(""))
 
 # Arguments and options of single commands
 

@@ -13,7 +13,7 @@ from ragscience.cli.running import say
 from ragscience.cli.status_line import STATUS
 from ragscience.core.records import Step
 from ragscience.engine import events
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, plain, shortened
 
 if TYPE_CHECKING:
     from ragscience.cli.output import WordStream
@@ -49,16 +49,16 @@ def step_lines(step: Step) -> Iterator[str]:
     name, cost = _STEPS.get(step.node, f"{step.node}:"), [*_counts([step])[:3], f"{step.seconds:.1f} s"]
     yield f"{name[:-1]}{again}{name[-1]} {_result(step)} [{', '.join(cost)}]"
     if step.node == "decompose_query":
-        yield from (f"    ? {_short(query)}" for query in step.queries)
-    yield from (f"    - {_short(note)}" for note in step.notes)
+        yield from (f"    ? {shortened(query, _LONGEST)}" for query in step.queries)
+    yield from (f"    - {shortened(note, _LONGEST)}" for note in step.notes)
     if step.missing:
-        yield f"    missing: {'; '.join(map(_short, step.missing))}"
+        yield f"    missing: {'; '.join(shortened(each, _LONGEST) for each in step.missing)}"
 
 
 def _result(step: Step) -> str:
     graded = _GRADED.match(step.summary)
     if graded is None or step.score is None:
-        return _short(step.summary)
+        return shortened(step.summary, _LONGEST)
     likely = next(word for least, word in _GRADES if step.score >= least)
     why = f": {_WHY.get(graded[1], graded[1])}" if likely != "likely" else ""
     return f"{likely} ({step.score:.2f}){why}{graded[2]}"
@@ -78,11 +78,6 @@ def _counts(steps: Sequence[Step]) -> list[str]:
     calls = sum(step.llm_calls for step in steps)
     named = ((searches, "search", "searches"), (tools, "tool call", "tool calls"), (calls, "model call", "model calls"))
     return [counted(number, one, many) for number, one, many in named if number]
-
-
-def _short(text: str) -> str:
-    flat = " ".join(plain(text).split())
-    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]} …"
 
 
 class Screen:

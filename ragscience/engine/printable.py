@@ -143,15 +143,14 @@ _PAPER = "file path md5 title pages chunks added_at warnings metadata"
 _OUTLINE = f"schema {_PAPER} bibtex_key names outline tables figures references page_warnings"
 
 
-def search_output(found: Found, question_id: str | None, warnings: Iterable[str] = ()) -> dict[str, Any]:
+def search_output(found: Found, question_id: str | None) -> dict[str, Any]:
     """What `search --json` prints for one question."""
-    return select(_SEARCH, found, id=question_id, warnings=[*found.warnings, *warnings], **_shown(found))
+    return select(_SEARCH, found, id=question_id, **_shown(found))
 
 
 def answer_output(
     answer: Answer,
     question_id: str | None = None,
-    warnings: Iterable[str] = (),
     *,
     conversation: int | None = None,
     created_at: str | None = None,
@@ -165,7 +164,7 @@ def answer_output(
         **_shown(found),
         id=question_id,
         answer=answer.text,
-        warnings=list(dict.fromkeys([*found.warnings, *answer.warnings, *warnings])),
+        warnings=list(dict.fromkeys([*found.warnings, *answer.warnings])),
         timings_ms={**found.timings_ms, **answer.timings_ms},
         searched=found.understood,
         verdict=found.verdict or None,
