@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from ragscience.core.records import Answer, Box, Citation, Page, StoredChunk
 from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
-from ragscience.library.ingestion import LOCAL, LocalFiles
+from ragscience.library.ingestion import LOCAL, LocalFiles, file_state
 from ragscience.library.paper_rows import short_names
 from ragscience.reading.pdf_highlights import Mark, MarkedPage
 from ragscience.reading.reader_process import KeptReader
@@ -100,9 +99,7 @@ def file_of(paper: Paper, path: Path) -> Path:
         status = path.stat()
         if (status.st_size, status.st_mtime_ns) == (paper.size_bytes, paper.modified_ns):
             return path
-        with path.open("rb") as file:
-            md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if md5 != paper.md5:
+    if file_state(path).md5 != paper.md5:
         raise FileProblem(f"The file of {paper.file} has changed since it was read.", _AS_IT_IS, reason="changed")
     return path
 

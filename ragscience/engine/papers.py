@@ -19,11 +19,9 @@ from ragscience.engine.paper_lookup import check_filters, find_paper, find_paper
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.left_out import SkippedFiles, duplicates
 from ragscience.library.store import known_files
-from ragscience.reading.author_names import last_name
-from ragscience.reading.name_words import PARTICLES
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import PaperName
-from ragscience.sources.bib_entries import citation_keys, entries_cited, entries_of
+from ragscience.sources.bib_entries import citation_keys, entries_cited, entries_of, person_of
 from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
@@ -136,13 +134,8 @@ def _sure_authors(paper: Paper) -> tuple[str, ...]:
 
 def _family(name: str) -> str:
     """The family name with its particles: "van den Driessche" of "George van den Driessche"."""
-    last, words = last_name(name), name.split()
-    if last not in words:
-        return last or name
-    begin = end = len(words) - 1 - words[::-1].index(last)
-    while begin > 1 and words[begin - 1].islower() and words[begin - 1] in PARTICLES:
-        begin -= 1
-    return " ".join(words[begin : end + 1])
+    person = person_of(name)
+    return f"{person.particle} {person.family}".strip() or person.literal
 
 
 def _year(paper: Paper) -> str:
