@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Thread
 
@@ -176,6 +177,16 @@ def test_a_model_is_loaded_once_for_several_threads(engine):
         thread.join()
     assert len({id(model) for model in found}) == 1
     assert len(found) == 4
+
+
+def test_a_warning_of_one_thread_is_in_no_answer_of_another(engine):
+    def search(number):
+        is_odd = number % 2 == 1
+        found = engine.search(SearchRequest(f"How fast do {number} bees fly?", graph=is_odd))
+        return any("knowledge graph" in warning for warning in found.warnings) is is_odd
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(search, range(50)))
 
 
 def _embedder_of(engine):

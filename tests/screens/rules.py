@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["broken_words", "escape_codes", "is_data", "masked", "passes_width", "settled", "words"]
+__all__ = ["escape_codes", "is_data", "masked", "passes_width", "settled", "words"]
 
 DATA = re.compile(r"--json\b|\bbib\b|--md\b")
 """Commands whose result is for a program: what they write is never wrapped, whatever the screen."""
@@ -38,19 +38,6 @@ def is_data(line):
 def passes_width(step):
     """The rows that the terminal had to break, but for those with a single word wider than the screen."""
     return [] if is_data(step.line) else [row for row in step.broken if " " in row.strip()]
-
-
-def broken_words(step, wide, columns, known=frozenset()):
-    """The words on the screen that are neither on the wide one nor `known`; what is wider than its line may break."""
-    if is_data(step.line):
-        return []
-    whole, tokens = words(wide.shown) | known, {word for row in settled(wide.shown) for word in row.split()}
-    broken = set()
-    for row in settled(step.shown):
-        room = columns - (len(row) - len(row.lstrip()))
-        long = [word for word in tokens if len(word) > room]
-        broken |= {word for word in words([row]) - whole if not any(word in piece for piece in long)}
-    return sorted(broken)
 
 
 def words(rows):

@@ -17,9 +17,9 @@ from tests.warm_processes import start_line
 __all__ = [
     "CHAT",
     "FURTHER",
+    "NARROW",
     "RECORDED",
     "TYPED",
-    "WIDE",
     "WIDTHS",
     "Processes",
     "Step",
@@ -31,9 +31,9 @@ __all__ = [
 
 RECORDED = 80
 """The columns of the screens that are kept."""
-WIDTHS = (60, RECORDED)
-WIDE = 200
-"""The columns of the session that the others are held against. It is without colours."""
+NARROW = 60
+"""The columns of the session without colours."""
+WIDTHS = (NARROW, RECORDED)
 CHAT = "python query.py chat"
 FURTHER = (
     "python ingest.py show ragscience.pdf",
