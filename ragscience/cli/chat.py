@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ragscience.cli.ask_command import ask_once
-from ragscience.cli.chat_state import ChatState, last_turns_view
+from ragscience.cli.chat_commands import COMMANDS, ChatState, command_named, last_turns_view
 from ragscience.cli.output import console
 from ragscience.cli.running import say, say_error
 from ragscience.cli.screen import Screen
@@ -50,8 +50,6 @@ class Chat:
                 self._one(line)
 
     def _one(self, line: str) -> None:
-        from ragscience.cli.chat_commands import command_named
-
         state = self._state
         try:
             if line.startswith("/"):
@@ -71,7 +69,6 @@ class Chat:
     def _reader(self) -> Callable[[], str]:
         if not sys.stdin.isatty():
             return _read_pipe
-        from ragscience.cli.chat_commands import COMMANDS
         from ragscience.cli.chat_prompt import ChatPrompt
 
         prompt = ChatPrompt(self._state, COMMANDS)

@@ -1,29 +1,78 @@
-"""What can be typed in the chat besides questions: each command with its line in /help, and what it does."""
+"""What can be typed in the chat besides questions: each command with its line in /help, and what it changes."""
 
 from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rich.console import Console
 from rich.text import Text
 
 from ragscience.cli import source_views
 from ragscience.cli.answer_view import answer_footer, answer_view
 from ragscience.cli.ask_command import ask_once
-from ragscience.cli.chat_state import ChatState, last_turns_view
 from ragscience.cli.history_commands import list_conversations
-from ragscience.cli.output import console, facts, hand_over, put
+from ragscience.cli.output import console, facts, flat, hand_over, put
 from ragscience.cli.running import say
+from ragscience.cli.screen import Screen
 from ragscience.cli.why_view import why_view
 from ragscience.core.errors import UsageError
-from ragscience.core.records import Filters
+from ragscience.core.records import Answer, Filters
+from ragscience.engine.dialogue import Dialogue
+from ragscience.engine.library_engine import Engine
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.paper_lookup import find_papers
-from ragscience.engine.printable import one_line
-from ragscience.engine.requests import NO_LLM, described, refiltered
+from ragscience.engine.printable import one_line, plain, shortened
+from ragscience.engine.requests import NO_LLM, AskRequest, described, refiltered
+from ragscience.engine.saved_answers import KeptAnswer
+
+TURNS = 3
+
+
+NOT_SAID = ("Found in ", "|---")
+"""How lines of an answer begin that say nothing of what it found."""
+
+
+@dataclass(slots=True)
+class ChatState:
+    """One conversation on a terminal or through pipes; commands change it."""
+
+    engine: Engine
+    request: AskRequest
+    """How the next question is asked; its text is empty."""
+    dialogue: Dialogue
+    screen: Screen
+    read: Callable[[str], str] | None = None
+    """Reads a line after a prompt; None where nobody can be asked."""
+
+    def last_answer(self) -> Answer:
+        """Raises UsageError before the first answer."""
+        if not self.dialogue.turns:
+            raise UsageError("No answer yet.", "Ask a question first.")
+        return self.dialogue.turns[-1].answer
+
+    def filter_by(self, filters: Filters) -> None:
+        """Ask only what fits from now on. Raises NothingFound where a filter of papers fits none."""
+        if filters.papers != self.request.filters.papers:
+            self.engine.library.select(Filters(papers=filters.papers))
+        self.request = replace(self.request, filters=filters)
+
+    def confirms(self, question: str) -> bool:
+        """Whether a person says yes; no where nobody can be asked."""
+        return self.read is not None and self.read(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def last_turns_view(turns: Sequence[KeptAnswer], out: Console) -> None:
+    """The last TURNS questions with their days, and how each answer begins."""
+    for kept in turns[-TURNS:]:
+        put(out, f"{plain(kept.created_at).partition('T')[0]}  {flat(kept.answer.question)}", style="bold")
+        said = [line for line in plain(kept.answer.text).replace("**", "").splitlines() if line.strip()]
+        first = [line for line in said if not line.startswith(NOT_SAID)]
+        put(out, shortened(" ".join(first or said), 2 * (out.width - 6)), "  ", style="dim")
+
 
 MARKDOWN = (".md", ".markdown", ".txt")
 QUOTES = (NO_LLM, "quotes")

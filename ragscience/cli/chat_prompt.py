@@ -21,8 +21,7 @@ from ragscience.engine.printable import counted, one_line
 from ragscience.engine.requests import NO_LLM, described
 
 if TYPE_CHECKING:
-    from ragscience.cli.chat_commands import ChatCommand
-    from ragscience.cli.chat_state import ChatState
+    from ragscience.cli.chat_commands import ChatCommand, ChatState
 
 
 EARLIER = 1000
