@@ -48,16 +48,13 @@ Read = Iterator[tuple[Path, Document | EmbeddedPaper | FileProblem]]
 class RunProgress(ReadingProgress):
     """How far a run is; publishes `RunProgressed`. The remaining time follows from the bytes of what is done."""
 
-    def __init__(
-        self, sizes: Mapping[Path, int], on_event: OnEvent, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, sizes: Mapping[Path, int], on_event: OnEvent) -> None:
         """`sizes` are the files' bytes."""
         self._sizes = sizes
         self._left = dict(sizes)
         self._read: dict[Path, tuple[int, int]] = {}
         self._on_event = on_event
-        self._clock = clock
-        self._began = clock()
+        self._began = time.monotonic()
         self._part = 0.0
         """Bytes of the file in hand that stand for what is embedded."""
 
@@ -86,7 +83,7 @@ class RunProgress(ReadingProgress):
 
     def seconds_left(self) -> float | None:
         """Seconds until the last file is stored; None until enough is measured to say so."""
-        seconds, left = self._clock() - self._began, sum(self._left.values()) - self._part
+        seconds, left = time.monotonic() - self._began, sum(self._left.values()) - self._part
         done = sum(self._sizes.values()) - left
         return seconds * left / done if seconds >= _ENOUGH_SECONDS and done > 0 else None
 

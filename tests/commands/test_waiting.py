@@ -4,10 +4,8 @@ import threading
 
 import pytest
 
-from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
-from tests.screens.emulator import Terminal
-from tests.screens.sessions import Processes, link_scripts
+from tests.screens.emulator import CommandTerminal
 
 CHAT = "llama3.1:8b"
 QUESTION = "How fast do bees fly in fog?"
@@ -55,77 +53,53 @@ def test_json_has_the_warnings_each_time_and_models_has_all(own):
 # In a terminal
 
 
-@pytest.fixture(scope="module")
-def processes(three_papers, tmp_path_factory):
-    """Commands with a server of theirs, `processes.server`; what a test scripts there is for the next one to clear."""
-    home = copied(three_papers, tmp_path_factory.mktemp("terminal") / "home")
-    link_scripts(home)
-    with OllamaServer(models={CHAT: chat_model()}) as server:
-        processes = Processes(home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
-        processes.server, processes.home = server, home
-        yield processes
+@pytest.fixture
+def at_terminal(server, library):
+    """Opens a command on a terminal, with the server's model."""
+    environment = {"RAG_OLLAMA_URL": server.url, "RAG_EMBEDDER": "embedded"}
+    return lambda *words: CommandTerminal(library, "query.py", *words, columns=80, **environment)
 
 
-def served(processes):
-    processes.server.clear_faults()
-    processes.server.requests.clear()
-    return processes.server
-
-
-def test_ctrl_c_in_the_chat_leaves_the_line_and_the_model_and_the_next_question_is_answered(processes):
-    server = served(processes)
+def test_ctrl_c_in_the_chat_leaves_the_line_and_the_model_and_the_next_question_is_answered(server, at_terminal):
     silence = server.fault("/api/chat", until=threading.Event())
-    with Terminal(80) as terminal:
-        screen = terminal.emulator
-        processes.start("python query.py chat", terminal)
-        processes.read_until(lambda: screen.shown[-1].startswith(">"), terminal)
+    with at_terminal("chat") as terminal:
+        shown = lambda: terminal.emulator.shown  # noqa: E731
+        terminal.read_until(lambda: shown()[-1].startswith(">"))
         terminal.type(f"{QUESTION}\r")
-        processes.read_until(lambda: screen.shown[-1].startswith(f"{CHAT} reads "), terminal)
+        terminal.read_until(lambda: shown()[-1].startswith(f"{CHAT} reads "))
         terminal.type("\x03")
-        processes.read_until(lambda: screen.shown[-1].startswith(">"), terminal)
-        assert screen.shown[-2] == "stopped; ask again, or press Ctrl-D to leave."
-        assert not any("Ctrl-C stops" in line or " reads " in line for line in screen.shown)
+        terminal.read_until(lambda: shown()[-1].startswith(">"))
+        assert shown()[-2] == "stopped; ask again, or press Ctrl-D to leave."
+        assert not any("Ctrl-C stops" in line or " reads " in line for line in shown())
         silence.until.set()
         server.script(ANSWER)
         terminal.type(f"{QUESTION}\r")
-        processes.read_until(lambda: "3.7 metres" in "".join(screen.shown), terminal)
-        processes.read_until(lambda: screen.shown[-1].startswith(">"), terminal)
-        assert not any("Ctrl-C stops" in line or " reads " in line for line in screen.shown)
+        terminal.read_until(lambda: "3.7 metres" in "".join(shown()))
+        terminal.read_until(lambda: shown()[-1].startswith(">"))
+        assert not any("Ctrl-C stops" in line or " reads " in line for line in shown())
         terminal.type("\x04")
-        processes.read_until(lambda: False, terminal)
-        assert processes.ended == 0
+        assert terminal.end() == 0
 
 
 @pytest.mark.parametrize(
     "command", ["ask --json", "ask --agent", "ask --corrective", "search --reranker llm", "eval questions.jsonl"]
 )
-def test_ctrl_c_ends_each_command_while_a_model_is_silent(processes, command):
-    server = served(processes)
+def test_ctrl_c_ends_each_command_while_a_model_is_silent(server, at_terminal, library, command):
     server.fault("/api/chat", until=threading.Event(), times=None)
-    (processes.home / "questions.jsonl").write_text('{"question": "What is fog?", "answerable": false}\n')
-    question = "" if command.startswith("eval") else f' "{QUESTION}"'
-    with Terminal(60) as terminal:
-        screen = terminal.emulator
-        processes.start(f"python query.py {command}{question}", terminal)
-        processes.read_until(
-            lambda: processes.ended is not None or (server.of("/api/chat") and CHAT in screen.shown[-1]), terminal
-        )
-        assert processes.ended is None, "\n".join(screen.shown)
+    (library / "questions.jsonl").write_text('{"question": "What is fog?", "answerable": false}\n')
+    with at_terminal(*command.split(), *([] if command.startswith("eval") else [QUESTION])) as terminal:
+        terminal.read_until(lambda: server.of("/api/chat") and CHAT in terminal.emulator.shown[-1])
         terminal.type("\x03")
-        processes.read_until(lambda: False, terminal)
-        assert (processes.ended, screen.shown[-2:]) == (130, ["stopped.", ""])
-        assert not any("Ctrl-C stops" in line for line in screen.shown)
+        assert terminal.end() == 130
+        assert terminal.emulator.shown[-2:] == ["stopped.", ""]
+        assert not any("Ctrl-C stops" in line for line in terminal.emulator.shown)
 
 
-def test_a_script_of_questions_says_which_one_it_is_at(processes):
-    server = served(processes)
+def test_a_script_of_questions_says_which_one_it_is_at(server, at_terminal, library):
     server.fault("/api/chat", until=threading.Event(), after=1)
     server.script(ANSWER)
-    (processes.home / "questions.txt").write_text(f"{QUESTION}\n" * 3)
-    with Terminal(80) as terminal:
-        screen = terminal.emulator
-        processes.start("python query.py ask --from questions.txt", terminal)
-        processes.read_until(lambda: screen.shown[-1].startswith(f"question 2 of 3: {CHAT} reads"), terminal)
+    (library / "questions.txt").write_text(f"{QUESTION}\n" * 3)
+    with at_terminal("ask", "--from", "questions.txt") as terminal:
+        terminal.read_until(lambda: terminal.emulator.shown[-1].startswith(f"question 2 of 3: {CHAT} reads"))
         terminal.type("\x03")
-        processes.read_until(lambda: False, terminal)
-        assert processes.ended == 130
+        assert terminal.end() == 130

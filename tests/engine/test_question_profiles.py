@@ -3,7 +3,7 @@
 import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
-from ragscience.core.settings import changed_settings, default_settings, load_settings
+from ragscience.core.settings import default_settings, load_settings
 from ragscience.engine.requests import QuestionProfiles
 
 SPEED = "How fast do bees fly in fog?"
@@ -62,12 +62,3 @@ def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monke
         assert [one.top_k for one in engine.profiles()] == [2] * 6
         assert len(engine.search(SearchRequest(SPEED, rerank="off")).hits) == 2
         assert len(engine.ask(AskRequest(SPEED, profile="rrf")).found.hits) == 2
-
-
-def test_a_changed_setting_counts_as_set_and_none_as_never_set(tmp_path):
-    settings = default_settings(tmp_path, top_k=4)
-    assert (settings.chosen("top_k"), settings.chosen("answer_passages")) == (4, None)
-    other = changed_settings(settings, {"answer_passages": 8, "temperature": 0.5})
-    assert (other.chosen("top_k"), other.chosen("answer_passages"), other.temperature) == (4, 8, 0.5)
-    reset = changed_settings(other, {"top_k": None})
-    assert (reset.chosen("top_k"), reset.top_k, reset.chosen("answer_passages")) == (None, 4, 8)

@@ -8,10 +8,9 @@ import threading
 
 import pytest
 
-from tests.conftest import ROOT, copied
+from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
-from tests.screens.emulator import Terminal
-from tests.screens.sessions import Processes, link_scripts
+from tests.screens.emulator import CommandTerminal, Terminal
 
 WAITS_AT_AN_IMPORT = """
 import os, sys
@@ -72,34 +71,14 @@ def test_a_command_gives_a_sign_before_it_imports_what_takes_long(three_papers, 
             os.close(lets_go)
 
 
-@pytest.fixture
-def silent_server():
-    """A server with a model that takes questions and never says a word."""
+def test_a_model_that_says_nothing_is_waited_for_in_sight(library):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         server.fault("/api/chat", until=threading.Event(), cut_after=0, times=None)
-        yield server
-
-
-@pytest.fixture
-def processes(silent_server, three_papers, tmp_path):
-    home = copied(three_papers, tmp_path / "home")
-    link_scripts(home)
-    return Processes(home, RAG_OLLAMA_URL=silent_server.url, RAG_EMBEDDER="embedded")
-
-
-def test_a_model_that_says_nothing_is_waited_for_in_sight(silent_server, processes):
-    with Terminal(80) as terminal:
-        screen = terminal.emulator
-
-        def seconds():
-            return re.search(r"… (\d+) s, Ctrl-C stops$", screen.shown[-1])
-
-        processes.start('python query.py ask --no-history "How fast do bees fly in fog?"', terminal)
-        for second in (1, 2):
-            processes.read_until(
-                lambda n=second: silent_server.of("/api/chat") and seconds() and int(seconds()[1]) >= n, terminal
-            )
-            assert processes.ended is None, "\n".join(screen.shown)
-        terminal.type("\x03")
-        processes.read_until(lambda: False, terminal)
-        assert (processes.ended, screen.shown[-2:]) == (130, ["stopped.", ""])
+        environment = {"RAG_OLLAMA_URL": server.url, "RAG_EMBEDDER": "embedded"}
+        with CommandTerminal(library, "query.py", "ask", "How fast do bees fly?", **environment) as terminal:
+            for second in (1, 2):
+                said = re.compile(rf"… [{second}-9] s, Ctrl-C stops$")
+                terminal.read_until(lambda: server.of("/api/chat") and said.search(terminal.emulator.shown[-1]))  # noqa: B023
+            terminal.type("\x03")
+            assert terminal.end() == 130
+        assert terminal.emulator.shown[-2:] == ["stopped.", ""]

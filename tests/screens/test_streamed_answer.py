@@ -4,11 +4,10 @@ import threading
 
 import pytest
 
-from tests.conftest import copied
 from tests.ollama_server import OllamaServer, chat_model
-from tests.screens.emulator import Terminal
+from tests.screens.emulator import CommandTerminal
 from tests.screens.rules import MARKS, passes_width, words
-from tests.screens.sessions import WIDTHS, Processes, Step, link_scripts
+from tests.screens.sessions import WIDTHS, Step
 
 QUESTION = "How fast do bees fly in fog, and how was that measured?"
 BEGINNING = "In dense fog honeybees fly slower than in clear air, at a mean flight speed of 3.7 metres per second"
@@ -26,28 +25,20 @@ def server():
         yield server
 
 
-@pytest.fixture(scope="module")
-def processes(server, three_papers, tmp_path_factory):
-    home = copied(three_papers, tmp_path_factory.mktemp("home"))
-    link_scripts(home)
-    return Processes(home, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
-
-
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_words_are_whole_while_they_come_and_afterwards(columns, server, processes):
+def test_words_are_whole_while_they_come_and_afterwards(columns, server, library):
     rest = threading.Event()
     server.clear_faults()
     server.fault("/api/chat", cut_after=len(BEGINNING.split()), until=rest, resumes=True)
     server.script(ANSWER)
-    with Terminal(columns) as terminal:
+    environment = {"RAG_OLLAMA_URL": server.url, "RAG_EMBEDDER": "embedded"}
+    command = ("query.py", "ask", "--no-history", QUESTION)
+    with CommandTerminal(library, *command, columns=columns, **environment) as terminal:
         screen = terminal.emulator
-        processes.start(f'python query.py ask --no-history "{QUESTION}"', terminal)
-        processes.read_until(lambda: "honeybees fly slower" in " ".join(screen.shown), terminal)
-        assert processes.ended is None
+        terminal.read_until(lambda: "honeybees fly slower" in " ".join(screen.shown))
         assert "polarised" not in " ".join(screen.shown)
         rest.set()
-        processes.read_until(lambda: False, terminal)
-        assert processes.ended == 0
+        assert terminal.end() == 0
         step = Step(QUESTION, screen.shown, [row for _, row in screen.broken], "")
     assert passes_width(step) == []
     assert {word.strip(MARKS) for word in ANSWER.split()} - {"", "-"} - words(step.shown) == set()
