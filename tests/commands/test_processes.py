@@ -1,4 +1,4 @@
-"""Commands as processes of their own: those that no document shows (tests/test_docs.py runs the others)."""
+"""Ctrl-C while a process of a command starts."""
 
 import os
 import subprocess
@@ -6,31 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, ProcessCommands
-
-
-@pytest.mark.parametrize(
-    ("command", "code", "shown"),
-    [
-        ("ingest.py remove bees.pdf", 0, "bees.pdf"),
-        ("ingest.py rebuild --indexes", 0, "index"),
-        ("ingest.py fetch http://127.0.0.1:9/a.pdf --no-ingest", 3, "127.0.0.1:9"),
-        ("query.py profiles", 0, "rrf"),
-        ("query.py path bees tides", 4, "graph"),
-        ("query.py eval nowhere.jsonl", 2, "nowhere.jsonl"),
-        ("query.py history show", 4, "saved"),
-        ("query.py history delete nowhere", 4, "nowhere"),
-        ("query.py models list", 0, "embedder"),
-        ("query.py --help", 0, "search"),
-        ("query.py", 0, ""),
-    ],
-)
-def test_a_command_begins_and_ends(own_home, command, code, shown):
-    ran = ProcessCommands(own_home).run(*command.split())
-    assert ran.code == code, ran
-    assert shown in ran.out + ran.err
-    assert "Traceback" not in ran.err
-
+from tests.conftest import ROOT
 
 INTERRUPTS_ITSELF = """
 import os, signal, sys

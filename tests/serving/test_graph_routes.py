@@ -138,14 +138,8 @@ def test_similar_papers(graph):
     ("path", "status"),
     [
         ("graph/concepts/turnip", 404),
-        ("graph/concepts/" + "x" * 301, 422),
-        ("graph/concepts/radar?hops=5", 422),
-        ("graph/concepts?limit=201", 422),
-        ("graph/concepts?offset=-1", 422),
-        ("graph/path?from=radar", 422),
         ("graph/similar/" + "0" * 32, 404),
         ("graph/similar/..%2f..%2fetc%2fpasswd", 404),
-        ("graph/similar/" + "G" * 32, 422),
     ],
 )
 def test_what_is_not_there_is_a_problem(graph, path, status):

@@ -238,9 +238,6 @@ def test_a_session_is_a_conversation_that_is_kept(offline):
         ({"action": "summarize"}, 400, "takes 1 to 20 papers, not 0"),
         ({"selected_papers": ["nosuch.pdf"], "query": "x"}, 404, "No paper matches 'nosuch.pdf'."),
         ({"selected_papers": [{}], "query": "x"}, 400, "A selected paper has no id."),
-        ({"selected_papers": [5], "query": "x"}, 422, ""),
-        ({"query": "x", "temperature": 1}, 422, ""),
-        ({"query": "x", "session_id": "y" * 101}, 422, ""),
         ({"query": "x", "session_id": "999999"}, 400, "There is no conversation 999999."),
     ],
 )
@@ -254,14 +251,6 @@ def test_what_cannot_be_done_is_a_problem(offline, body, status, detail):
 def test_an_unknown_action_is_answered_with_those_there_are(offline):
     fix = offline.post("/api/agent_action", json={"action": "sing"}).json()["fix"]
     assert fix == "The actions are chat, summarize, compare, find_gaps."
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"topic": ""}, {"topic": "x", "max_results": 0}, {"topic": "x", "max_results": 51}, {"topic": "x" * 301}],
-)
-def test_a_wrong_order_to_build_is_refused(offline, body):
-    assert offline.post("/api/build_graph", json=body).status_code == 422
 
 
 def test_an_action_uses_the_graph_that_was_built(graph_home):

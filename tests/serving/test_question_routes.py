@@ -63,13 +63,8 @@ def test_parts_of_the_library_are_kept_to(client):
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
-        ("search", {"question": ""}, 422, "question"),
         ("search", {"question": "   "}, 400, "empty"),
-        ("search", {}, 422, "question"),
-        ("search", {"question": "x", "unknown": 1}, 422, "unknown"),
-        ("search", {"question": "x", "top_k": 0}, 422, "top_k"),
         ("search", {"question": "x", "profile": "nosuch"}, 400, "nosuch"),
-        ("search", {"question": "x", "part": {"kinds": ["poem"]}}, 422, "kinds"),
         ("search", {"question": "x", "part": {"years": "soon"}}, 400, "soon"),
         ("search", {"question": "x", "part": {"papers": ["nosuch"]}}, 404, "nosuch"),
         ("ask", {"question": "x", "conversation": 99999}, 404, "99999"),
