@@ -37,7 +37,7 @@ class IngestScreen:
         self._two_interrupts = ExitStack()
 
     def __enter__(self) -> Self:
-        self._two_interrupts.enter_context(second_interrupt_leaves(self._begin_to_stop))
+        self._two_interrupts.enter_context(second_interrupt_leaves(lambda: STATUS.show("stopping", stops=LEAVES)))
         return self
 
     def __exit__(
@@ -46,7 +46,8 @@ class IngestScreen:
         STATUS.hide()
         self._two_interrupts.close()
         if kind is KeyboardInterrupt and self._papers:
-            self.tell(f"{self._stored} of {counted(self._papers, 'paper')} {_are(self._stored)} in; {self._goes_on}.")
+            are = "is" if self._stored == 1 else "are"
+            self.tell(f"{self._stored} of {counted(self._papers, 'paper')} {are} in; {self._goes_on}.")
 
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
@@ -62,17 +63,10 @@ class IngestScreen:
                 if not show_progress(event):
                     self.tell(event_line(event))
 
-    def _begin_to_stop(self) -> None:
-        STATUS.show("stopping", stops=LEAVES)
-
     def tell(self, line: str) -> None:
         """A line on stderr; none when quiet."""
         if line and not self.quiet:
             say(line)
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def show_progress(event: events.Event) -> bool:

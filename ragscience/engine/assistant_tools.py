@@ -172,7 +172,9 @@ class AssistantTools:
         found: Found = search(
             self._shared, SearchRequest(quote, Filters(kinds=("all",)), top_k=40, rerank="off"), cancel=cancel
         )
-        return list(dict.fromkeys(page for hit in found.hits for page in _pages(hit.chunk)))
+        chunks = [hit.chunk for hit in found.hits]
+        pages = ((one.paper_id, page) for one in chunks for page in range(one.page_start, one.page_end + 1))
+        return list(dict.fromkeys(pages))
 
     def _passage(self, id_: str) -> tuple[StoredChunk, Paper]:
         """The passage that `search` gave this id, with its paper. Raises NothingFound."""
@@ -196,10 +198,6 @@ def _result(chunk: StoredChunk, paper: Paper) -> dict[str, Any]:
         "file": chunk.file,
         "page": chunk.page_start,
     }
-
-
-def _pages(chunk: StoredChunk) -> list[tuple[int, int]]:
-    return [(chunk.paper_id, number) for number in range(chunk.page_start, chunk.page_end + 1)]
 
 
 def _no_search(query: str, filters: Filters) -> Found:

@@ -299,16 +299,12 @@ def _parts_of(library: Store, paper: Paper, pages: Sequence[Page], span: tuple[i
 
 
 def _letters_of(library: Store, paper_id: int, page: Page) -> list[tuple[str, int]]:
-    """Those of a page; none of a damaged one."""
+    """The letters and digits of a page, case and accents aside, each with its offset; none of a damaged page."""
     try:
-        return _letters(library.contents(paper_id).text(page.number), page.start)
+        text = library.contents(paper_id).text(page.number)
     except LibraryDamaged:
         return []
-
-
-def _letters(text: str, start: int) -> list[tuple[str, int]]:
-    """The letters and digits of a text, case and accents aside, each with its offset in the document."""
-    return [(letter, at) for at, character in enumerate(text, start) for letter in _plain(character)]
+    return [(letter, at) for at, character in enumerate(text, page.start) for letter in _plain(character)]
 
 
 @lru_cache(maxsize=4096)

@@ -85,7 +85,8 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     papers = _allowed(library.papers(), filters)
 
     def search(query: str, files: tuple[str, ...]) -> Found:
-        within = replace(filters, papers=tuple(map(_named, files))) if files else filters
+        ids = tuple(paper.paper_id for paper in papers if paper.file in files)
+        within = replace(filters, paper_ids=ids) if ids else filters
         return searched(run, query, within, profile=profile)
 
     return AgentContext(
@@ -143,11 +144,6 @@ def _allowed(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
         ids = match_papers(papers, filters.papers)
         papers = [paper for paper in papers if paper.paper_id in ids]
     return tuple(papers)
-
-
-def _named(file: str) -> str:
-    """A file's name as a filter pattern, with the characters of shell patterns escaped."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in file)
 
 
 def _run_id(run: QuestionRun, request: AskRequest) -> str:

@@ -99,7 +99,8 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
         engine = state.engine
         papers = find_papers(engine.library, [_name(one) for one in body.selected_papers])
         talk = engine.dialogue(name=session, person=person_of(request.scope).name)
-        searching = engine if body.use_hybrid else _by_meaning_alone(engine)
+        by_meaning = engine.settings.model_copy(update={"dense_weight": 1.0, "bm25_weight": 0.0})
+        searching = engine if body.use_hybrid else engine.with_settings(by_meaning)
         has_graph = bool(engine.library.graph.state())
         answers = [
             (title, searching.ask(_request(body, question, part, has_graph=has_graph), dialogue=talk, cancel=cancel))
@@ -147,10 +148,6 @@ def _request(body: AgentActionBody, question: str, papers: Sequence[Paper], *, h
         rerank=None if body.use_reranking else "off",
         graph=has_graph or None,
     )
-
-
-def _by_meaning_alone(engine: Engine) -> Engine:
-    return engine.with_settings(engine.settings.model_copy(update={"dense_weight": 1.0, "bm25_weight": 0.0}))
 
 
 def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: str) -> dict[str, Any]:
