@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,18 +26,20 @@ from ragscience.engine.requests import AskRequest, SearchRequest, check_question
 Request = TypeVar("Request", bound=SearchRequest)
 Asked = tuple[str | None, str | None]
 """A question, or the name of a file of questions."""
+Line = tuple[str | None, SearchRequest | RagScienceError]
+"""The id of a question in a file; the question with its own history and filters, or why the line is none."""
 
 
 def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: Screen, as_json: bool) -> int:
     """Show the passages for each question, as `request` says; an exit code, NOTHING_FOUND where one has none."""
     from ragscience.cli.source_views import hits_view
 
-    def one(question: ScriptedQuestion) -> int:
+    def one(question_id: str | None, question: SearchRequest) -> int:
         screen.doing("searching")
         found = engine.search(_request(request, question), on_event=screen)
         STATUS.hide()
         if as_json:
-            print_json(search_output(found, question.question_id))
+            print_json(search_output(found, question_id))
         else:
             with paged(is_long=asked[0] is not None) as out:
                 hits_view(found, out)
@@ -63,7 +65,7 @@ def ask_all(
     """
     answers: list[Answer] = []
 
-    def one(question: ScriptedQuestion) -> int:
+    def one(question_id: str | None, question: SearchRequest) -> int:
         wanted, talk = _request(request, question), dialogue or engine.dialogue()
         if as_json:
             screen.doing("searching")
@@ -71,7 +73,7 @@ def ask_all(
             STATUS.hide()
             kept = talk.turns[-1]
             where, when = kept.conversation_id, kept.created_at
-            print_json(answer_output(answer, question.question_id, conversation=where, created_at=when))
+            print_json(answer_output(answer, question_id, conversation=where, created_at=when))
         else:
             answer = ask_once(engine, wanted, dialogue=talk, screen=screen)
         answers.append(answer)
@@ -110,32 +112,30 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     return answer
 
 
-def _request(template: Request, question: ScriptedQuestion) -> Request:
-    return replace(
-        template, question=question.text, history=question.history, filters=joined(template.filters, question.filters)
-    )
+def _request(template: Request, own: SearchRequest) -> Request:
+    return replace(template, question=own.question, history=own.history, filters=joined(template.filters, own.filters))
 
 
-def _each(asked: Asked, one: Callable[[ScriptedQuestion], int], screen: Screen, *, as_json: bool) -> int:
+def _each(asked: Asked, one: Callable[[str | None, SearchRequest], int], screen: Screen, *, as_json: bool) -> int:
     text, source = asked
     if text is not None:
-        return one(ScriptedQuestion(text))
+        return one(None, SearchRequest(text))
     code = 0
     source = source or "-"
     total = f" of {sum(1 for _ in read_questions(source))}" if Path(source).is_file() else ""
-    for number, item in enumerate(read_questions(source), start=1):
+    for number, (question_id, question) in enumerate(read_questions(source), start=1):
         screen.task = f"question {number}{total}: "
         try:
-            if isinstance(item, BadQuestion):
-                raise item.error
+            if isinstance(question, RagScienceError):
+                raise question
             if not as_json:
-                put(console(), f"\n> {plain(item.text)}", style="bold")
-            code = max(code, one(item))
+                put(console(), f"\n> {plain(question.question)}", style="bold")
+            code = max(code, one(question_id, question))
         except RagScienceError as error:
             code = code or SOME_FAILED
             if as_json:
-                question = None if isinstance(item, BadQuestion) else item.text
-                print_json(error_output(error, item.question_id, question))
+                said = None if isinstance(question, RagScienceError) else question.question
+                print_json(error_output(error, question_id, said))
             else:
                 say_error(error)
     return code
@@ -144,29 +144,10 @@ def _each(asked: Asked, one: Callable[[ScriptedQuestion], int], screen: Screen, 
 # Questions of a file or a pipe
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptedQuestion:
-    """One question of a script."""
-
-    text: str
-    question_id: str | None = None
-    history: tuple[Turn, ...] = ()
-    filters: Filters = field(default_factory=Filters)
-    """The filters of this question, in addition to the options of the command line."""
-
-
-@dataclass(frozen=True, slots=True)
-class BadQuestion:
-    """A line that is not a question; it takes a question's place in the output."""
-
-    error: RagScienceError
-    question_id: str | None = None
-
-
 _LONGEST_LINE = 1 << 20  # bytes: of a question with its history
 
 
-def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
+def read_questions(source: str) -> Iterator[Line]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
     A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
@@ -187,7 +168,7 @@ def read_questions(source: str) -> Iterator[ScriptedQuestion | BadQuestion]:
                 yield _parse(raw, number)
 
 
-def _parse(raw: bytes, number: int) -> ScriptedQuestion | BadQuestion:
+def _parse(raw: bytes, number: int) -> Line:
     question_id: str | None = None
     try:
         try:
@@ -195,7 +176,7 @@ def _parse(raw: bytes, number: int) -> ScriptedQuestion | BadQuestion:
         except UnicodeDecodeError:
             raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
         if not line.startswith("{"):
-            return ScriptedQuestion(check_question(line))
+            return None, SearchRequest(check_question(line))
         try:
             item = json.loads(line)
         except (ValueError, RecursionError):
@@ -206,9 +187,10 @@ def _parse(raw: bytes, number: int) -> ScriptedQuestion | BadQuestion:
             found = from_json(_Line, item)
         except ValueError as error:
             raise UsageError(f"Line {number}: {str(error).partition(': ')[2]}.", _SHAPE) from None
-        return ScriptedQuestion(check_question(found.question), question_id, found.history, _filters(found, number))
+        filters, history = _filters(found, number), found.history
+        return question_id, SearchRequest(check_question(found.question), filters, history)
     except UsageError as error:
-        return BadQuestion(error, question_id)
+        return question_id, error
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,13 +104,9 @@ class AccessTokens:
             ) from error
         return sorted(found, key=lambda token: token.name)
 
-    def token_of(self, sha256: str) -> KeptToken | None:
-        """The token with that hash. Raises as `all`."""
-        return next((token for token in self.all() if token.sha256 == sha256), None)
-
     def verify(self, token: str) -> KeptToken | None:
         """What is kept of that token; None for one that is not known. Raises as `all`."""
-        return self.token_of(hash_of(token))
+        return next((kept for kept in self.all() if kept.sha256 == hash_of(token)), None)
 
     def add(self, name: str, role: Role = "reader") -> str:
         """Make a token for a person; the token, which is nowhere else.

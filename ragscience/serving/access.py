@@ -124,12 +124,12 @@ class AccessGate:
 
     def is_closed(self) -> bool:
         """Whether a token is needed. Once it was, it is until the server ends, whatever becomes of the file."""
-        self._is_closed = self._is_closed or bool(self._checked().all())
+        self._is_closed = self._is_closed or bool(self._kept())
         return self._is_closed
 
     def verify(self, token: str) -> KeptToken | None:
         """What is kept of a token; None for one that is not known. Raises HTTPException (503)."""
-        return self._checked().verify(token)
+        return self._with_hash(hash_of(token))
 
     def person(self, scope: Scope) -> Person | None:
         """Who makes the request; None where a token is needed and no valid one is there. Raises HTTPException (503)."""
@@ -141,7 +141,7 @@ class AccessGate:
             found = self.verify(token.strip()) if len(given) == 1 and kind.lower() == "bearer" else None
         else:
             sha256 = self.sessions.token_of(self.session_id(scope))
-            found = self._checked().token_of(sha256) if sha256 else None
+            found = self._with_hash(sha256) if sha256 else None
         return Person(found.name, found.role) if found else None
 
     def kind(self, method: str, path: str) -> tuple[str, int]:
@@ -164,13 +164,15 @@ class AccessGate:
         """The id that the session's cookie has; empty without one."""
         return HTTPConnection(scope).cookies.get(self.cookie_of(scope)[0], "")
 
-    def _checked(self) -> AccessTokens:
+    def _with_hash(self, sha256: str) -> KeptToken | None:
+        return next((token for token in self._kept() if token.sha256 == sha256), None)
+
+    def _kept(self) -> list[KeptToken]:
         """The tokens. Raises HTTPException where their file cannot be read: no door is opened."""
         try:
-            self._tokens.all()
+            return self._tokens.all()
         except LibraryUnavailable as error:
             raise HTTPException(503, "The tokens of this server cannot be read.") from error
-        return self._tokens
 
 
 class Access:

@@ -3,8 +3,9 @@ import re
 
 import pytest
 
-from ragscience.cli.ask_command import BadQuestion, ScriptedQuestion, read_questions
+from ragscience.cli.ask_command import read_questions
 from ragscience.core.records import Filters, Turn
+from ragscience.engine.requests import SearchRequest
 from tests.pdf_factory import make_pdf
 
 
@@ -23,9 +24,9 @@ def test_plain_lines_and_objects_in_order(tmp_path):
     }
     items = read(tmp_path, b"First?\n\n" + json.dumps(full).encode() + b"\n" + b'{"question": "Last?"}')
     assert items == [
-        ScriptedQuestion("First?"),
-        ScriptedQuestion("What is it?", "7", (Turn("Who?", "They."),), Filters(papers=("bert*",))),
-        ScriptedQuestion("Last?"),
+        (None, SearchRequest("First?")),
+        ("7", SearchRequest("What is it?", Filters(papers=("bert*",)), (Turn("Who?", "They."),))),
+        (None, SearchRequest("Last?")),
     ]
 
 
@@ -47,15 +48,14 @@ def test_plain_lines_and_objects_in_order(tmp_path):
     ],
 )
 def test_a_bad_line_takes_its_place_and_the_next_goes_on(tmp_path, line, said):
-    bad, good = read(tmp_path, line + b"\nGood?\n")
-    assert isinstance(bad, BadQuestion)
-    assert said in str(bad.error)
-    assert good == ScriptedQuestion("Good?")
+    (_, bad), good = read(tmp_path, line + b"\nGood?\n")
+    assert said in str(bad)
+    assert good == (None, SearchRequest("Good?"))
 
 
 def test_a_question_may_carry_its_own_filters(tmp_path):
     line = b'{"question": "?", "section": "Method", "kind": ["table", "caption"], "author": "Knuth", "year": 1984}'
-    (question,) = read(tmp_path, line)
+    ((_, question),) = read(tmp_path, line)
     expected = Filters(sections=("Method",), kinds=("table", "caption"), authors=("Knuth",), years=(1984, 1984))
     assert question.filters == expected
 
