@@ -11,8 +11,8 @@ from ragscience.cli.answer_view import verdicts_view
 from ragscience.cli.output import facts, flat, put
 from ragscience.cli.screen import cost_line, step_lines
 from ragscience.cli.source_views import paths_view
-from ragscience.core.records import Answer, Citation, Hit
-from ragscience.engine.places import page_label, sources_of
+from ragscience.core.records import Answer
+from ragscience.engine.places import holds, page_label, sources_of
 from ragscience.engine.printable import counted, plain
 
 _SEARCHES = {
@@ -97,13 +97,15 @@ def _passages(answer: Answer, out: Console, *, debug: bool) -> None:
         put(out, "No passages were found.")
         return
     papers = {hit.chunk.path for hit in hits}
-    cited = [hit for hit in hits if any(_is_of(hit, citation) for citation in answer.citations)]
+    cited = [hit for hit in hits if any(holds(hit.chunk, citation) for citation in answer.citations)]
     uses = f"; the answer uses {len(cited)}" if not answer.refused else ""
     put(out, f"\nLooked at {counted(len(hits), 'passage')} of {counted(len(papers), 'paper')}{uses}, best first:")
     sources = sources_of(answer) if answer.citations else []
     for hit in hits:
         chunk = hit.chunk
-        numbers = [f"[{one.number}]" for one in sources if any(_is_of(hit, citation) for citation in one.citations)]
+        numbers = [
+            f"[{one.number}]" for one in sources if any(holds(hit.chunk, citation) for citation in one.citations)
+        ]
         used = " ".join(numbers) or ("used" if hit in cited else "")
         where = f"{flat(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}"
         put(out, Text(where).append(f"  {used}".rstrip(), "green"), f"{hit.rank:3}  ")
@@ -129,14 +131,6 @@ def _sureness(answer: Answer) -> list[str]:
 
 def _seconds(milliseconds: float) -> str:
     return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
-
-
-def _is_of(hit: Hit, citation: Citation) -> bool:
-    """Whether a citation is of words in the passage; of its pages, where the words are not placed."""
-    chunk = hit.chunk
-    if citation.file != chunk.file or not chunk.page_start <= citation.page <= chunk.page_end:
-        return False
-    return not citation.end or (citation.start < chunk.end and chunk.start < citation.end)
 
 
 def _listed(parts: Sequence[str]) -> str:

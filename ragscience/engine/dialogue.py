@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
-from ragscience.core.records import Answer, Citation, Paper, StoredChunk, Turn
+from ragscience.core.records import Answer, Paper, StoredChunk, Turn
 from ragscience.core.settings import deciding_values
 from ragscience.core.tokenizing import counted
+from ragscience.engine.places import holds
 from ragscience.engine.requests import DECIDING_WHERE_SET, AskRequest
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
@@ -176,16 +177,8 @@ def _cited_passages(answer: Answer) -> tuple[int, ...]:
     return tuple(
         hit.chunk.chunk_id
         for hit in answer.found.hits
-        if any(_holds(hit.chunk, citation) for citation in answer.citations)
+        if any(holds(hit.chunk, citation) for citation in answer.citations)
     )
-
-
-def _holds(chunk: StoredChunk, citation: Citation) -> bool:
-    if (citation.path or chunk.path) != chunk.path or citation.file != chunk.file:
-        return False
-    if citation.end:
-        return chunk.start <= citation.start and citation.end <= chunk.end
-    return chunk.page_start <= citation.page <= chunk.page_end
 
 
 def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> dict[str, Any]:

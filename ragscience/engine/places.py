@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.paper_records import SURE
-from ragscience.core.records import Answer, Citation, title_of
+from ragscience.core.records import Answer, Citation, StoredChunk, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
 from ragscience.reading.author_names import last_name
@@ -155,6 +155,15 @@ def _numbered(answer: Answer, citations: Sequence[Citation], first: int) -> list
         Source(number, file, next((item.path for item in items if item.path), paths.get(file, "")), page, tuple(items))
         for number, ((file, page), items) in enumerate(pages.items(), first)
     ]
+
+
+def holds(chunk: StoredChunk, citation: Citation) -> bool:
+    """Whether a citation is of words in the passage; of its pages, where the words are not placed."""
+    if (citation.path or chunk.path) != chunk.path or citation.file != chunk.file:
+        return False
+    if citation.end:
+        return chunk.start <= citation.start and citation.end <= chunk.end
+    return chunk.page_start <= citation.page <= chunk.page_end
 
 
 def section_of(answer: Answer, source: Source) -> str:
