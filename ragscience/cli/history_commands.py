@@ -36,7 +36,6 @@ SHOWN = 20
 DIFFERENT = 6
 """The exit code where another answer came, or the same from other passages."""
 QUESTION_CHARS, SNIPPET_CHARS = 100, 160
-LAST = "last"
 Record = Mapping[str, Any]
 
 history_app = make_app(
@@ -44,11 +43,6 @@ history_app = make_app(
     default="show",
     bare="list",
 )
-
-
-def _key(which: str | None) -> str | None:
-    """What finds a conversation or answer; None for the last one."""
-    return None if which == LAST else which
 
 
 @history_app.command("list")
@@ -89,7 +83,7 @@ def show_history(
     from ragscience.cli.answer_view import answer_footer, answer_view
 
     with opened(**run.flags()) as engine:
-        conversation, turns = engine.history.conversation(_key(which))
+        conversation, turns = engine.history.conversation(which)
     if json:
         print_json(turns_output(conversation, turns))
         return 0
@@ -150,7 +144,7 @@ def export_history(
     form = wanted[0] if wanted else "md"
     check_form(output, {"md": MARKDOWN, "json": JSON_FILE, "bib": BIBTEX}[form])
     with opened(**run.flags()) as engine:
-        conversation, turns = engine.history.conversation(_key(which))
+        conversation, turns = engine.history.conversation(which)
         if form == "json":
             text = to_json(turns_output(conversation, turns), indent=2) + "\n"
         elif form == "bib":
@@ -187,8 +181,6 @@ def delete_history(
     with opened(**run.flags()) as engine:
         if everything:
             confirm("Deleting every conversation cannot be undone.", yes=yes)
-        elif which == LAST:
-            which = str(engine.history.conversation(None)[0].conversation_id)
         gone = engine.history.delete(which)
     say(f"{counted(gone, 'turn')} deleted." if gone else "No conversations are saved now.")
     return 0
@@ -225,8 +217,6 @@ def audit(
             return 0
         if which is None:
             return list_audited(engine, limit or SHOWN, as_json=json)
-        if which == LAST:
-            which = next((str(one["answer_id"]) for one in engine.history.audit(1)), which)
         return replay_answer(engine, which, as_json=json) if replay else show_audited(engine, which, as_json=json)
 
 

@@ -138,10 +138,10 @@ def open_page(
     link: bool = opt.flag("--link", "Print a link to it, for 15 minutes: of papers in a bucket (RAG_PAPERS)."),
 ) -> int:
     """Open a source of the last answer in a PDF viewer, at its page."""
-    from ragscience.cli.source_views import LAST, open_source
+    from ragscience.cli.source_views import open_source
 
     with opened(**run.flags()) as engine:
-        open_source(engine, engine.history.answer("" if answer == LAST else answer).answer, number, link=link)
+        open_source(engine, engine.history.answer(answer).answer, number, link=link)
     return 0
 
 

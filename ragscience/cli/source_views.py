@@ -24,8 +24,6 @@ from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line, plain, shortened
 
-LAST = "last"
-"""The id of the last answer, on the command line."""
 SNIPPET_CHARS = 480
 LINK_SECONDS = 900
 """How long a link to a paper in a bucket can be used."""
@@ -193,13 +191,13 @@ def _start(command: list[str], source: places.Source) -> None:
 def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: bool, target: Path | None) -> int:
     """Write the named papers, those that the answer `cited` cites, or all as BibTeX or CSL-JSON; an exit code.
 
-    `cited` is the beginning of an answer's id, or LAST. Raises UsageError for both at once, RagScienceError for a
+    `cited` is the beginning of an answer's id, or "last". Raises UsageError for both at once, RagScienceError for a
     paper, NothingFound for an answer that is not there.
     """
     if papers and cited is not None:
         raise UsageError("Papers and --cited exclude each other.", "Give one of them.")
     if cited is not None:
-        answer = engine.history.answer("" if cited == LAST else cited).answer
+        answer = engine.history.answer(cited).answer
         text = cited_text(engine, [answer], csl=csl)
     else:
         count, text = engine.papers.bibliography(papers, csl=csl)

@@ -28,6 +28,8 @@ __all__ = ["AUDIT_SCHEMA_VERSION", "Conversation", "KeptAnswer", "Replayed", "Sa
 
 NEVER_RESTORED = frozenset({"offline", "ollama_url", "llm_url", "embed_url"})
 """A record must not lead this program to a server or out of the machine: these are as they are today."""
+LAST = "last"
+"""In place of the id of an answer or conversation: the last one."""
 Record = Mapping[str, Any]
 
 
@@ -170,10 +172,10 @@ class SavedAnswers:
     def conversation(self, key: str | int | None = None) -> tuple[Conversation, list[KeptAnswer]]:
         """The conversation of that name or number with its turns, or with the one answer whose id begins so.
 
-        An int is only a conversation's number. Without a key it is the last conversation. Raises NothingFound.
+        An int is only a conversation's number. Without a key, or for LAST, it is the last one. Raises NothingFound.
         """
         with self._reading() as history:
-            found = history.last() if key is None else history.find(key)
+            found = history.last() if key in (None, LAST) else history.find(key or 0)
             if found is None:
                 raise NothingFound("No conversations saved yet.", 'Ask something: python query.py "…"')
             if isinstance(found, Conversation):
@@ -182,12 +184,12 @@ class SavedAnswers:
             assert isinstance(conversation, Conversation)  # noqa: S101 - for the type: a number finds nothing else
             return conversation, [found]
 
-    def answer(self, answer_id: str = "") -> KeptAnswer:
+    def answer(self, answer_id: str = LAST) -> KeptAnswer:
         """The answer whose id begins with `answer_id`, or the last one. Raises NothingFound."""
         with self._reading() as history:
-            kept = history.answer(answer_id)
+            kept = history.answer("" if answer_id == LAST else answer_id)
         if kept is None:
-            which = f"answer {answer_id}" if answer_id else "answer yet"
+            which = "answer yet" if answer_id == LAST else f"answer {answer_id}"
             raise NothingFound(f"The history has no {which}.", "`python query.py history list` shows what it has.")
         return kept
 
@@ -221,6 +223,8 @@ class SavedAnswers:
         """
         if key is None:
             shutil.rmtree(self._shared.home.agent, ignore_errors=True)
+        if key == LAST:
+            key = self.conversation()[0].conversation_id
         with self._reading() as history:
             what = None if key is None else history.find(key)
             if what is None and history.last() is None:
@@ -238,7 +242,10 @@ class SavedAnswers:
     def audit_record(self, start: str) -> dict[str, Any]:
         """The record of the answer whose id starts so. Raises NothingFound, or UsageError for several."""
         with self._reading() as history:
-            found = history.audit_record(start.strip()) if start.strip() else None
+            if start == LAST:
+                found = next(iter(history.audit(1)), None)
+            else:
+                found = history.audit_record(start.strip()) if start.strip() else None
         if found is None:
             last = "`python query.py audit` shows the last ones."
             raise NothingFound(f"The audit log has no answer {start!r}.", last)

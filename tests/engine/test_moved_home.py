@@ -32,7 +32,7 @@ def test_a_moved_home_is_as_it_was(moved):
     with opened(moved) as engine:
         assert all(str(moved) in paper.path for paper in engine.papers.list())
         assert not [one for one in engine.doctor().findings if one.area == "papers" and one.severity != "ok"]
-        answer = engine.history.answer("").answer
+        answer = engine.history.answer().answer
         assert source_now(answer, 1, engine.library).path == str(moved / "papers" / "kilns.pdf")
         assert "1280" in engine.papers.surroundings(answer, 1).text
         assert engine.ingest.sync_plan() == type(engine.ingest.sync_plan())((), ())
