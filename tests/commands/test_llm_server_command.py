@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.commands.papers import fill
+from tests.commands.test_ollama_command import read_into
 from tests.conftest import Commands, copied
 from tests.openai_server import OpenAIServer, Raw, chunk
 
@@ -19,13 +19,6 @@ def server(monkeypatch):
         for name, value in (("LLM_URL", running.url), ("EMBED_URL", running.url), ("LLM_KEY", KEY)):
             monkeypatch.setenv(f"RAG_{name}", value)
         yield running
-
-
-def read_into(home):
-    """The three papers, read with the embedder of the server that the environment names."""
-    fill(home / "papers")
-    ran = Commands(home).ingest()
-    assert ran.code == 0, ran.err
 
 
 @pytest.fixture
