@@ -12,16 +12,10 @@ from tests.serving.raw_requests import REFUSED, check_problem, exchanged, reques
 
 
 @pytest.fixture(scope="module")
-def url(three_papers, tmp_path_factory):
+def address(three_papers, tmp_path_factory):
     with serving(copied(three_papers, tmp_path_factory.mktemp("changes") / "home")) as address:
         httpx.post(f"{address}/api/v1/ask", json={"question": "How fast do bees fly in fog?"}, timeout=60)
         yield address
-
-
-@pytest.fixture
-def client(url):
-    with httpx.Client(base_url=url, timeout=60) as opened:
-        yield opened
 
 
 def state(client):
@@ -94,8 +88,8 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
-def test_no_other_word_deletes_a_conversation(url, number):
-    reply = exchanged(url, request(url, f"/api/v1/conversations/{number}", method="DELETE"), "DELETE")
+def test_no_other_word_deletes_a_conversation(address, number):
+    reply = exchanged(address, request(address, f"/api/v1/conversations/{number}", method="DELETE"), "DELETE")
     assert reply.status in REFUSED
 
 
@@ -108,14 +102,14 @@ def test_a_deletion_with_a_body_is_one_deletion_of_the_number_in_its_path(client
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
 )
 @pytest.mark.parametrize("path", ["/mcp", "/api/build_graph", "/api/agent_action", "/api/v1/session"])
-def test_what_a_form_can_send_is_not_read_as_json(url, path, kind):
+def test_what_a_form_can_send_is_not_read_as_json(address, path, kind):
     body = {
         "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
         "/api/build_graph": {"topic": "bees", "source": "library"},
     }
     sent = json.dumps(body.get(path, {"query": "bees"})).encode()
     lines = ([f"Content-Type: {kind}"] if kind else []) + ["Accept: application/json, text/event-stream"]
-    assert exchanged(url, request(url, path, *lines, method="POST", body=sent)).status in REFUSED
+    assert exchanged(address, request(address, path, *lines, method="POST", body=sent)).status in REFUSED
 
 
 # Requests of the server itself

@@ -28,15 +28,9 @@ def home(three_papers, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def url(home):
+def address(home):
     with serving(home) as address:
         yield address
-
-
-@pytest.fixture
-def client(url):
-    with httpx.Client(base_url=url, timeout=60) as opened:
-        yield opened
 
 
 def files_of(home):
