@@ -22,12 +22,6 @@ SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
 
-@pytest.fixture
-def engine(own_home):
-    with Engine.open(own_home, load_settings(home=own_home, offline=True)) as opened:
-        yield opened
-
-
 def test_every_name_that_the_package_offers_is_there():
     assert all(getattr(ragscience, name) is not None for name in ragscience.__all__)
     assert all(getattr(ragscience.engine, name) is not None for name in ragscience.engine.__all__)

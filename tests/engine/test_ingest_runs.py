@@ -6,22 +6,13 @@ from threading import Event
 import pytest
 
 from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
-from ragscience.core.settings import load_settings
-from ragscience.engine import Engine, PaperFailed, PaperStored, PlanMade, SearchRequest, Warned
+from ragscience.engine import PaperFailed, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted, SyncPlan
 from ragscience.library import ingestion
 from tests.commands.papers import KILNS
-from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 
 VOLES = ["Voles in winter\n\nThe voles store 47 grams of seed in each burrow."]
-
-
-@pytest.fixture
-def engine(library, tmp_path):
-    home = copied(library, tmp_path / "home")
-    with Engine.open(home, load_settings(home=home, offline=True)) as opened:
-        yield opened
 
 
 def test_an_open_engine_finds_what_it_has_just_added(engine, tmp_path, capfd):

@@ -4,23 +4,9 @@ import json
 
 import pytest
 
-from ragscience import Engine
 from ragscience.core.errors import NothingFound, UsageError
-from ragscience.core.settings import load_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.requests import AskRequest
-from tests.conftest import copied
-
-
-def opened(library, tmp_path, **settings):
-    home = copied(library, tmp_path / "home")
-    return Engine.open(home, load_settings(home=home, offline=True, **settings))
-
-
-@pytest.fixture
-def engine(library, tmp_path):
-    with opened(library, tmp_path) as engine:
-        yield engine
 
 
 def asked(engine, question, person, name=None):

@@ -12,7 +12,6 @@ from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
 from ragscience.library.store import Home, Library, text_hash
 from ragscience.models.minilm import MiniLM
-from tests.conftest import copied
 from tests.ollama_server import OllamaServer, embedding_model
 from tests.pdf_factory import make_pdf
 
@@ -21,8 +20,8 @@ OTHER = ["Voles in winter\n\nThe voles store 47 grams of seed in each burrow."]
 
 
 @pytest.fixture
-def home(library, tmp_path):
-    return Home(copied(library, tmp_path / "home"))
+def home(own_home):
+    return Home(own_home)
 
 
 def opened(home):

@@ -18,7 +18,6 @@ from ragscience.core.serialization import to_json
 from ragscience.engine import AskRequest, Engine
 from ragscience.library.history_database import checksum_of
 from ragscience.library.store import Home, Library
-from tests.conftest import copied
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -88,9 +87,8 @@ class Asked:
 
 
 @pytest.fixture
-def asked(library, tmp_path, capsys):
-    """The library in a home of the test's own, so that its log begins empty."""
-    return Asked(copied(library, tmp_path / "home"), capsys)
+def asked(own_home, capsys):
+    return Asked(own_home, capsys)
 
 
 def kinds(told):
@@ -163,7 +161,7 @@ def test_a_record_never_turns_offline_off(asked):
     assert said(told, "setting") == ["Offline was False and is True."]
 
 
-def test_a_paper_that_left_is_named_and_so_is_a_filter_that_fits_none(asked, library):
+def test_a_paper_that_left_is_named_and_so_is_a_filter_that_fits_none(asked):
     answer = asked.ask(SPEED)
     filtered = asked.ask("How large was the error?", filters=Filters(papers=("tides",)))
     asked.remove("kilns.pdf", "tides.pdf")
