@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from ragscience.ask.conversation import state_after
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Paper, StoredChunk, Turn
@@ -17,6 +18,7 @@ from ragscience.library.atomic_files import disk_errors
 from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
 from ragscience.library.audit import of_answer, place_of, plain, without_credentials
 from ragscience.library.history import History, KeptAnswer, check_name
+from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
@@ -107,9 +109,6 @@ class Dialogue:
 
     def in_focus(self, library: Store) -> tuple[str, ...]:
         """The files of the papers that "it" means in the next question."""
-        from ragscience.ask.conversation import state_after
-        from ragscience.search.names import PaperNames
-
         if self.focus is not None or not self.turns:
             return self.focus or ()
         return tuple(paper.file for paper in state_after(self.context(), PaperNames.of(library)).focus)

@@ -13,9 +13,11 @@ from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
+from ragscience.engine.requests import QuestionProfiles
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.store import Home
+from ragscience.search.profiles import PROFILE_NAMES
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
@@ -92,9 +94,6 @@ class Engine(SharedParts):
 
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""
-        from ragscience.engine.requests import QuestionProfiles
-        from ragscience.search.profiles import PROFILE_NAMES
-
         profiles = QuestionProfiles(self.settings)
         return tuple(profiles.called(name, profiles.wanted) for name in PROFILE_NAMES)
 

@@ -23,10 +23,11 @@ from ragscience.library.filter_selection import (
     papers_exactly,
     papers_fitting,
 )
+from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
-    from ragscience.search.names import MentionedPaper, PaperNames
+    from ragscience.search.names import MentionedPaper
 
 
 _SURE = 0.7
@@ -128,20 +129,14 @@ def _by_whole_name(library: Store, found: Sequence[Paper], pattern: str) -> list
 def _named(library: Store, pattern: str) -> list[MentionedPaper]:
     """The papers that call themselves just that; none where their names cannot be read."""
     try:
-        return [named for named in _names(library).in_text(pattern) if named.name == pattern.strip()]
+        return [named for named in PaperNames.of(library).in_text(pattern) if named.name == pattern.strip()]
     except RagScienceError:
         return []
-
-
-def _names(library: Store) -> PaperNames:
-    from ragscience.search.names import PaperNames
-
-    return PaperNames.of(library)
 
 
 def _no_such_paper(library: Store, papers: Sequence[Paper], pattern: str) -> NothingFound:
     called: list[tuple[str, Paper]] = []
     with suppress(RagScienceError):
-        names = _names(library)
+        names = PaperNames.of(library)
         called = [(name.name, paper) for paper in papers for name in names.of_paper(paper.paper_id)]
     return no_such_paper(pattern, papers, called)

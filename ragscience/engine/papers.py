@@ -16,6 +16,7 @@ from ragscience.core.records import Answer, Element, Filters, Page, Paper, title
 from ragscience.core.tokenizing import counted
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.paper_lookup import check_filters, find_paper, find_papers, papers_matching
+from ragscience.engine.places import Surroundings, surroundings
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.left_out import SkippedFiles, duplicates
 from ragscience.library.store import known_files
@@ -25,7 +26,6 @@ from ragscience.sources.bib_entries import citation_keys, entries_cited, entries
 from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
-    from ragscience.engine.places import Surroundings
     from ragscience.library.left_out import SkippedFile
     from ragscience.library.similarity import Duplicate
     from ragscience.library.store import Store
@@ -225,8 +225,6 @@ class Papers:
 
         Raises UsageError for a number that the answer does not list, NothingFound where the paper has left the library.
         """
-        from ragscience.engine.places import surroundings
-
         return self._after_damage(surroundings(answer, number, self._shared.library))
 
     def duplicates(self) -> Sequence[Duplicate]:

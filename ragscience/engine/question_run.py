@@ -8,6 +8,7 @@ from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Any
 
+from ragscience.ask.conversation import TurnReading, Understood, understand
 from ragscience.ask.generation import CancellableLLM, WrappedLLM
 from ragscience.ask.replies import ThoughtFilter
 from ragscience.core.errors import Cancelled, ModelProblem
@@ -20,7 +21,6 @@ from ragscience.search.token_matches import WordPresence
 
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext
-    from ragscience.ask.conversation import Understood
     from ragscience.ask.prompts import Prompts
     from ragscience.core.records import StoredChunk
     from ragscience.engine.shared_parts import SharedParts
@@ -142,8 +142,6 @@ class QuestionRun:
     @cached_property
     def understood(self) -> Understood:
         """What the question asks after the turns before it."""
-        from ragscience.ask.conversation import TurnReading, Understood, understand
-
         if not self.library.about.chunks:
             return Understood("new", (TurnReading(self.spelled),))
         return understand(self.spelled, self.request.history, PaperNames.of(self.library), self.request.focus)

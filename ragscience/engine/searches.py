@@ -17,6 +17,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
 from ragscience.core.settings import deciding_values
 from ragscience.engine.events import ModelAsked, Reranking, Searched
+from ragscience.engine.places import placed
 from ragscience.engine.requests import QuestionProfiles, described
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
@@ -46,7 +47,6 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
     The whole answer is one `Token` event, each finished step a `StepDone`.
     """
     from ragscience.agent.loop import answer_by_agent
-    from ragscience.engine.places import placed
 
     library = run.library
     context = _context(run, request)
