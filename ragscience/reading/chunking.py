@@ -103,13 +103,13 @@ def chunk_document(
         chunks.append(Chunk(number, text[start:end], start, end, first.number, last.number, section, kind, header))
 
     if not document.elements:
-        for start, end in _spans(splitter.split_text(_Placed.at(0, text))):
+        for start, end in _split(splitter, text, 0, len(text)):
             add(start, end, "", "text")
     for run in _runs(document.elements):
         if run.kind:
             table = next((one for one in run.elements if one.kind == "table"), None)
             for start, end in _cuts(splitter, text, run, size):
-                row = _header_row(text, table) if table is not None and start > table.start else ""
+                row = text[table.start : table.end].partition("\n")[0] if table and start > table.start else ""
                 add(start, end, run.elements[0].section, run.kind, row)
             continue
         for start, end in _filled(text, run.elements, size, overlap, separators):
@@ -260,21 +260,17 @@ def _section(elements: Sequence[Element], start: int, end: int) -> str:
 def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
     """(start, end) of the chunks of a table or of references."""
     if run.kind != "table" or run.end - run.start <= size:
-        yield from _spans(splitter.split_text(_Placed.at(run.start, text[run.start : run.end])))
+        yield from _split(splitter, text, run.start, run.end)
         return
     start = end = position = run.start
     while position < run.end:
         line_end = text.find("\n", position, run.end)
         beyond = run.end if line_end < 0 else line_end + 1
         if beyond - start > size and end > start:
-            yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
+            yield from _split(splitter, text, start, end)
             start = end
         end = position = beyond
-    yield from _spans(splitter.split_text(_Placed.at(start, text[start:end])))
-
-
-def _header_row(text: str, table: Element) -> str:
-    return text[table.start : table.end].partition("\n")[0]
+    yield from _split(splitter, text, start, end)
 
 
 def _kind(elements: Sequence[Element], start: int, end: int) -> str:
@@ -294,9 +290,9 @@ def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Elem
         yield elements[number]
 
 
-def chunker_identity(size: int, overlap: int, separators: Sequence[str] = SEPARATORS) -> str:
+def chunker_identity(size: int, overlap: int) -> str:
     """A fingerprint that changes whenever the chunks of a text may: algorithm, version and settings."""
-    return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(list(separators))}"
+    return f"sections/{_VERSION} size={size} overlap={overlap} separators={json.dumps(SEPARATORS)}"
 
 
 class _Placed(str):
@@ -324,40 +320,31 @@ class _Placed(str):
         return [_Placed.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
 
 
-def _spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """The (start, end) of each piece that the splitter gave, as `_trimmed` has them."""
-    spans: list[tuple[int, int]] = []
-    for piece in pieces:
-        if not isinstance(piece, _Placed):
-            raise TypeError("the splitter lost track of where a passage begins: check the version of LangChain")
-        start = piece.start + len(piece) - len(piece.lstrip())
-        spans.append((start, start + len(piece.strip())))
-    return _distinct(spans)
+def _split(splitter: RecursiveCharacterTextSplitter, text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The (start, end) of each piece that the splitter makes of a part of the text, as `_trimmed` has them."""
+    pieces = splitter.split_text(_Placed.at(start, text[start:end]))
+    placed = [piece for piece in pieces if isinstance(piece, _Placed)]
+    if len(placed) < len(pieces):
+        raise TypeError("the splitter lost track of where a passage begins: check the version of LangChain")
+    return _trimmed(text, [(piece.start, piece.start + len(piece)) for piece in placed])
 
 
 def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans without surrounding whitespace, without those that lie within a neighbour."""
-    bare = []
-    for start, end in spans:
-        piece = text[start:end]
-        first = start + len(piece) - len(piece.lstrip())
-        bare.append((first, first + len(piece.strip())))
-    return _distinct(bare)
-
-
-def _distinct(bare: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans that are not empty and do not lie within the one before or after.
+    """Spans without surrounding whitespace, without those that are then empty or lie within the one before or after.
 
     Such a one has only overlap and whitespace: the passage before or after it contains all its text.
     """
-    spans: list[tuple[int, int]] = []
-    for start, end in bare:
-        if start == end or (spans and end <= spans[-1][1]):
+    kept: list[tuple[int, int]] = []
+    for start, end in spans:
+        piece = text[start:end]
+        first = start + len(piece) - len(piece.lstrip())
+        last = first + len(piece.strip())
+        if first == last or (kept and last <= kept[-1][1]):
             continue
-        while spans and start <= spans[-1][0]:
-            spans.pop()
-        spans.append((start, end))
-    return spans
+        while kept and first <= kept[-1][0]:
+            kept.pop()
+        kept.append((first, last))
+    return kept
 
 
 def load_splitter() -> None:
