@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ragscience.core.records import Metadata
+from ragscience.library.left_out import duplicates, keep_newest
 from ragscience.library.similarity import (
     SHINGLE_WORDS,
     SKETCH_SIZE,
@@ -12,7 +14,9 @@ from ragscience.library.similarity import (
     near_duplicates,
     overlaps,
 )
+from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.paper_metadata import metadata_of
+from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 NOBODY = Metadata()
@@ -76,6 +80,19 @@ def test_a_title_or_an_id_alone_does_not_make_two_texts_one_paper():
     assert pair(replace(PAPER, arxiv_id=""), replace(PAPER, arxiv_id=""), words(0, 1000), words(5000, 1000)) == []
     renamed = replace(PAPER, title="Another Study of Quite Other Things")
     assert pair(PAPER, renamed, words(0, 1000), words(5000, 1000)) == []
+
+
+def test_a_paper_leaves_only_where_one_that_is_the_same_stays(tmp_path):
+    """The first and the last of a chain have too little in common to be the same."""
+    texts = {"a": words(0, 600), "b": words(200, 800), "c": words(600, 800)}
+    with Library.open_for_writing(Home(tmp_path)) as library:
+        library.set_identity(EMBEDDER, CHUNKER)
+        for at, (name, text) in enumerate(texts.items()):
+            new = paper_of(f"/p/{name}.pdf", [text], unit_rows(np.random.default_rng(at), 1))
+            library.add_paper(NewPaper(**vars(new), size_bytes=1, modified_ns=at + 1))
+        assert [(pair.newer, pair.older) for pair in duplicates(library)] == [("b.pdf", "a.pdf"), ("c.pdf", "b.pdf")]
+        assert [paper.file for paper in keep_newest(library)] == ["b.pdf"]
+        assert [paper.file for paper in library.papers()] == ["a.pdf", "c.pdf"]
 
 
 def text_and_metadata(path):

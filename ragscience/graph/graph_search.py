@@ -64,10 +64,9 @@ def best_paths(
     question: NDArray[np.float32],
     vectors: Vectors,
     *,
-    hops: int = HOPS,
     cache: Cache,
 ) -> tuple[GraphPath, ...]:
-    """The at most MOST_PATHS best paths of 1 to `hops` relations from the seeds (keys), best first.
+    """The at most MOST_PATHS best paths of 1 to HOPS relations from the seeds (keys), best first.
 
     `question` is a unit vector, a path's score its cosine with the mean of the triples. At most MOST_EMBEDDED triples
     go through `vectors`, in one call per step. Of paths over the same relations the first is kept, and one whose
@@ -75,8 +74,8 @@ def best_paths(
     """
     beam = [GraphPath((key,), (), 0.0) for key in seeds]
     found: dict[frozenset[Relation], GraphPath] = {}
-    room = MOST_EMBEDDED // max(hops, 1)
-    for _ in range(hops):
+    room = MOST_EMBEDDED // HOPS
+    for _ in range(HOPS):
         each = min(max(room // max(len(beam), 1), FEWEST), CONTINUATIONS)
         ahead = [(path, _continuations(graph, path, seeds, each)) for path in beam]
         texts = dict.fromkeys(triple_text(graph, relation) for _, longer in ahead for relation in longer)

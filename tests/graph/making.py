@@ -35,7 +35,6 @@ passages = st.lists(
     st.integers(0, PAPERS * PASSAGES - 1).flatmap(lambda at: st.tuples(st.just(at // PASSAGES), found(at))), max_size=12
 )
 """(paper, what it gave); a passage may come more than once, as from two extractors."""
-apart_names = st.frozensets(st.sampled_from(("lstm", "lstms", "gpt-3", "=x")), max_size=2)
 
 
 def say(chunk_id, *mentioned, triples=(), aliases=()):

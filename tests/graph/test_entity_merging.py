@@ -1,12 +1,13 @@
 from collections import defaultdict
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.graph.graph_model import merge
+from ragscience.graph.graph_model import load_graph, merge
 from ragscience.graph.graph_records import Entity, EntityMention, Extracted, Relation, Triple
+from ragscience.library.store import Home, Library
 
-from .making import passages, say
+from .making import PASSAGES, fill, passages, put, say
 
 LONG = "long short-term memory"
 
@@ -106,3 +107,19 @@ def test_a_relation_is_never_certain_and_needs_two_entities_that_are_there():
     )
     (edge,) = merge([(1, found), (1, sure)]).relations()
     assert (edge.confidence, edge.count) == (0.99, 2)
+
+
+@settings(max_examples=15)
+@given(passages)
+def test_a_paper_that_leaves_takes_what_only_it_said(tmp_path_factory, kept):
+    with Library.open_for_writing(Home(tmp_path_factory.mktemp("home"))) as library:
+        papers = fill(library)
+        last = {found.chunk_id: (paper, found) for paper, found in kept}
+        moved = {
+            at: (paper, Extracted(papers[paper][at % PASSAGES], found.mentions, found.triples, found.aliases))
+            for at, (paper, found) in last.items()
+        }
+        put(library, *(found for _, found in moved.values()))
+        library.remove_papers([library.papers()[0].paper_id])
+        rest = merge([(paper, found) for paper, found in moved.values() if paper != 0])
+        assert contents(load_graph(library)) == contents(rest)

@@ -26,12 +26,10 @@ class Words:
         return np.array([[(term in its) / len(its) ** 0.5 for term in self.terms] for its in found], dtype=np.float32)
 
 
-def trails(graph, question, *names, hops=2):
+def trails(graph, question, *names):
     words = Words()
     vector = words.embed_query(question)
-    return best_paths(
-        graph, [number(graph, name) for name in names], vector, words.embed_documents, hops=hops, cache={}
-    )
+    return best_paths(graph, [number(graph, name) for name in names], vector, words.embed_documents, cache={})
 
 
 def searching(graph, embedder=None):
