@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prometheus_client import generate_latest
+
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
 from ragscience.upkeep.asked import AskedQuestion, log_line
 from ragscience.upkeep.otel_spans import SpanRecord, span_tree
-from ragscience.upkeep.prometheus_metrics import FAMILIES, metrics_text
+from ragscience.upkeep.prometheus_metrics import FAMILIES, QuestionCounts
 from ragscience.upkeep.telemetry import of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
@@ -93,7 +95,8 @@ def example_page(made: str, table: str) -> str:
         for span in spans
         if span.attributes
     ]
-    lines = [line for line in metrics_text(asked).splitlines() if "bucket" not in line and "# TYPE" not in line]
+    metrics = generate_latest(QuestionCounts([asked])).decode()
+    lines = [line for line in metrics.splitlines() if "bucket" not in line and "# TYPE" not in line]
     samples = [line for before, line in zip(["", *lines], lines, strict=False) if "#" in line or "#" in before]
     return PAGE.format(
         made=made,

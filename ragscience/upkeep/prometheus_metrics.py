@@ -122,11 +122,6 @@ def _family_of(sample: str) -> str:
     return sample.rpartition("_")[0]
 
 
-def metrics_text(asked: AskedQuestion) -> str:
-    """The text of a metrics file that counts one question."""
-    return generate_latest(QuestionCounts([asked], {})).decode()
-
-
 def _parsed(text: str) -> _Samples:
     """The samples of a metrics file. Raises ValueError or IndexError if it is not a metrics file of this program."""
     known = {family.name.removesuffix("_total") for family in FAMILIES}

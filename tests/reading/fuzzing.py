@@ -4,6 +4,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import psutil
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document
 from ragscience.reading.worker_pool import ReadingPool
+from tests.reading.processes import workers_of
 
 _STARTXREF = re.compile(rb"startxref\s+(\d+)")
 _NUMBER = re.compile(rb"(?<=[ /\[])\d{1,6}(?=[ \]/>\r\n])")
@@ -19,7 +21,6 @@ _OFFSET = re.compile(rb"\d{10} \d{5} [nf]")
 _WORDS = re.compile(
     rb"endobj|endstream|stream|obj|xref|trailer|/Length|/Kids|/Filter|/FlateDecode|/Parent|/Contents|/W"
 )
-_WORKER = "ragscience.reading.worker"
 
 
 def flip_bits(data: bytes, chance: random.Random) -> bytes:
@@ -160,13 +161,10 @@ def read_all(paths: Iterator[Path], workers: int, timeout_seconds: float, memory
 def _look(outcome: Outcome) -> None:
     """Take down the workers' memory."""
     sizes = [0]
-    for child in psutil.Process().children(recursive=True):
-        try:
-            if _WORKER in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE:
-                outcome.workers.add(child.pid)
-                sizes.append(child.memory_info().rss)
-        except psutil.NoSuchProcess:
-            continue
+    for worker in workers_of():
+        with suppress(psutil.NoSuchProcess):
+            sizes.append(worker.memory_info().rss)
+            outcome.workers.add(worker.pid)
     outcome.resident_bytes.append(max(sizes))
 
 
