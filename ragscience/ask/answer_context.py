@@ -13,6 +13,7 @@ from ragscience.core.records import Found, Turn
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
+    from ragscience.ask.read_spans import Reader
     from ragscience.core.records import StoredChunk
     from ragscience.models.model_protocols import ChatModel, Reranker
     from ragscience.search.names import PaperNames
@@ -86,6 +87,8 @@ class AnswerContext:
     """For the choice of quotes; None: words decide."""
     scorer: Reranker | None
     """A cross-encoder, for the choice of quotes and the citation check; optional."""
+    spans: Reader | None
+    """Finds the words of passages that answer; None: words decide."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     prompts: Prompts

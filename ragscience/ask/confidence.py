@@ -101,19 +101,19 @@ def _share_of_terms(found: Found, question: str) -> float:
 
 
 MODEL = {
-    "intercept": -8.51,
-    "name_gone": -4.51,
-    "number_gone": -2.99,
-    "likeness": 7.11,
-    "lead": 4.15,
-    "quote": 1.4,
+    "intercept": -7.9,
+    "name_gone": -3.4,
+    "number_gone": -2.4,
+    "likeness": 7.4,
+    "lead": 4.1,
+    "span": 2.7,
 }
 """Weights of the log-odds that the quotes hold the answer."""
 HIGH, LOW = 0.8, 0.25
 """From which probability on confidence is high, and below which it is low."""
 _HARDLY = 0.1
 """Answerability below which confidence is low, whatever the quotes are."""
-_USUAL_LIKENESS, _USUAL_LEAD, _USUAL_QUOTE = 0.75, 0.3, 1.6
+_USUAL_LIKENESS, _USUAL_LEAD, _USUAL_SPAN = 0.75, 0.3, 0.5
 """For a sign that is not known."""
 _FAR_DOWN = 3
 """How many places below the first passage the one is that its lead is over."""
@@ -158,11 +158,10 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
 def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> tuple[str, tuple[str, ...]]:
     """`Answer.confidence` and `Answer.missing` for the quotes from what was found, of which `best` is the first.
 
-    Where something is missing it is low, unless the first quote has words of the kind that was asked for; where it is
-    low, words that might be missing are said, too. It is high only where the first quote has words of the kind that was
-    asked for, and never for a question that was searched for in parts, each of which would have to be answered.
+    Where something is missing it is low, unless the first quote has words that surely answer; where it is low, words
+    that might be missing are said, too. It is high only where the first quote has words that surely answer, and never for a question that was searched for in parts, each of which would have to be answered.
     """
-    likely = probability(signs(found, looked, best.score if best else None))
+    likely = probability(signs(found, looked, best))
     has_key = best is not None and bool(best.key)
     is_low = (
         likely < LOW
@@ -181,14 +180,15 @@ def probability(values: dict[str, float]) -> float:
     return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
 
 
-def signs(found: Found, looked: LookedFor, quote: float | None = None) -> dict[str, float]:
+def signs(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> dict[str, float]:
     """What the model is over.
 
     - `name_gone`, `number_gone`: 1 where a name or a number of the question is not there, else 0.
     - `likeness`: `LookedFor.likeness`, or the usual one.
     - `lead`: how far the score of the first passage is above that of the fourth; the usual one where a cross-encoder
       scored them, on a scale of its own.
-    - `quote`: the score of the first quote, or the usual one.
+    - `span`: how likely the first quote has the answer, as it is read, or how much of the question its cell holds; the
+      usual one where neither is known.
     """
     scores = [hit.score for hit in found.hits]
     has_lead = len(scores) > 1 and "rerank" not in found.signals
@@ -198,7 +198,7 @@ def signs(found: Found, looked: LookedFor, quote: float | None = None) -> dict[s
         "number_gone": float(_is_gone(looked.things, "number")),
         "likeness": _USUAL_LIKENESS if likeness is None else likeness,
         "lead": scores[0] - scores[min(_FAR_DOWN, len(scores) - 1)] if has_lead else _USUAL_LEAD,
-        "quote": _USUAL_QUOTE if quote is None or "rerank" in found.signals else quote,
+        "span": _USUAL_SPAN if best is None else max(best.features.get("span", _USUAL_SPAN), best.features["cell"]),
     }
 
 

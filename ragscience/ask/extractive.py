@@ -13,6 +13,7 @@ from ragscience.ask.cells import asked_rows
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
+from ragscience.ask.read_spans import Reader, Reading, read_pieces
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
@@ -63,6 +64,8 @@ _FIRST_HITS, _MOST_TABLES = 2, 6
 _NOT_IN_CELLS = ("definition", "reason", "formula")
 _FITS = 0.5
 """as far as a row has this share of the question's words."""
+_SURE = 0.5
+"""Probability of a span from which on it is shown as the answer."""
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
 """How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
@@ -74,6 +77,7 @@ class Readers:
     matcher: Matcher | None = None
     scorer: Reranker | None = None
     """A cross-encoder."""
+    spans: Reader | None = None
     tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
     """All tables of papers, by the papers' ids."""
 
@@ -120,6 +124,11 @@ class _Run:
     cosines: tuple[float, ...]
     """For each of `Asked.tokens`."""
 
+    @property
+    def unread(self) -> float:
+        """The score without what was read."""
+        return score_of({**self.features, "span": 0.0})
+
 
 def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
     """At most `limit` units that answer best.
@@ -139,6 +148,15 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     asked, pieces = pieces_of(question, units, matches)
     scored = [(span, features_of(pieces[span[0] : span[1] + 1], asked)) for span in _spans(pieces)]
     order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
+    readings: dict[int, Reading] = {}
+    if readers.spans is not None and order:
+        names = [name for said in matches.names.values() for name in said] if matches else []
+        try:
+            readings = read_pieces(_without(question, names), pieces, [scored[i][0] for i in order], readers.spans)
+        except ModelProblem as problem:
+            warnings.append(f"Passages were not read for the answer, because the reader failed: {problem}")
+    scored = [(span, {**features, "span": _best(readings, span)}) for span, features in scored]
+    order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
     if readers.scorer is not None and runs:
         try:
@@ -147,7 +165,9 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
             warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(asked, pieces, runs, alone, limit)
-    scored_units = tuple(ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run)) for run in chosen)
+    scored_units = tuple(
+        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run, readings)) for run in chosen
+    )
     return Choice(asked.needs, scored_units, tuple(warnings))
 
 
@@ -173,13 +193,32 @@ def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> lis
     return found
 
 
-def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run) -> tuple[str, str]:
+def _without(question: str, names: Sequence[str]) -> str:
+    """The question with "they" for the names of papers, which their own sentences seldom have."""
+    for name in sorted(names, key=len, reverse=True):
+        question = question.replace(name, "they")
+    return question
+
+
+def _best(readings: Mapping[int, Reading], span: tuple[int, int]) -> float:
+    return max(readings[i].probability if i in readings else 0.0 for i in range(span[0], span[1] + 1))
+
+
+def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping[int, Reading]) -> tuple[str, str]:
     """`Block.line` and `Block.key` of a run: of a table the row that fits best, be it in the run or not."""
     run = pieces[chosen.first : chosen.last + 1]
     if run[0].unit.is_row:
         rows = [piece.row for piece in pieces if piece.row and same_table(piece.unit, run[0].unit)]
         row = max((row for row in rows if row.line), key=lambda row: (row.fit, row.held), default=None)
         return (row.line, row.value) if row else ("", "")
+    read = max(
+        (i for i in range(chosen.first, chosen.last + 1) if i in readings),
+        key=lambda i: readings[i].probability,
+        default=None,
+    )
+    if read is not None and readings[read].probability >= _SURE:
+        line, answer = _lead_and_words(pieces[read].unit)[1], readings[read].answer
+        return line, answer if answer in line else ""
     whole = [piece for piece in run if not _RESTS.match(piece.unit.text)] or run
     quiet = [piece for piece in whole if not piece.noise] or whole
     lines = [(piece, _lead_and_words(piece.unit)[1]) for piece in quiet]
@@ -317,7 +356,7 @@ def _chosen(
         if not chosen:
             best = _grown(pieces, alone, best)
             left = [i for i in left if _is_short(runs[i])]
-        if chosen and best.score < _LOWEST * chosen[0].score:
+        if chosen and best.unread < _LOWEST * chosen[0].unread:
             break
         length += len(best.unit.shown)
         if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:

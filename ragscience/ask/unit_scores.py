@@ -11,6 +11,7 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 - `rank`: 1 over the root of its passage's rank.
 - `kind`: where a number, a year or a name is asked for how well the best one fits (asked_span.py); for a formula or a
   definition whether it has the form of one.
+- `span`: how likely the words that answer are in it (read_spans.py), where it was read.
 - `cell`: of a row of a table, how much of the question its name and one column's together hold.
 - `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
 """
@@ -43,9 +44,10 @@ _WEIGHTS = {
     "attribute": 0.15,
     "named": 0.25,
     "rank": 0.2,
-    "kind": 0.6,
+    "kind": 0.5,
     "cell": 0.6,
     "noise": -0.6,
+    "span": 0.65,
 }
 """Round numbers on a plateau: docs/choices.md."""
 _LEAD_SHARE = 0.9
@@ -191,7 +193,7 @@ def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
 
 def score_of(features: Mapping[str, float]) -> float:
     """The weighted sum."""
-    return sum(weight * features[name] for name, weight in _WEIGHTS.items())
+    return sum(weight * features.get(name, 0.0) for name, weight in _WEIGHTS.items())
 
 
 _Word = tuple[frozenset[str], frozenset[str]]

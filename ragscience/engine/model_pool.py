@@ -25,6 +25,7 @@ from ragscience.search.token_matches import token_matches
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
+    from ragscience.ask.read_spans import Reader
     from ragscience.core.records import EmbedderIdentity, Profile
     from ragscience.core.settings import Settings
     from ragscience.library.store import Store
@@ -195,6 +196,15 @@ class ModelPool:
             return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=packed)
 
         return self._once(("minilm", settings.cache_folder, packed), make, warn)
+
+    def span_reader(self, settings: Settings, warn: Warn) -> Reader:
+        """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
+        from ragscience.models.span_reader import SpanReader
+
+        def make(warn: Warn) -> SpanReader:
+            return SpanReader(cache_folder=settings.cache_folder, on_warning=warn, packed=self._stays)
+
+        return self._once(("spans", settings.cache_folder), make, warn).read
 
     # Rerankers
 

@@ -258,6 +258,7 @@ class QuestionRun:
             llm=self.announced(self.llm) if self.llm else None,
             matcher=self.shared.models.matcher(self.settings, self.embedder, self.library, self.warn),
             scorer=self.scorer,
+            spans=self.shared.models.span_reader(settings, self.warn),
             models=self.models_used,
             prompts=self.prompts,
             circuit=self.shared.circuit,

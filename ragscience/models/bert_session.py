@@ -54,21 +54,28 @@ class PreparedModel:
 
 
 def prepare(
-    source: Path, *, cache_folder: Path, expected_sha256: str | None, on_warning: Callable[[str], None], anew: bool
+    source: Path,
+    *,
+    adapter: Path | None = None,
+    cache_folder: Path,
+    expected_sha256: str | None,
+    on_warning: Callable[[str], None],
+    anew: bool,
 ) -> PreparedModel:
     """The ONNX form of the BERT in `source`, from the cache if intact, else made now (about a second).
 
-    `anew` makes it even if the cache looks intact. If the cache is not writable, it is made in a temporary folder that
-    lives as long as the object, with a warning. Raises NotBert, and ModelProblem when the weights' sha256 is not
-    `expected_sha256`.
+    `adapter` as in `write_graph`. `anew` makes it even if the cache looks intact. If the cache is not writable, it is
+    made in a temporary folder that lives as long as the object, with a warning. Raises NotBert, and ModelProblem when
+    the weights' sha256 is not `expected_sha256`.
     """
     import onnxruntime
 
     config, weights, root = read_config(source), source / "model.safetensors", cache_folder / "onnx"
     state = weights.stat()
     versions = f"{config} {GRAPH_VERSION} {onnxruntime.__version__}"
-    key = f"{state.st_size} {state.st_mtime_ns} {versions}"
-    place = hashlib.sha256(os.fsencode(weights.resolve())).hexdigest()[:16]
+    changes = hashlib.sha256(adapter.read_bytes()).hexdigest() if adapter is not None else ""
+    key = f"{state.st_size} {state.st_mtime_ns} {versions} {changes}"
+    place = hashlib.sha256(os.fsencode(weights.resolve()) + (b"+" if adapter else b"")).hexdigest()[:16]
     final = root / f"{place}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     was_there = final.is_dir()
     sha256 = "" if anew else _sha256_of(final)
@@ -90,7 +97,7 @@ def prepare(
         root.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(dir=root, prefix=".making-"))
         try:
-            _make(source, building, sha256)
+            _make(source, building, sha256, adapter)
             # Sessions that have the files of an earlier one mapped keep them until they end.
             for earlier in root.glob(f"{place}-*"):
                 if earlier != final or is_damaged:  # else another process has just made it
@@ -102,7 +109,7 @@ def prepare(
         if _sha256_of(final) == sha256:  # another process was faster
             return PreparedModel(final, sha256)
         on_warning(f"Models cannot be kept in {root} ({error.strerror}): this one is prepared again at each start.")
-        return _make_for_now(source, sha256)
+        return _make_for_now(source, sha256, adapter)
     return PreparedModel(final, sha256)
 
 
@@ -131,8 +138,8 @@ def _sums(folder: Path) -> dict[str, int]:
     return sums
 
 
-def _make(source: Path, folder: Path, sha256: str) -> None:
-    write_graph(source, folder)
+def _make(source: Path, folder: Path, sha256: str, adapter: Path | None) -> None:
+    write_graph(source, folder, adapter)
     files = _state(folder)
     for name in files:
         with (folder / name).open("rb") as file:
@@ -141,12 +148,12 @@ def _make(source: Path, folder: Path, sha256: str) -> None:
     (folder / "made.json").write_text(json.dumps(made), encoding="utf-8")
 
 
-def _make_for_now(source: Path, sha256: str) -> PreparedModel:
+def _make_for_now(source: Path, sha256: str, adapter: Path | None) -> PreparedModel:
     folder = Path(tempfile.mkdtemp(prefix="ragscience-"))
     model = PreparedModel(folder, sha256)
     weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
     try:
-        write_graph(source, folder)
+        write_graph(source, folder, adapter)
     except OSError as error:
         raise ModelProblem(
             f"The model in {source} cannot be prepared: {error.strerror} in {folder}.",
@@ -180,9 +187,11 @@ class BertSession:
         on_warning: Callable[[str], None],
         packed: bool = False,
         cores: int = 0,
+        adapter: Path | None = None,
     ) -> None:
-        """`cores`: how many to use; 0: all."""
+        """`cores`: how many to use; 0: all. `adapter` as in `write_graph`."""
         self._cores = cores
+        self._adapter = adapter
         self._source = source
         self._always_packed = packed
         self._cache_folder = cache_folder
@@ -206,6 +215,7 @@ class BertSession:
         try:
             return prepare(
                 self._source,
+                adapter=self._adapter,
                 cache_folder=self._cache_folder,
                 expected_sha256=self._expected_sha256,
                 on_warning=self._on_warning,
@@ -225,10 +235,12 @@ class BertSession:
         `rows` are token ids with their special tokens; `type_ids` default to 0. Rows of one length are batched
         together, the longest first. Raises ModelProblem.
         """
-        batches = batches_by_length([len(row) for row in rows])
+        lengths = [len(row) for row in rows]
+        # Integers are scaled by what is in their batch: alone, a row gives the same in whatever company.
+        batches = [[i] for i in range(len(rows))] if self._adapter else batches_by_length(lengths)
         if not batches:
             return
-        session = self._session(sum(map(len, rows)))
+        session = self._session(sum(lengths))
 
         def call(numbers: list[int]) -> NDArray[np.float32]:
             ids = np.array([rows[number] for number in numbers], dtype=np.int32)

@@ -107,9 +107,19 @@ def test_what_the_passages_hardly_answer_is_low():
 
 def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
     ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
-    best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {})
+    best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {"span": 0.6, "cell": 0.0})
     surely = [confidence(ahead, look_for(ahead, PRESENCE, Names()), replace(best, key=key))[0] for key in ("12", "")]
     assert surely == ["high", "medium"]
+
+
+def test_what_was_read_in_the_first_quote_makes_it_surer():
+    ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
+    (unit, *_), nothing = units_of(ahead.hits[0]), LookedFor((), ())
+    read, cell, neither = (
+        probability(signs(ahead, nothing, ScoredUnit(unit, 2.0, {"span": span, "cell": cell})))
+        for span, cell in ((0.7, 0.0), (0.1, 0.7), (0.1, 0.0))
+    )
+    assert read == cell > neither
 
 
 def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from ragscience.models.bert_graph import FLOAT, external_floats, message, node, value_info, write_graph
+from ragscience.models.bert_graph import FLOAT, external_tensor, message, node, value_info, write_graph
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_an_input_is_what_onnx_writes():
 
 
 def test_weights_of_another_file_are_read_as_such():
-    read = TensorProto.FromString(external_floats("w", (3, 70000), {"location": "weights.bin", "offset": 4096}))
+    read = TensorProto.FromString(external_tensor("w", (3, 70000), {"location": "weights.bin", "offset": 4096}, FLOAT))
     assert (list(read.dims), read.name, read.data_type) == ([3, 70000], "w", TensorProto.FLOAT)
     assert read.data_location == TensorProto.EXTERNAL
     assert {each.key: each.value for each in read.external_data} == {"location": "weights.bin", "offset": "4096"}

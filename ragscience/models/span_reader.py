@@ -1,0 +1,109 @@
+"""Reads passages for the answer to a question: all-MiniLM-L6-v2 with an adapter that was trained to find spans.
+
+The model reads the question and a passage together and scores each word piece as the beginning and as the end of the
+answer (Devlin and others 2019, 4.2); the first token stands for "it is not here" (4.3). `tools/fit_reader.py` trains
+the adapter, and says on what; figures: docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragscience.core.errors import ModelProblem
+from ragscience.models.bert_graph import read_tensors
+from ragscience.models.bert_session import BertSession
+from ragscience.models.minilm import WEIGHTS_SHA256, find_minilm
+from ragscience.models.token_counting import load_tokenizer, sendable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+ADAPTER = Path(__file__).with_name("span_reader.safetensors")
+ADAPTER_SHA256 = "6798841e988ada2383ce3873f5c79871068b43f28d291dc3e35acbfcac1c6d28"
+QUESTION_TOKENS, ROW_TOKENS = 40, 176
+"""What is read of a question, and of both together: as in training."""
+LONGEST_SPAN = 30
+"""In word pieces."""
+_SOFTER = 4.0
+"""By which scores are divided; of 1, 2, 4 and none the one that orders the sentences of papers best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a passage answers best."""
+
+    score: float
+    """Log-odds that the answer is here; comparable between passages and questions."""
+    start: int
+    end: int
+    """In characters of the passage."""
+
+    @property
+    def probability(self) -> float:
+        """The score between 0 and 1, less sure than the model is: it was trained on other texts (`_SOFTER`)."""
+        return float(0.5 * (1.0 + np.tanh(0.5 * self.score / _SOFTER)))
+
+
+class SpanReader:
+    """The reader, thread-safe; its files are loaded with the first question."""
+
+    def __init__(
+        self, *, cache_folder: Path, on_warning: Callable[[str], None], packed: bool = False, cores: int = 0
+    ) -> None:
+        """As `MiniLM`."""
+        self._options: dict[str, Any] = {
+            "cache_folder": cache_folder,
+            "on_warning": on_warning,
+            "packed": packed,
+            "cores": cores,
+        }
+        self._loading = Lock()
+
+    def read(self, question: str, passages: Sequence[str]) -> list[Span]:
+        """The best span of each passage. Raises ModelProblem."""
+        with self._loading:
+            tokenizer, session, head, bias = self._loaded
+        asked = tokenizer.encode(sendable(question), add_special_tokens=False).ids[:QUESTION_TOKENS]
+        texts = [tokenizer.encode(sendable(passage), add_special_tokens=False) for passage in passages]
+        first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        begin = len(asked) + 2
+        rows = [[first, *asked, last, *text.ids[: ROW_TOKENS - begin - 1], last] for text in texts]
+        types = [[0] * begin + [1] * (len(row) - begin) for row in rows]
+        spans = [Span(-np.inf, 0, 0)] * len(rows)
+        for numbers, states in session.run(rows, types):
+            for number, logits in zip(numbers, states @ head.T + bias, strict=True):
+                offsets = texts[number].offsets[: len(rows[number]) - begin - 1]
+                if offsets:
+                    spans[number] = best_span(logits[0], logits[begin:-1], offsets)
+        return spans
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, BertSession, NDArray[np.float32], NDArray[np.float32]]:
+        folder = find_minilm()
+        if hashlib.sha256(ADAPTER.read_bytes()).hexdigest() != ADAPTER_SHA256:
+            raise ModelProblem(f"The reader's file {ADAPTER} is damaged.", "Install RAG Science again.")
+        adapter = read_tensors(ADAPTER)
+        session = BertSession(folder, adapter=ADAPTER, expected_sha256=WEIGHTS_SHA256, **self._options)
+        head, bias = (adapter[f"head.{name}"].astype(np.float32) for name in ("weight", "bias"))
+        return load_tokenizer(folder), session, head, bias
+
+
+def best_span(none: NDArray[np.float32], logits: NDArray[np.float32], offsets: Sequence[tuple[int, int]]) -> Span:
+    """The span with the highest sum of logits, at most `LONGEST_SPAN` pieces, over that of `none`.
+
+    `none`, shape (2,), are those of "not here"; `logits`, shape (n, 2), those of beginning and end; `offsets` has where
+    each of the n pieces begins and ends.
+    """
+    sums = logits[:, 0, None] + logits[None, :, 1]
+    sums[~(np.tri(len(logits), dtype=bool).T & np.tri(len(logits), k=LONGEST_SPAN - 1, dtype=bool))] = -np.inf
+    start, end = np.unravel_index(np.argmax(sums), sums.shape)
+    return Span(float(sums[start, end] - none.sum()), offsets[start][0], offsets[end][1])

@@ -1,0 +1,97 @@
+"""The reader finds the words that answer, tells where they are not, and its adapter is added to the model's weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from safetensors.numpy import load_file, save_file
+
+from ragscience.core.errors import ModelProblem
+from ragscience.models import span_reader
+from ragscience.models.bert_graph import write_graph
+from ragscience.models.span_reader import LONGEST_SPAN, SpanReader, best_span
+
+PASSAGES = [
+    "Bees visit flowers of many kinds. A colony keeps about 40,000 workers in summer.",
+    "The hive stands in the shade of an oak, away from the road.",
+    "Dr. Ada Brook kept the records from 1961 on, in a green notebook.",
+]
+
+
+@pytest.fixture(scope="module")
+def reader(model_cache):
+    return SpanReader(cache_folder=model_cache, on_warning=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("question", "number", "answer"),
+    [
+        ("How many workers does a colony have in summer?", 0, "40,000"),
+        ("Who kept the records?", 2, "Ada Brook"),
+        ("What colour was the notebook?", 2, "green"),
+    ],
+)
+def test_the_passage_that_answers_scores_highest_and_the_span_has_the_answer(reader, question, number, answer):
+    spans = reader.read(question, PASSAGES)
+    assert max(range(len(spans)), key=lambda i: spans[i].score) == number
+    assert answer in PASSAGES[number][spans[number].start : spans[number].end]
+    assert spans[number].probability > 0.5
+
+
+def test_a_passage_is_read_alike_in_whatever_company(reader):
+    question = "How many workers does a colony have in summer?"
+    together = reader.read(question, [*PASSAGES, ""])
+    for passage, span in zip(PASSAGES, together, strict=False):
+        (alone,) = reader.read(question, [passage])
+        assert (alone.start, alone.end) == (span.start, span.end)
+        assert alone.score == pytest.approx(span.score, abs=1e-3)
+    assert together[-1].probability == 0.0
+    assert reader.read(question, []) == []
+
+
+def test_a_long_passage_is_read_as_far_as_the_model_was_trained(reader):
+    (span,) = reader.read("What?", ["word " * 4000])
+    assert 0 <= span.start < span.end <= 5 * 4000
+
+
+@given(arrays(np.float32, st.tuples(st.integers(1, 60), st.just(2)), elements=st.floats(-9, 9, width=32)))
+def test_the_best_span_is_that_of_trying_all(logits):
+    none = np.array([0.5, -0.25], dtype=np.float32)
+    offsets = [(3 * i, 3 * i + 2) for i in range(len(logits))]
+    pairs = [(i, j) for i in range(len(logits)) for j in range(i, min(len(logits), i + LONGEST_SPAN))]
+    best = max(float(logits[i, 0] + logits[j, 1]) for i, j in pairs)
+    span = best_span(none, logits, offsets)
+    assert span.score == pytest.approx(best - 0.25, abs=1e-5)
+    i, j = span.start // 3, span.end // 3
+    assert (i, j) in pairs
+    assert float(logits[i, 0] + logits[j, 1]) == pytest.approx(best, abs=1e-5)
+
+
+def test_an_adapter_is_added_to_the_weights_that_it_names(tmp_path, small_bert):
+    name, random = "encoder.layer.1.attention.self.key", np.random.default_rng(1)
+    whole = load_file(small_bert / "model.safetensors")
+    outputs, inputs = whole[f"{name}.weight"].shape
+    narrow, wide = random.standard_normal((2, inputs)), random.standard_normal((outputs, 2))
+    adapter = tmp_path / "adapter.safetensors"
+    save_file({f"{name}.a": narrow.astype(np.float16), f"{name}.b": wide.astype(np.float16)}, adapter)
+    (tmp_path / "with").mkdir()
+    write_graph(small_bert, tmp_path / "with", adapter)
+    change = wide.astype(np.float16).astype(np.float32) @ narrow.astype(np.float16).astype(np.float32)
+    merged = tmp_path / "merged"
+    merged.mkdir()
+    save_file({**whole, f"{name}.weight": whole[f"{name}.weight"] + change}, merged / "model.safetensors")
+    (merged / "config.json").write_bytes((small_bert / "config.json").read_bytes())
+    (tmp_path / "alone").mkdir()
+    write_graph(merged, tmp_path / "alone")
+    ours, theirs = (np.fromfile(tmp_path / folder / "weights.bin", np.float32) for folder in ("with", "alone"))
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:5000] + b"\x7f" + data[5001:]])
+def test_a_damaged_adapter_is_no_answer(monkeypatch, tmp_path, model_cache, damage):
+    broken = tmp_path / span_reader.ADAPTER.name
+    broken.write_bytes(damage(span_reader.ADAPTER.read_bytes()))
+    monkeypatch.setattr(span_reader, "ADAPTER", broken)
+    with pytest.raises(ModelProblem, match="damaged"):
+        SpanReader(cache_folder=model_cache, on_warning=pytest.fail).read("Who?", PASSAGES)
