@@ -87,8 +87,6 @@ class AnswerContext:
     """For the choice of quotes; None: words decide."""
     scorer: Reranker | None
     """A cross-encoder, for the choice of quotes and the citation check; optional."""
-    spans: Reader | None
-    """Finds the words of passages that answer; None: words decide."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     prompts: Prompts
@@ -101,6 +99,8 @@ class AnswerContext:
     """Lowest `answerability` that is answered, 0 to 1."""
     needs_llm: bool = False
     """Whether a language model that fails is an error; otherwise quotes take the place of its words."""
+    spans: Reader | None = None
+    """Finds the words of passages that answer, for the choice of quotes; optional."""
     presence: WordPresence | None = None
     """Where the words of a question occur; without it answers have no confidence."""
     names: PaperNames | None = None

@@ -159,7 +159,8 @@ def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) 
     """`Answer.confidence` and `Answer.missing` for the quotes from what was found, of which `best` is the first.
 
     Where something is missing it is low, unless the first quote has words that surely answer; where it is low, words
-    that might be missing are said, too. It is high only where the first quote has words that surely answer, and never for a question that was searched for in parts, each of which would have to be answered.
+    that might be missing are said, too. It is high only where the first quote has words that surely answer, and never
+    for a question that was searched for in parts, each of which would have to be answered.
     """
     likely = probability(signs(found, looked, best))
     has_key = best is not None and bool(best.key)

@@ -20,8 +20,7 @@ from ragscience.ask.numbered_elements import (
     section_names,
 )
 from ragscience.ask.paper_text import PaperText, Part
-from ragscience.ask.paper_wording import label
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
 from ragscience.core.records import Block
 from ragscience.core.tokenizing import joined_lines, terms

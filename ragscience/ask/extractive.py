@@ -13,7 +13,7 @@ from ragscience.ask.cells import asked_rows
 from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
-from ragscience.ask.read_spans import Reader, Reading, read_pieces
+from ragscience.ask.read_spans import PieceReading, Reader, read_pieces
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
@@ -148,7 +148,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     asked, pieces = pieces_of(question, units, matches)
     scored = [(span, features_of(pieces[span[0] : span[1] + 1], asked)) for span in _spans(pieces)]
     order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
-    readings: dict[int, Reading] = {}
+    readings: dict[int, PieceReading] = {}
     if readers.spans is not None and order:
         names = [name for said in matches.names.values() for name in said] if matches else []
         try:
@@ -200,11 +200,11 @@ def _without(question: str, names: Sequence[str]) -> str:
     return question
 
 
-def _best(readings: Mapping[int, Reading], span: tuple[int, int]) -> float:
+def _best(readings: Mapping[int, PieceReading], span: tuple[int, int]) -> float:
     return max(readings[i].probability if i in readings else 0.0 for i in range(span[0], span[1] + 1))
 
 
-def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping[int, Reading]) -> tuple[str, str]:
+def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping[int, PieceReading]) -> tuple[str, str]:
     """`Block.line` and `Block.key` of a run: of a table the row that fits best, be it in the run or not."""
     run = pieces[chosen.first : chosen.last + 1]
     if run[0].unit.is_row:

@@ -11,8 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import help_topics
-from ragscience.ask.paper_wording import label, listed
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Slots, year_of
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, tokenize

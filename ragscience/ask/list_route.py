@@ -6,8 +6,7 @@ import re
 
 from ragscience.ask.list_items import KINDS, Listed, listed
 from ragscience.ask.paper_text import PaperSentence, PaperText
-from ragscience.ask.paper_wording import label
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import zone_of
 from ragscience.core.records import Block, Citation

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
-from ragscience.ask.paper_wording import label, listed, short_label
 from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, label, listed, short_label
 from ragscience.ask.slots import Conditions, Slots
 from ragscience.core.records import Block, Hit, Paper, title_of
 from ragscience.core.tokenizing import counted, terms

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ragscience.ask.paper_text import PaperText, Part
-from ragscience.ask.paper_wording import listed, printed_at
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at
 from ragscience.ask.slots import Slots, year_of
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper, title_of

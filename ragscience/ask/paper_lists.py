@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragscience.ask.paper_wording import label, listed
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Conditions, Slots, year_of
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper

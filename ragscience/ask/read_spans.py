@@ -12,17 +12,17 @@ from ragscience.core.tokenizing import joined_lines
 
 if TYPE_CHECKING:
     from ragscience.ask.unit_scores import Piece
-    from ragscience.models.span_reader import Span
+    from ragscience.models.span_reader import AnswerSpan
 
 
-Reader = Callable[[str, Sequence[str]], "list[Span]"]
+Reader = Callable[[str, Sequence[str]], "list[AnswerSpan]"]
 """For a question and texts the best span of each. Raises ModelProblem."""
 READ_TEXTS = 12
 """Texts that are read for a question, of up to 400 characters each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PieceReading:
     """What was read in a piece."""
 
     probability: float
@@ -33,7 +33,7 @@ class Reading:
 
 def read_pieces(
     question: str, pieces: Sequence[Piece], runs: Sequence[tuple[int, int]], read: Reader
-) -> dict[int, Reading]:
+) -> dict[int, PieceReading]:
     """The readings of the best runs that have no piece in common, by piece: where the best span of a run ends.
 
     `runs` has the first and the last piece of each, the best first. Of a table one row is read. Raises ModelProblem.
@@ -52,12 +52,12 @@ def read_pieces(
     texts = [[joined_lines(piece.unit.text) for piece in pieces[first : last + 1]] for first, last in chosen]
     leads = [pieces[first].unit.lead for first, _ in chosen]
     shown = [" ".join(filter(None, (lead, *parts))) for lead, parts in zip(leads, texts, strict=True)]
-    readings: dict[int, Reading] = {}
+    readings: dict[int, PieceReading] = {}
     for (first, last), text, parts, span in zip(chosen, shown, texts, read(question, shown), strict=True):
         begin = len(text)
         for number in range(last, first - 1, -1):  # where each piece begins in the text, from its end
             begin -= len(parts[number - first]) + (begin < len(text))
             if span.end > begin or number == first:
-                readings[number] = Reading(span.probability, text[max(begin, span.start) : span.end])
+                readings[number] = PieceReading(span.probability, text[max(begin, span.start) : span.end])
                 break
     return readings

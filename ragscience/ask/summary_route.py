@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragscience.ask.paper_text import PaperSentence, PaperText
-from ragscience.ask.paper_wording import label
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
 from ragscience.ask.summary_cues import ASPECTS
 from ragscience.ask.summary_quotes import SummaryQuotes

@@ -29,7 +29,7 @@ from ragscience.library.sealed_rows import (
 from ragscience.library.snapshots import Snapshot, read_listing
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Codes, Matrix
+    from ragscience.library.top_scores import Codes, Matrix
 
 T = TypeVar("T")
 _KEPT = 3

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.arrays import Codes, Ids, Matrix, Ranked, Stored
 from ragscience.core.errors import RagScienceError
 from ragscience.library.atomic_files import file_signature, read_checked_json, write_atomically, write_checked_json
 from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
-from ragscience.library.top_scores import best_first, marked, nothing, shared
+from ragscience.library.top_scores import Codes, Ids, Matrix, Ranked, Stored, best_first, marked, nothing, shared
 
 VectorSource = Callable[[Sequence[int] | Ids], Stored]
 """Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""

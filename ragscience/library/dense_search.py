@@ -14,8 +14,8 @@ from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids, Matrix, Ranked, Scores
     from ragscience.library.dense_index import DenseIndex
+    from ragscience.library.top_scores import Ids, Matrix, Ranked, Scores
 
 
 _KEPT = 3

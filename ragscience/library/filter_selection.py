@@ -16,8 +16,8 @@ from ragscience.core.system import slashed
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids
     from ragscience.core.records import Paper
+    from ragscience.library.top_scores import Ids
 
 
 _ALIKE = 75.0

@@ -17,7 +17,7 @@ from ragscience.core.tokenizing import tokenize
 from ragscience.library.sealed_rows import read_state
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Scores
+    from ragscience.library.top_scores import Scores
 
 
 K1, B, EPSILON = 1.5, 0.75, 0.25

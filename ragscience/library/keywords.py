@@ -33,7 +33,7 @@ from ragscience.library.sealed_rows import REBUILD_INDEXES
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids, Ranked
+    from ragscience.library.top_scores import Ids, Ranked
 
 
 _ROWS_COUNTED = 8_000

@@ -26,7 +26,7 @@ from ragscience.library.paper_rows import PaperRow
 from ragscience.library.sealed_rows import LanceState
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Codes, Matrix
+    from ragscience.library.top_scores import Codes, Matrix
 
 
 READABLE = timedelta(hours=1)

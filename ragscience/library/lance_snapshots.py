@@ -27,7 +27,7 @@ from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 from ragscience.library.snapshots import Snapshot
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids, Matrix, Stored
+    from ragscience.library.top_scores import Ids, Matrix, Stored
 
 
 _SCHEMAS = {

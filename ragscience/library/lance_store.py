@@ -21,7 +21,7 @@ from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_error
 from ragscience.library.store_protocol import Store
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids, Matrix, Ranked
+    from ragscience.library.top_scores import Ids, Matrix, Ranked
 
 
 _FEW = 2000

@@ -19,7 +19,7 @@ from ragscience.library.paper_rows import Outline, PaperRow, new_paper_json, pat
 from ragscience.library.similarity import Fingerprint, fingerprint_of
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Codes, Matrix
+    from ragscience.library.top_scores import Codes, Matrix
 
 
 _STEPS = 10

@@ -19,7 +19,7 @@ from ragscience.core.serialization import storable
 from ragscience.core.system import slashed
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids
+    from ragscience.library.top_scores import Ids
 
 
 CHUNK_FIELDS = (

@@ -26,7 +26,7 @@ from ragscience.reading.chunking import chunk_document, chunker_identity
 from ragscience.reading.worker_pool import ReadingPool
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Codes, Matrix
+    from ragscience.library.top_scores import Codes, Matrix
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
 

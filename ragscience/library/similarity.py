@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragscience.core.arrays import Scores
+    from ragscience.library.top_scores import Scores
 
 
 SHINGLE_WORDS = 5

@@ -15,7 +15,7 @@ from ragscience.library.paper_rows import FileSource, Listing, Outline, PaperRow
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State, checksum_of, opened
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Ids, Matrix, Stored
+    from ragscience.library.top_scores import Ids, Matrix, Stored
 
 T = TypeVar("T")
 _HASHES = 4096

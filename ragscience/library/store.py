@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
     from langchain_core.embeddings import Embeddings
 
-    from ragscience.core.arrays import Ids, Scores
+    from ragscience.library.top_scores import Ids, Scores
 
 
 __all__ = [

@@ -19,7 +19,7 @@ from ragscience.library.paper_rows import FileSource, path_within, source_json
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:
-    from ragscience.core.arrays import Codes, Ids, Matrix, Stored
+    from ragscience.library.top_scores import Codes, Ids, Matrix, Stored
 
 
 NORM_TOLERANCE = 1e-3

@@ -1,11 +1,21 @@
-"""The best of many scores, deterministic."""
+"""The arrays that the library's modules pass to each other, and the best of many scores, deterministic."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.arrays import Ids, Ranked, Scores
+Ids = NDArray[np.int64]
+"""Numbers of passages."""
+Matrix = NDArray[np.float32]
+"""A vector, or vectors as rows."""
+Scores = NDArray[np.float64]
+Codes = NDArray[np.uint8]
+"""Codes of token vectors, or bits."""
+Ranked = tuple[Ids, Scores]
+"""Numbers of passages and a score for each."""
+Stored = tuple[Ids, Matrix]
+"""Numbers of passages and a vector for each."""
 
 
 def best_first(ids: Ids, scores: Scores, k: int) -> Ranked:

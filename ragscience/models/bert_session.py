@@ -187,11 +187,10 @@ class BertSession:
         on_warning: Callable[[str], None],
         packed: bool = False,
         cores: int = 0,
-        adapter: Path | None = None,
     ) -> None:
-        """`cores`: how many to use; 0: all. `adapter` as in `write_graph`."""
+        """`cores`: how many to use; 0: all."""
         self._cores = cores
-        self._adapter = adapter
+        self._adapter: Path | None = None
         self._source = source
         self._always_packed = packed
         self._cache_folder = cache_folder
@@ -203,6 +202,11 @@ class BertSession:
         self.opened = 0
         """How many times onnxruntime has loaded the model for this object."""
         self._opening = Lock()
+
+    def adapted(self, adapter: Path) -> BertSession:
+        """The session, which has read nothing yet, with an adapter as in `write_graph`."""
+        self._adapter = adapter
+        return self
 
     @property
     def prepared(self) -> PreparedModel:

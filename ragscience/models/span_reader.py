@@ -38,7 +38,7 @@ _SOFTER = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class AnswerSpan:
     """Where a passage answers best."""
 
     score: float
@@ -68,7 +68,7 @@ class SpanReader:
         }
         self._loading = Lock()
 
-    def read(self, question: str, passages: Sequence[str]) -> list[Span]:
+    def read(self, question: str, passages: Sequence[str]) -> list[AnswerSpan]:
         """The best span of each passage. Raises ModelProblem."""
         with self._loading:
             tokenizer, session, head, bias = self._loaded
@@ -78,7 +78,7 @@ class SpanReader:
         begin = len(asked) + 2
         rows = [[first, *asked, last, *text.ids[: ROW_TOKENS - begin - 1], last] for text in texts]
         types = [[0] * begin + [1] * (len(row) - begin) for row in rows]
-        spans = [Span(-np.inf, 0, 0)] * len(rows)
+        spans = [AnswerSpan(-np.inf, 0, 0)] * len(rows)
         for numbers, states in session.run(rows, types):
             for number, logits in zip(numbers, states @ head.T + bias, strict=True):
                 offsets = texts[number].offsets[: len(rows[number]) - begin - 1]
@@ -92,12 +92,12 @@ class SpanReader:
         if hashlib.sha256(ADAPTER.read_bytes()).hexdigest() != ADAPTER_SHA256:
             raise ModelProblem(f"The reader's file {ADAPTER} is damaged.", "Install RAG Science again.")
         adapter = read_tensors(ADAPTER)
-        session = BertSession(folder, adapter=ADAPTER, expected_sha256=WEIGHTS_SHA256, **self._options)
+        session = BertSession(folder, expected_sha256=WEIGHTS_SHA256, **self._options).adapted(ADAPTER)
         head, bias = (adapter[f"head.{name}"].astype(np.float32) for name in ("weight", "bias"))
         return load_tokenizer(folder), session, head, bias
 
 
-def best_span(none: NDArray[np.float32], logits: NDArray[np.float32], offsets: Sequence[tuple[int, int]]) -> Span:
+def best_span(none: NDArray[np.float32], logits: NDArray[np.float32], offsets: Sequence[tuple[int, int]]) -> AnswerSpan:
     """The span with the highest sum of logits, at most `LONGEST_SPAN` pieces, over that of `none`.
 
     `none`, shape (2,), are those of "not here"; `logits`, shape (n, 2), those of beginning and end; `offsets` has where
@@ -105,5 +105,5 @@ def best_span(none: NDArray[np.float32], logits: NDArray[np.float32], offsets: S
     """
     sums = logits[:, 0, None] + logits[None, :, 1]
     sums[~(np.tri(len(logits), dtype=bool).T & np.tri(len(logits), k=LONGEST_SPAN - 1, dtype=bool))] = -np.inf
-    start, end = np.unravel_index(np.argmax(sums), sums.shape)
-    return Span(float(sums[start, end] - none.sum()), offsets[start][0], offsets[end][1])
+    start, end = divmod(int(np.argmax(sums)), len(logits))
+    return AnswerSpan(float(sums[start, end] - none.sum()), offsets[start][0], offsets[end][1])

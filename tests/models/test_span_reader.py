@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models import span_reader
-from ragscience.models.bert_graph import write_graph
+from ragscience.models.bert_session import BertSession
 from ragscience.models.span_reader import LONGEST_SPAN, SpanReader, best_span
 
 PASSAGES = [
@@ -17,6 +17,10 @@ PASSAGES = [
     "The hive stands in the shade of an oak, away from the road.",
     "Dr. Ada Brook kept the records from 1961 on, in a green notebook.",
 ]
+
+
+def cosine(one, other):
+    return float(np.sum(one * other) / np.linalg.norm(one) / np.linalg.norm(other))
 
 
 @pytest.fixture(scope="module")
@@ -68,24 +72,24 @@ def test_the_best_span_is_that_of_trying_all(logits):
     assert float(logits[i, 0] + logits[j, 1]) == pytest.approx(best, abs=1e-5)
 
 
-def test_an_adapter_is_added_to_the_weights_that_it_names(tmp_path, small_bert):
+def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_path, small_bert):
     name, random = "encoder.layer.1.attention.self.key", np.random.default_rng(1)
     whole = load_file(small_bert / "model.safetensors")
     outputs, inputs = whole[f"{name}.weight"].shape
     narrow, wide = random.standard_normal((2, inputs)), random.standard_normal((outputs, 2))
     adapter = tmp_path / "adapter.safetensors"
     save_file({f"{name}.a": narrow.astype(np.float16), f"{name}.b": wide.astype(np.float16)}, adapter)
-    (tmp_path / "with").mkdir()
-    write_graph(small_bert, tmp_path / "with", adapter)
     change = wide.astype(np.float16).astype(np.float32) @ narrow.astype(np.float16).astype(np.float32)
     merged = tmp_path / "merged"
     merged.mkdir()
     save_file({**whole, f"{name}.weight": whole[f"{name}.weight"] + change}, merged / "model.safetensors")
     (merged / "config.json").write_bytes((small_bert / "config.json").read_bytes())
-    (tmp_path / "alone").mkdir()
-    write_graph(merged, tmp_path / "alone")
-    ours, theirs = (np.fromfile(tmp_path / folder / "weights.bin", np.float32) for folder in ("with", "alone"))
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    how = {"cache_folder": tmp_path / "cache", "expected_sha256": None, "on_warning": pytest.fail}
+    row = [101, *range(2000, 2040), 102]
+    ((_, (with_adapter,)),) = BertSession(small_bert, **how).adapted(adapter).run([row])
+    ((_, (theirs,)),), ((_, (without,)),) = (BertSession(folder, **how).run([row]) for folder in (merged, small_bert))
+    # The integers alone cost a thousandth; the adapter changes much more.
+    assert 1 - cosine(with_adapter, theirs) < 0.005 < 0.02 < 1 - cosine(with_adapter, without)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:5000] + b"\x7f" + data[5001:]])
