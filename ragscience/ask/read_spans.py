@@ -58,6 +58,15 @@ def read_pieces(
         for number in range(last, first - 1, -1):  # where each piece begins in the text, from its end
             begin -= len(parts[number - first]) + (begin < len(text))
             if span.end > begin or number == first:
-                readings[number] = PieceReading(span.probability, text[max(begin, span.start) : span.end])
+                answer = _whole_words(text, max(begin, span.start), span.end)
+                readings[number] = PieceReading(span.probability, answer)
                 break
     return readings
+
+
+def _whole_words(text: str, start: int, end: int) -> str:
+    """`text[start:end]`, from blank to blank but for the marks around it: "12 km/h" where a model says "12 km"."""
+    if start >= end:
+        return ""
+    before, after = text.rfind(" ", 0, start + 1) + 1, text.find(" ", end)
+    return text[before : len(text) if after < 0 else after].strip(" .,;:!?()“”\"'[]")

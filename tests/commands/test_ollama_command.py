@@ -55,7 +55,7 @@ def test_auto_takes_ollamas_models_and_says_so(commands, server):
 def test_a_models_words_never_hide_what_was_found(filled, server):
     server.script("Bees fly at 9.9 metres per second (bees.pdf, p.2).")
     ran = filled.query("ask", "How fast do bees fly in fog?", "--no-history")
-    words, _, below = ran.out.partition("In the papers, which say “3.7 metres” and not the above:")
+    words, _, below = ran.out.partition("In the papers, which say “3.7 metres per second” and not the above:")
     assert "9.9 metres per second" in words
     assert "3.7 metres per second" in below
     server.script(ANSWER)
