@@ -53,14 +53,14 @@ class _Name:
     """0 to 1: the share of its words that the question does not have."""
 
 
-def asked_rows(question: str, words: Words, rows: Sequence[Unit], *, number: bool) -> list[AskedRow | None]:
+def asked_rows(question: str, words: Words, rows: Sequence[Unit]) -> list[AskedRow | None]:
     """How each of the rows of one table answers; None for a row that has not the columns of its header.
 
-    `number` says that a number is asked for: other cells are taken only where a row has none.
+    Cells without a figure are taken only where a row has no other.
     """
     if not rows:
         return []
-    asked = _Question(question, words, number=number)
+    asked = _Question(question, words)
     columns = [asked.name(text) for text in column_names(rows[0])]
     caption = asked.name(rows[0].lead.partition("|")[0]).held
     above = _names_above(rows[0])
@@ -70,9 +70,8 @@ def asked_rows(question: str, words: Words, rows: Sequence[Unit], *, number: boo
 class _Question:
     """A question, as names are compared with it."""
 
-    def __init__(self, question: str, words: Words, *, number: bool) -> None:
+    def __init__(self, question: str, words: Words) -> None:
         self.words = words
-        self.number = number
         self._spelled = re.findall(r"[^\W_]+", question)
         self._all = _terms(question)
         self._terms = frozenset[str]().union(*(found for found, _ in words))
@@ -116,7 +115,7 @@ def _asked_row(
     if not values:
         return None
     figures = [(at, cell) for at, cell in values if any(map(str.isdigit, cell))]
-    values = figures if asked.number and figures else values
+    values = figures or values
     scores = {
         at: asked.share(name.held, columns[at].held, [_CAPTION * each for each in caption])
         - _UNASKED * (name.unasked + columns[at].unasked)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragscience.ask.missing_things import Sought, missing_sentences, sought, things_of
-from ragscience.ask.question_needs import needs_of
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import terms
 
@@ -148,7 +147,7 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
     papers = {each.paper_id: each.file for each in named} or {
         hit.chunk.paper_id: hit.chunk.file for hit in found.hits if hit.chunk.chunk_id in firsts
     }
-    things = things_of(found.question, needs_of(found.question), [(each.start, each.end) for each in named])
+    things = things_of(found.question, [(each.start, each.end) for each in named])
     hits = [hit for hit in found.hits if hit.chunk.paper_id in papers]
     likeness = presence.likeness(found.question, [hit.chunk.chunk_id for hit in hits])
     best = {word: max(values) for word, values in likeness.items()}

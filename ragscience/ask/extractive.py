@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.ask.asked_span import asked_span
 from ragscience.ask.cells import asked_rows
-from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.read_spans import PieceReading, Reader, read_pieces
@@ -36,8 +34,6 @@ _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
 _SHOWN = 2
 """Quotes that are shown; the others are for who asks for all."""
-_HAS_KEY = 0.2
-"""What a sentence gains by having what was asked for."""
 _GAIN = 0.6
 """What a later quote gains by all of the question that the quotes before it do not cover."""
 _CHARS_A_QUOTE = 260
@@ -61,7 +57,6 @@ _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
 _FIRST_HITS, _MOST_TABLES = 2, 6
 """Passages whose papers' tables are looked through, and how many tables:"""
-_NOT_IN_CELLS = ("definition", "reason", "formula")
 _FITS = 0.5
 """as far as a row has this share of the question's words."""
 _SURE = 0.5
@@ -102,8 +97,6 @@ class ScoredUnit:
 class Choice:
     """The units that are quoted of what a search found."""
 
-    needs: QuestionNeeds
-    """What the question asks for."""
     units: tuple[ScoredUnit, ...]
     """The best first."""
     warnings: tuple[str, ...] = ()
@@ -150,8 +143,8 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     readings: dict[int, PieceReading] = {}
     if readers.spans is not None and order:
-        names = [name for said in matches.names.values() for name in said] if matches else []
         try:
+            names = [name for said in matches.names.values() for name in said] if matches else []
             readings = read_pieces(_without(question, names), pieces, [scored[i][0] for i in order], readers.spans)
         except ModelProblem as problem:
             warnings.append(f"Passages were not read for the answer, because the reader failed: {problem}")
@@ -168,14 +161,20 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     scored_units = tuple(
         ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run, readings)) for run in chosen
     )
-    return Choice(asked.needs, scored_units, tuple(warnings))
+    return Choice(scored_units, tuple(warnings))
+
+
+def _without(question: str, names: Sequence[str]) -> str:
+    """The question with "they" for the names of papers, which their own sentences seldom have."""
+    for name in sorted(names, key=len, reverse=True):
+        question = question.replace(name, "they")
+    return question
 
 
 def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
     """The best row of each table, in the papers of the first passages, that has most of the question's words."""
     asked = frozenset(terms(question))
-    kind = needs_of(question).kind
-    if readers.tables is None or not asked or kind in _NOT_IN_CELLS:
+    if readers.tables is None or not asked:
         return []
     known = {hit.chunk.chunk_id for hit in hits}
     papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])
@@ -185,19 +184,10 @@ def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> lis
     found = []
     for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
         rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
-        fits = [
-            (row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows, number=kind == "number")) if row
-        ]
+        fits = [(row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows)) if row]
         if fits and max(fits)[0] >= _FITS:
             found.append(rows[-max(fits)[1]])
     return found
-
-
-def _without(question: str, names: Sequence[str]) -> str:
-    """The question with "they" for the names of papers, which their own sentences seldom have."""
-    for name in sorted(names, key=len, reverse=True):
-        question = question.replace(name, "they")
-    return question
 
 
 def _best(readings: Mapping[int, PieceReading], span: tuple[int, int]) -> float:
@@ -221,15 +211,8 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
         return line, answer if answer in line else ""
     whole = [piece for piece in run if not _RESTS.match(piece.unit.text)] or run
     quiet = [piece for piece in whole if not piece.noise] or whole
-    lines = [(piece, _lead_and_words(piece.unit)[1]) for piece in quiet]
-    spans = [asked_span(asked.needs, asked.weights, line) for _, line in lines]
-    scores = [
-        score_of(features_of([piece], asked)) + _HAS_KEY * (span is not None)
-        for (piece, _), span in zip(lines, spans, strict=True)
-    ]
-    best = scores.index(max(scores))
-    line, span = lines[best][1], spans[best]
-    return line, line[slice(*span)] if span else ""
+    best = max(quiet, key=lambda piece: score_of(features_of([piece], asked)))
+    return _lead_and_words(best.unit)[1], ""
 
 
 def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
@@ -247,7 +230,7 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
         if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
             chosen.append(one)
     warnings = dict.fromkeys(warning for choice in each for warning in choice.warnings)
-    return Choice(needs_of(found.question), tuple(chosen[:limit]), tuple(warnings))
+    return Choice(tuple(chosen[:limit]), tuple(warnings))
 
 
 def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:

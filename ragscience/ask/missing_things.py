@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.ask.question_needs import QuestionNeeds
 from ragscience.core.records import Hit
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 
@@ -54,7 +53,7 @@ _BESIDE = 6
 _UNLIKE = 0.45
 """A word that does not occur, and is less like every word of the passages than this, is missing;"""
 _DOUBTFUL = 0.6
-"""one that is asked for, or where the answer is in doubt anyway, below this."""
+"""where the answer is in doubt anyway, below this."""
 _SHORTEST_STEM = 3
 """Letters of a term that may be a part of another word."""
 _FORMULA = ("equation", "formula", "equations", "formulas", "formulae")
@@ -72,8 +71,6 @@ class Thing:
     word: str
     kind: str
     """ "name" (with a capital or a letter beside a digit), "number" or "word"."""
-    is_asked: bool
-    """Whether it is in what is asked for: "dropout" of "Which dropout rate …"."""
     terms: tuple[tuple[str, ...], ...]
     """Terms as `tokenize` gives them: one of each group must occur."""
     beside: tuple[str, ...] = ()
@@ -98,11 +95,11 @@ class Sought:
             return False
         if self.thing.kind != "word":
             return True
-        least = _DOUBTFUL if self.thing.is_asked or in_doubt else _UNLIKE
+        least = _DOUBTFUL if in_doubt else _UNLIKE
         return self.rarity >= _RARE and self.likeness is not None and self.likeness < least
 
 
-def things_of(question: str, needs: QuestionNeeds, subject: Collection[tuple[int, int]] = ()) -> list[Thing]:
+def things_of(question: str, subject: Collection[tuple[int, int]] = ()) -> list[Thing]:
     """The names, numbers and other content words of the question, each once; none within the spans of `subject`."""
     things: dict[str, Thing] = {}
     words = [match for match in _WORD.finditer(question) if match.group().casefold() not in STOP_WORDS]
@@ -115,16 +112,21 @@ def things_of(question: str, needs: QuestionNeeds, subject: Collection[tuple[int
         if _NUMBER.fullmatch(word):
             kind = "number"
             text, beside = _with_its_word(question, words, n)
-        elif match.group() in needs.entities:
+        elif _is_name(match.group(), begins=match.start() == 0):
             kind = "name"
         else:
             kind = "word"
             if len(word) < 3 or all(term in _GENERAL for group in groups for term in group[:1]):
                 continue
         if groups:
-            is_asked = any(term in needs.attribute for group in groups for term in group)
-            things.setdefault(word.casefold(), Thing(text, word, kind, is_asked, groups, beside))
+            things.setdefault(word.casefold(), Thing(text, word, kind, groups, beside))
     return list(things.values())
+
+
+def _is_name(word: str, *, begins: bool) -> bool:
+    """Whether it has a capital, but for the first of a question, or letters and digits."""
+    has_capital = any(map(str.isupper, word[begins:]))
+    return has_capital or (any(map(str.isdigit, word)) and any(map(str.isalpha, word)))
 
 
 def sought(

@@ -6,11 +6,8 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
   or in the caption and header of a row, weighted by how rare the piece's word is among the passages; up from -1.
   Without token vectors, whether the run has the word.
 - `words`: the question's terms that it holds, `context` those that only its headings, title, caption or header hold,
-  both weighted by rarity; `attribute`: those of what is asked for, `named`: those of the question's names that only the
-  context holds.
+  both weighted by rarity; `named`: whether the question names the paper.
 - `rank`: 1 over the root of its passage's rank.
-- `kind`: where a number, a year or a name is asked for how well the best one fits (asked_span.py); for a formula or a
-  definition whether it has the form of one.
 - `span`: how likely the words that answer are in it (read_spans.py), where it was read.
 - `cell`: of a row of a table, how much of the question its name and one column's together hold.
 - `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
@@ -26,9 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
-from ragscience.ask.asked_span import has_asked
 from ragscience.ask.cells import AskedRow, asked_rows
-from ragscience.ask.question_needs import QuestionNeeds, needs_of
 from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.ask.quoted_tables import table_span
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
@@ -39,35 +34,20 @@ if TYPE_CHECKING:
 
 _WEIGHTS = {
     "meaning": 1.0,
-    "words": 0.4,
-    "context": 0.3,
-    "attribute": 0.15,
-    "named": 0.25,
-    "rank": 0.2,
-    "kind": 0.5,
+    "words": 0.35,
+    "context": 0.35,
+    "named": 0.45,
+    "rank": 0.25,
     "cell": 0.6,
     "noise": -0.6,
-    "span": 0.65,
+    "span": 1.1,
 }
 """Round numbers on a plateau: docs/choices.md."""
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
 _FEWEST_TITLE_BLANKS = 4
 """Of a title that no sentence has by chance."""
-_NEAR_CHARS = 30
-"""Between a defining word and a word of the question."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
-_DEFINES = re.compile(
-    r"\b(?:is|are) (?:an?|the|defined|called|those|simply|any|when|just)\b|\brefers? to\b|\bcall(?:ed)?\b|\bdefin|"
-    r"\bknown as\b|\bmeans?\b|\bdenotes?\b|\btermed\b",
-    re.IGNORECASE,
-)
-_INTRODUCES = re.compile(
-    r"\b(?:introduc|propos|present|develop)(?:e|es|ed|ing)?\b|, (?:an?|the) (?=[a-z])|\bstands for\b"
-)
-"""Words that define what stands right beside them: "We introduce Adam", "Adam, an algorithm"."""
-_BESIDE_CHARS = 12
-_RELATION = re.compile(r"[=≤≥≈∝]")
 _CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
 _ADDRESS = re.compile(
@@ -81,13 +61,8 @@ _FIGURES = re.compile(r"(?<!\S)[-\u2212\u2013]?[\d.,:%^()]++(?!\S)")
 class Asked:
     """A question as its units are compared with it."""
 
-    needs: QuestionNeeds
     weights: Mapping[str, float]
     """The rarity of each term of the question among the units, as shares of their sum, in an order of their own."""
-    attribute: Mapping[str, float]
-    """The same of the terms of what is asked for alone."""
-    named: Mapping[str, float]
-    """The same of the terms of the question's names."""
     numbers: frozenset[str]
     tokens: tuple[tuple[frozenset[str], float], ...]
     """For each word piece that is matched the terms of its word, and its weight; the weights' sum is 1."""
@@ -108,9 +83,8 @@ class Piece:
     """Without those of the question."""
     cosines: tuple[float, ...]
     """For each of `Asked.tokens`."""
-    form: float
-    """0 to 1: whether it has what is asked for, a number, a year or a name, or its form."""
     noise: float
+    named: float
     row: AskedRow | None
     """Of a row of a table how it answers, where that can be told."""
 
@@ -126,13 +100,8 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     asked_terms = frozenset(terms(question))
     held = [asked_terms & (_terms_of(words) | above[unit.lead]) for unit, _, words in worded]
     weights = _rarity(asked_terms, held)
-    needs = needs_of(question)
-    named = frozenset(term for name in needs.entities for term in terms(name))
     asked = Asked(
-        needs,
         weights,
-        _shares(weights, needs.attribute),
-        _shares(weights, named),
         numbers(question) | frozenset(term for term in asked_terms if term[0].isdigit()),
         _tokens(question, weights, matches),
     )
@@ -152,8 +121,8 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     above=(lead | headings) & asked_terms,
                     numbers=frozenset[str]().union(*(figures for _, figures in words)) - asked.numbers,
                     cosines=_cosines(unit, own, asked, matches),
-                    form=_form(text, asked),
                     noise=1.0 if _is_title(text, chunk.header) else _noise(text),
+                    named=float(chunk.paper_id in names),
                     row=rows.get(unit.place),
                 )
             )
@@ -168,7 +137,7 @@ def _rows(question: str, asked: Asked, units: Sequence[Unit]) -> dict[tuple[str,
             tables.setdefault((unit.hit.chunk.chunk_id, table_span(unit)[0]), []).append(unit)
     found: dict[tuple[str, int, int], AskedRow | None] = {}
     for rows in tables.values():
-        answers = asked_rows(question, asked.tokens, rows, number=asked.needs.kind == "number")
+        answers = asked_rows(question, asked.tokens, rows)
         found |= zip((row.place for row in rows), answers, strict=True)
     return found
 
@@ -182,10 +151,8 @@ def features_of(run: Sequence[Piece], asked: Asked) -> dict[str, float]:
         "meaning": sum(weight * cosine for (_, weight), cosine in zip(asked.tokens, best, strict=True)),
         "words": _held(asked.weights, own),
         "context": _held(asked.weights, around),
-        "attribute": _held(asked.attribute, own),
-        "named": _held(asked.named, around),
+        "named": run[0].named,
         "rank": 1.0 / math.sqrt(run[0].unit.hit.rank),
-        "kind": max(piece.form for piece in run),
         "cell": max(piece.row.fit if piece.row else 0.0 for piece in run),
         "noise": max(piece.noise for piece in run),
     }
@@ -243,31 +210,6 @@ def _tokens(
     )
 
 
-def _form(text: str, asked: Asked) -> float:
-    match asked.needs.kind:
-        case "definition":
-            found = [_definition(text, cue.span(), asked) for cue in _DEFINES.finditer(text)]
-            return max(
-                found + [_introduction(text, cue.span(), asked) for cue in _INTRODUCES.finditer(text)], default=0.0
-            )
-        case "formula":
-            return float(bool(_RELATION.search(text)))
-    return has_asked(asked.needs, asked.weights, text)
-
-
-def _definition(text: str, cue: tuple[int, int], asked: Asked) -> float:
-    """1 where a word of the question is beside the defining words, a half elsewhere."""
-    around = text[max(0, cue[0] - _NEAR_CHARS) : cue[0]], text[cue[1] : cue[1] + _NEAR_CHARS]
-    return 1.0 if any(asked.weights.keys() & _terms_of(_words(side)) for side in around) else 0.5
-
-
-def _introduction(text: str, cue: tuple[int, int], asked: Asked) -> float:
-    """1 where the word right before or behind such words is of the question."""
-    before = _words(text[max(0, cue[0] - _BESIDE_CHARS) : cue[0]])[-1:]
-    behind = _words(text[cue[1] : cue[1] + _BESIDE_CHARS])[:1]
-    return float(any(asked.weights.keys() & _terms_of(side) for side in (before, behind)))
-
-
 def _noise(text: str) -> float:
     if _THANKS.search(text) or _ADDRESS.search(text) or _is_axis(text):
         return 1.0
@@ -300,10 +242,3 @@ def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str,
 
 def _held(weights: Mapping[str, float], text: frozenset[str]) -> float:
     return sum(value for term, value in weights.items() if term in text)
-
-
-def _shares(weights: Mapping[str, float], wanted: frozenset[str]) -> dict[str, float]:
-    """The weights of the wanted terms as shares of their sum."""
-    some = {term: weight for term, weight in weights.items() if term in wanted}
-    total = sum(some.values()) or 1.0
-    return {term: weight / total for term, weight in some.items()}
