@@ -100,11 +100,11 @@ def _share_of_terms(found: Found, question: str) -> float:
 
 
 MODEL = {
-    "intercept": -7.9,
-    "name_gone": -3.4,
-    "number_gone": -2.4,
-    "likeness": 7.4,
-    "lead": 4.1,
+    "intercept": -6.6,
+    "name_gone": -3.1,
+    "number_gone": -2.2,
+    "likeness": 5.9,
+    "lead": 3.4,
     "span": 2.7,
 }
 """Weights of the log-odds that the quotes hold the answer."""

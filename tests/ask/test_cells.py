@@ -38,7 +38,7 @@ def best_of(table: str, question: str):
     rows = [unit for unit in units_of(replace(whole, chunk=replace(whole.chunk, kind="table"))) if unit.is_row]
     asked = sorted(set(terms(question)))
     words = [(frozenset({term}), 1 / len(asked)) for term in asked]
-    return max(filter(None, asked_rows(question, words, rows, number=True)), key=lambda row: row.fit)
+    return max(filter(None, asked_rows(question, words, rows)), key=lambda row: row.fit)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from ragscience.ask import extractive
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.extractive import Readers, ScoredUnit
-from ragscience.ask.question_needs import needs_of
 from ragscience.ask.quote_candidates import Unit, follows, units_of
 from ragscience.ask.unit_scores import score_of
 from ragscience.core.errors import ModelProblem
@@ -343,12 +342,11 @@ def test_quotes_come_in_the_order_of_their_choice():
     assert text.index("Bees like") < text.index("Kilns") < text.index("Bees slow")
 
 
-def test_a_choice_says_what_was_asked_for_and_why_each_unit_was_chosen():
+def test_a_choice_says_why_each_unit_was_chosen():
     choice = extractive.extract(QUESTION, [TRAINING, SAMPLING], readers=Readers(), limit=2)
-    assert choice.needs == needs_of(QUESTION)
     (first,) = choice.units
     assert first.score == score_of(first.features)
-    assert first.features["kind"] > 0 and 0 < first.features["words"] <= 1
+    assert first.features["meaning"] > 0 and 0 < first.features["words"] <= 1
 
 
 def test_a_citation_says_where_in_the_document_its_words_stand():
@@ -358,14 +356,14 @@ def test_a_citation_says_where_in_the_document_its_words_stand():
     assert citations[0].quote == "The first sentence is here."
 
 
-def test_where_a_number_is_asked_for_a_sentence_with_one_comes_first():
+def test_the_sentence_in_which_the_answer_is_read_comes_first(read):
     text = (
         f"The bees of the field station were counted by people, {ALONE}as said. "
         f"The bees of the field station were 412 in the count, {ALONE}as said."
     )
-    units, _ = extract("How many bees of the field station?", [hit(text)], limit=1)
+    units, _ = extract("How many bees of the field station?", [hit(text)], spans=read, limit=1)
     assert "412" in units[0].text
-    units, _ = extract("Who counted the bees of the field station?", [hit(text)], limit=1)
+    units, _ = extract("Who counted the bees of the field station?", [hit(text)], spans=read, limit=1)
     assert "412" not in units[0].text
 
 
@@ -459,24 +457,6 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     units, _ = extract("How hot are kilns and bees?", [one, two], limit=5)
     places = sorted((unit.place[1], unit.place[2]) for unit in units)
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
-
-
-@pytest.mark.parametrize(
-    "pointer",
-    [
-        "as shown in Table 2",
-        "[67] and [32, 41]",
-        "(Bell et al., 2018)",
-        "in Section 4.1",
-        "(Bell, 2018; Cole, 2019a)",
-        "^3",
-    ],
-)
-def test_a_number_that_points_elsewhere_is_no_answer_to_how_many(pointer):
-    pointing = hit(f"The oven was heated for days {pointer}.", rank=1)
-    saying = hit("The oven was heated for 9 days at length.", rank=2, page=4)
-    units, _ = extract("How many days was the oven heated?", [pointing, saying], limit=1)
-    assert "9 days" in units[0].text
 
 
 ROAST = (

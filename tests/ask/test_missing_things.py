@@ -3,7 +3,6 @@
 import pytest
 
 from ragscience.ask.missing_things import missing_sentences, sought, things_of
-from ragscience.ask.question_needs import needs_of
 from ragscience.core.tokenizing import tokenize
 from ragscience.search.token_matches import WordPresence
 
@@ -24,7 +23,7 @@ class Words(WordPresence):
 
 
 def things(question, subject=()):
-    return things_of(question, needs_of(question), subject)
+    return things_of(question, subject)
 
 
 def found(question, text, *, likeness=None):
@@ -43,9 +42,9 @@ def test_names_numbers_and_words_are_told_apart():
         next(each for each in things("Which dropout rate does GPT-2 use with 48 layers?") if each.word == word)
         for word in ("GPT-2", "layers", "48")
     ]
-    assert (dropout.word, dropout.kind, dropout.is_asked) == ("dropout", "word", True)
+    assert (dropout.word, dropout.kind) == ("dropout", "word")
     assert (gpt.kind, gpt.terms) == ("name", (("gpt2",),))
-    assert (layers.kind, layers.is_asked) == ("word", False)
+    assert layers.kind == "word"
     assert (count.kind, count.text, count.beside) == ("number", "48 layers", ("layer",))
 
 

@@ -43,6 +43,16 @@ def test_the_passage_that_answers_scores_highest_and_the_span_has_the_answer(rea
     assert spans[number].probability > 0.5
 
 
+@pytest.mark.parametrize(
+    "pointer", ["as shown in Table 2", "[67] and [32, 41]", "(Bell et al., 2018)", "in Section 4.1", "^3"]
+)
+def test_a_number_that_points_elsewhere_is_no_answer_to_how_many(reader, pointer):
+    texts = [f"The oven was heated for days {pointer}.", "The oven was heated for 9 days at length."]
+    pointing, saying = reader.read("How many days was the oven heated?", texts)
+    assert saying.score > pointing.score
+    assert texts[1][saying.start : saying.end] == "9"
+
+
 def test_a_passage_is_read_alike_in_whatever_company(reader):
     question = "How many workers does a colony have in summer?"
     together = reader.read(question, [*PASSAGES, ""])
