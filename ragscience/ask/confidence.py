@@ -108,7 +108,7 @@ MODEL = {
     "span": 2.7,
 }
 """Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.8, 0.25
+HIGH, LOW = 0.85, 0.25
 """From which probability on confidence is high, and below which it is low."""
 _HARDLY = 0.1
 """Answerability below which confidence is low, whatever the quotes are."""
