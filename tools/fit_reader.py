@@ -15,6 +15,7 @@ compare between runs.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import random
@@ -264,11 +265,12 @@ def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
     from ragscience.core.settings import Settings
     from ragscience.models import span_reader
 
-    span_reader.ADAPTER = target
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    span_reader.ADAPTER, span_reader.ADAPTER_SHA256 = target, digest
     reader = span_reader.SpanReader(cache_folder=Settings().cache_folder, on_warning=print)
     rng = random.Random(5)
     first, overlap, good, bad = [], [], [], list[float]()
-    for question in rng.sample(list(kept), 400):
+    for question in rng.sample(list(kept), min(400, len(kept))):
         runs = articles.group(question, rng, 7)
         spans = reader.read(question.text, [run for run, _ in runs])
         scores = [span.score for span in spans]
@@ -280,7 +282,7 @@ def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
             overlap.append(max(f1(said, answer) for answer in question.answers))
     apart = np.mean([np.mean(np.array(bad) < score) for score in good])
     return (
-        f"{len(first)} questions: right run first {np.mean(first):.3f}, F1 of the span in it {np.mean(overlap):.3f}; "
+        f"ADAPTER_SHA256 = {digest!r}\n{len(first)} questions: right run first {np.mean(first):.3f}, F1 of the span in it {np.mean(overlap):.3f}; "
         f"runs with and without an answer told apart (AUC) {apart:.3f}"
     )
 
