@@ -282,7 +282,8 @@ def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
             overlap.append(max(f1(said, answer) for answer in question.answers))
     apart = np.mean([np.mean(np.array(bad) < score) for score in good])
     return (
-        f"ADAPTER_SHA256 = {digest!r}\n{len(first)} questions: right run first {np.mean(first):.3f}, F1 of the span in it {np.mean(overlap):.3f}; "
+        f"ADAPTER_SHA256 = {digest!r}\n"
+        f"{len(first)} questions: right run first {np.mean(first):.3f}, F1 of the span in it {np.mean(overlap):.3f}; "
         f"runs with and without an answer told apart (AUC) {apart:.3f}"
     )
 
