@@ -89,6 +89,6 @@ def test_a_file_name_cannot_pass_for_the_citation_of_another_paper(commands, nam
 
 
 def test_a_unit_is_bold_as_a_whole(commands):
-    make_pdf(commands.home / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog, and honey is sweet."])
+    make_pdf(commands.home / "papers" / "flight.pdf", ["On Weather\n\nBees fly at 12 km/h in fog, and honey is sweet."])
     assert commands.ingest().code == 0
     assert "**12 km/h**" in commands.query("ask", "How fast do bees fly in fog?").out

@@ -103,4 +103,4 @@ def test_the_first_lines_are_one_for_each_paper(engine):
     assert [("17 levels" in block.line, "9 levels" in block.line) for block in answer.blocks[:2]] == [
         (True, False), (False, True)
     ]  # fmt: skip
-    assert answer.text.index("17 levels") < answer.text.index("9 levels")
+    assert answer.text.index("**17** levels") < answer.text.index("**9** levels")
