@@ -128,7 +128,8 @@ def _asked_row(
     is_sure = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
     label = ", ".join(filter(None, shown)) or above[0]
     line = f"{label}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if label else ""
-    fits = of_row and (of_column or (is_sure and len(values) == 1))
+    is_captioned = asked.share(name.held, [_CAPTION * each for each in caption]) > of_row
+    fits = of_row and (of_column or (is_sure and len(values) == 1 and is_captioned))
     return AskedRow(line, pairs[0][1] if is_sure else "", best if fits else 0.0, best)
 
 
