@@ -144,12 +144,14 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     readings: dict[int, PieceReading] = {}
     if readers.spans is not None and order:
         try:
-            names = [name for said in matches.names.values() for name in said] if matches else []
-            readings = read_pieces(_without(question, names), pieces, [scored[i][0] for i in order], readers.spans)
+            plain = _without(question, matches.named if matches else ())
+            readings = read_pieces(plain, pieces, [scored[i][0] for i in order], readers.spans)
         except ModelProblem as problem:
             warnings.append(f"Passages were not read for the answer, because the reader failed: {problem}")
-    scored = [(span, {**features, "span": _best(readings, span)}) for span, features in scored]
-    order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
+    if readings:
+        for span, features in scored:
+            features["span"] = _best(readings, span)
+        order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
     if readers.scorer is not None and runs:
         try:
@@ -164,10 +166,10 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     return Choice(scored_units, tuple(warnings))
 
 
-def _without(question: str, names: Sequence[str]) -> str:
+def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
     """The question with "they" for the names of papers, which their own sentences seldom have."""
-    for name in sorted(names, key=len, reverse=True):
-        question = question.replace(name, "they")
+    for start, end in sorted(named, reverse=True):
+        question = f"{question[:start]}they{question[end:]}"
     return question
 
 

@@ -89,8 +89,8 @@ class SpanReader:
     @cached_property
     def _loaded(self) -> tuple[Any, BertSession, NDArray[np.float32], NDArray[np.float32]]:
         folder = find_minilm()
-        if hashlib.sha256(ADAPTER.read_bytes()).hexdigest() != ADAPTER_SHA256:
-            raise ModelProblem(f"The reader's file {ADAPTER} is damaged.", "Install RAG Science again.")
+        if not ADAPTER.is_file() or hashlib.sha256(ADAPTER.read_bytes()).hexdigest() != ADAPTER_SHA256:
+            raise ModelProblem(f"The reader's file {ADAPTER} is missing or damaged.", "Install RAG Science again.")
         adapter = read_tensors(ADAPTER)
         session = BertSession(folder, expected_sha256=WEIGHTS_SHA256, **self._options).adapted(ADAPTER)
         head, bias = (adapter[f"head.{name}"].astype(np.float32) for name in ("weight", "bias"))

@@ -59,7 +59,9 @@ class TokenMatches:
     passages: Mapping[int, PassageMatches]
     """By chunk id; without those whose token vectors are not stored, or are of another text."""
     names: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """By the id of each paper that the question names, how it names it."""
+    """By the id of each paper that the question names, how it names it;"""
+    named: tuple[tuple[int, int], ...] = ()
+    """where each of these names begins and ends in the question, apart from each other."""
 
 
 def token_matches(
@@ -69,12 +71,14 @@ def token_matches(
     from ragscience.models.maxsim import carries_meaning, cosines, question_tokens
 
     names: dict[int, tuple[str, ...]] = defaultdict(tuple)
-    for name in PaperNames.of(library).in_text(question):
+    mentioned = PaperNames.of(library).in_text(question)
+    for name in mentioned:
         names[name.paper_id] += (name.name,)
+    named = tuple({(name.start, name.end): None for name in mentioned})
     (whole,) = tokens_from.embed_with_tokens([question])
     kept = carries_meaning(whole.pieces)
     if not kept.any():
-        return TokenMatches((), {}, names)
+        return TokenMatches((), {}, names, named)
     tokens = question_tokens(whole).tokens
     stored = library.tokens.of([chunk.chunk_id for chunk in chunks])
     passages: dict[int, PassageMatches] = {}
@@ -85,7 +89,7 @@ def token_matches(
         places = tokens_from.kept_places(chunk.searched) - (len(chunk.searched) - len(chunk.text))
         if len(places) == len(codes):
             passages[chunk.chunk_id] = PassageMatches(places, cosines(codes, tokens))
-    return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages, names)
+    return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages, names, named)
 
 
 class WordPresence:

@@ -19,6 +19,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Found, QuestionPart
 from ragscience.core.tokenizing import joined_lines, numbers, terms
+from ragscience.models.span_reader import AnswerSpan
 from ragscience.search.token_matches import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
 
@@ -365,6 +366,31 @@ def test_the_sentence_in_which_the_answer_is_read_comes_first(read):
     assert "412" in units[0].text
     units, _ = extract("Who counted the bees of the field station?", [hit(text)], spans=read, limit=1)
     assert "412" not in units[0].text
+
+
+def test_a_reader_that_fails_costs_a_warning_and_words_decide():
+    def broken(question, texts):
+        raise ModelProblem("The reader is not there.", "Install it.")
+
+    units, warnings = extract(QUESTION, [SAMPLING, TRAINING], spans=broken, limit=1)
+    assert units == extract(QUESTION, [SAMPLING, TRAINING], limit=1)[0]
+    assert warnings == ("Passages were not read for the answer, because the reader failed: "
+                        "The reader is not there. Install it.",)  # fmt: skip
+
+
+def test_the_reader_gets_no_names_of_papers_and_one_row_of_a_table():
+    asked = []
+
+    def reads(question, texts):
+        asked.append((question, texts))
+        return [AnswerSpan(-9.0, 0, 0)] * len(texts)
+
+    question = "What does RAG score on RAGE with Beta?"
+    matches = TokenMatches((), {}, {7: ("RAG",)}, ((10, 13),))
+    extract(question, [hit(MARKDOWN_TABLE)], spans=reads, matcher=lambda *_: matches, limit=1)
+    ((read, texts),) = asked
+    assert read == "What does they score on RAGE with Beta?"
+    assert sum("|" in text for text in texts) == 1
 
 
 def test_what_is_like_a_chosen_quote_gives_way_to_something_else():

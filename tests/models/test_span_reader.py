@@ -102,10 +102,13 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
     assert 1 - cosine(with_adapter, theirs) < 0.005 < 0.02 < 1 - cosine(with_adapter, without)
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:5000] + b"\x7f" + data[5001:]])
-def test_a_damaged_adapter_is_no_answer(monkeypatch, tmp_path, model_cache, damage):
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:5000] + b"\x7f" + data[5001:]]
+)
+def test_a_damaged_or_missing_adapter_is_no_answer(monkeypatch, tmp_path, model_cache, damage):
     broken = tmp_path / span_reader.ADAPTER.name
-    broken.write_bytes(damage(span_reader.ADAPTER.read_bytes()))
+    if content := damage(span_reader.ADAPTER.read_bytes()):
+        broken.write_bytes(content)
     monkeypatch.setattr(span_reader, "ADAPTER", broken)
-    with pytest.raises(ModelProblem, match="damaged"):
+    with pytest.raises(ModelProblem, match="missing or damaged"):
         SpanReader(cache_folder=model_cache, on_warning=pytest.fail).read("Who?", PASSAGES)
