@@ -55,7 +55,7 @@ def opened(browser):
     """Opens a page; afterwards nothing may have been asked of anybody else, and nothing complained of."""
     contexts, requests, complaints = [], [], []
 
-    def open_page(address, *, width=1400, height=900, waits="#papers li"):
+    def open_page(address, *, width=1400, height=900, waits="#papers li", routed=()):
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
         contexts.append(context)
         page = context.new_page()
@@ -63,6 +63,8 @@ def opened(browser):
         page.on("request", lambda request: requests.append((address, request.url)))
         page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        for pattern, handler in routed:
+            page.route(pattern, handler)
         page.goto(address)
         page.wait_for_selector(waits, state="attached")
         return page
@@ -178,6 +180,15 @@ def test_the_chosen_papers_and_options_are_seen_and_used(opened, url):
     body = sent.value.post_data_json
     kilns = next(paper for paper in httpx.get(f"{url}/api/v1/papers").json()["papers"] if paper["file"] == "kilns.pdf")
     assert (body["agent"], body["part"]) == (True, {"papers": [kilns["md5"]]})
+
+
+def test_options_that_are_opened_before_the_profiles_come_get_the_focus_when_they_do(opened, url):
+    held = []
+    page = opened(url, routed=[("**/profiles", lambda route: held.append(route))])
+    page.keyboard.press("o")
+    page.wait_for_selector("#options:not([hidden])")
+    held[0].continue_()
+    page.wait_for_selector("#options [name=profile]:focus")
 
 
 @pytest.mark.parametrize("region", ["Library", "Chat", "Reader"])

@@ -23,6 +23,7 @@ export class QuestionOptions {
   async load() {
     this.profiles = (await getJson("/profiles")).profiles;
     this.draw();
+    if (this.isOpen) this.#focus();
   }
 
   get isOpen() {
@@ -32,7 +33,12 @@ export class QuestionOptions {
   toggle(isOpen = !this.isOpen) {
     byId("options").hidden = !isOpen;
     byId("show-options").setAttribute("aria-expanded", String(isOpen));
-    if (isOpen) byId("options").querySelector("select, input").focus();
+    if (isOpen) this.#focus();
+  }
+
+  /** Nothing has the focus before the fields are there; `load` comes back to it. */
+  #focus() {
+    byId("options").querySelector("select, input")?.focus();
   }
 
   /** The fields of a request, without what is not set. */
