@@ -208,13 +208,13 @@ class SqlDatabase(Transactions):
         self._listings: dict[tuple[str, int], Listing] = {}
 
     @contextmanager
-    def now(self) -> Iterator[Snapshot | None]:
-        """The library as this thread's transaction sees it; None if there is no library (yet). Raises LibraryDamaged.
+    def now(self) -> Iterator[Snapshot]:
+        """The library as this thread's transaction sees it; empty if there is none (yet). Raises LibraryDamaged.
 
         In a change it is the library before it, and not to be read once the change has written.
         """
         with self.reading() as db:
-            yield Snapshot(db, read_state(db), self.damage, self.listing) if db is not None else None
+            yield Snapshot(db, read_state(db), self.damage, self.listing)
 
     def changed(self, act: Callable[[Change], T]) -> T:
         """What `act` gives for a change, which is committed after it."""

@@ -154,12 +154,23 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    for statement in _TABLES.split(";\n"):
-        connection.execute(statement)
-    write_state(connection, State(uuid.uuid4().hex))
+    _make_tables(connection, uuid.uuid4().hex)
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
+
+
+def _make_tables(connection: sqlite3.Connection, library_id: str) -> None:
+    for statement in _TABLES.split(";\n"):
+        connection.execute(statement)
+    write_state(connection, State(library_id))
+
+
+def _empty() -> sqlite3.Connection:
+    """A database in memory without papers: so a home without a library is read."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    _make_tables(connection, "")
+    return connection
 
 
 def listed_files(home: Home) -> dict[str, str]:
@@ -234,8 +245,8 @@ class Transactions:
                 writer[1].release()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The database at one version for this thread; None if there is no library (yet). May be nested."""
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The database at one version for this thread; empty if there is no library (yet). May be nested."""
         with database_errors(self._home.database):
             if self._mine.db is not None:
                 yield self._mine.db
@@ -245,8 +256,7 @@ class Transactions:
                 db = pool.pop() if pool else None
             db = db or connect_for_reading(self._home)
             if db is None:
-                yield None
-                return
+                db, pool = _empty(), []  # not kept
             self._mine.db = db
             try:
                 db.execute("BEGIN")

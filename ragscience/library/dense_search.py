@@ -47,7 +47,7 @@ class DenseSearch(ABC):
         wanted = np.asarray(ids, np.int64)
         scores = np.zeros(wanted.size, np.float64)
         with self._read.now() as at:
-            if at is None or not at.state.dimension or not wanted.size:
+            if not at.state.dimension or not wanted.size:
                 return scores
             require_dimension(at.state, vector)
             known, exact = exact_scores(vector, np.unique(wanted), at.vectors)
@@ -78,7 +78,7 @@ class Dense(DenseSearch):
         from ragscience.library.top_scores import nothing
 
         with self._database.now() as at:
-            if at is None or not at.state.dimension:
+            if not at.state.dimension:
                 return nothing()
             require_dimension(at.state, vector)
             return self._index(at).search(vector, k, allowed, at.vectors)
@@ -91,7 +91,7 @@ class Dense(DenseSearch):
         from ragscience.library.dense_index import DenseIndex
 
         with self._database.now() as at, disk_errors(self._home.vectorstore):
-            if at is None or not at.state.dimension or at.damage.loses_passages:
+            if not at.state.dimension or at.damage.loses_passages:
                 return
             index = DenseIndex(at.state, None, at.listing.chunk_ids, self._sizes) if anew else self._index(at)
             if anew or index.should_be_saved:
@@ -103,7 +103,7 @@ class Dense(DenseSearch):
         from ragscience.library.dense_index import DenseIndex, is_whole
 
         with self._database.now() as at:
-            if at is None or not at.state.chunks:
+            if not at.state.chunks:
                 return False
             index = DenseIndex.load(self._home.faiss, at.state, at.listing.chunk_ids, self._sizes)
             return index.should_be_saved or not is_whole(self._home.faiss, at.state)
@@ -113,7 +113,7 @@ class Dense(DenseSearch):
         from ragscience.library.dense_index import describe
 
         with self._database.now() as at:
-            return describe(self._home.faiss, at.state) if at is not None else None
+            return describe(self._home.faiss, at.state)
 
     def _index(self, at: Snapshot) -> DenseIndex:
         """The index of exactly the passages of the snapshot."""

@@ -149,7 +149,7 @@ class Selecting:
         Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
         """
         with self._database.now() as at:
-            if at is None:
+            if not at.listing.rows:
                 if filters.papers:
                     raise NothingFound(f"No paper matches {filters.papers[0]!r}.", "The library has no papers yet.")
                 return None
@@ -162,8 +162,6 @@ class Selecting:
     def section_names(self) -> list[str]:
         """The headings above each passage, outermost first, each once: "3 Model › 3.2 Attention"."""
         with self._database.now() as at:
-            if at is None:
-                return []
             return list(dict.fromkeys(name for _, outline in at.outlines(at.listing.rows) for name in outline.section))
 
 

@@ -67,9 +67,9 @@ class Keywords:
 
         terms = tokenize(text)
         with self._database.now() as at:
-            if at is None or not terms or k <= 0:
+            if not terms or k <= 0:
                 return nothing()
-            known = self._frequencies(at, terms)
+            known = self.frequencies(terms)
             terms = [term for term in terms if known.having[term]]
             if not terms:
                 return nothing()
@@ -92,7 +92,7 @@ class Keywords:
         from ragscience.library.top_scores import shared
 
         with self._database.now() as at:
-            if at is None or not terms:
+            if not terms:
                 return np.empty(0, np.int64)
             with self._intact(at):
                 query = "SELECT rowid FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ?"
@@ -103,12 +103,8 @@ class Keywords:
 
     def frequencies(self, terms: Iterable[str]) -> Frequencies:
         """How many passages have each of the terms."""
-        with self._database.now() as at:
-            return self._frequencies(at, terms) if at is not None else Frequencies(0, 0.0, dict.fromkeys(terms, 0))
-
-    def _frequencies(self, at: Snapshot, terms: Iterable[str]) -> Frequencies:
         having = dict.fromkeys(terms, 0)
-        with self._intact(at):
+        with self._database.now() as at, self._intact(at):
             for term in having:
                 row = at.db.execute("SELECT passages FROM terms WHERE term = ?", (term,)).fetchone()
                 having[term] = int(row[0]) if row else 0

@@ -42,7 +42,6 @@ T = TypeVar("T")
 class _Mine(threading.local):
     """Thread-local state."""
 
-    inside = False
     snapshot: LanceSnapshot | None = None
 
 
@@ -86,18 +85,17 @@ class LanceDatabase:
         return self._lock is not None
 
     @contextmanager
-    def now(self) -> Iterator[LanceSnapshot | None]:
-        """The library at one version for this thread; None if there is no library (yet). May be nested."""
-        mine = self._mine
-        if mine.inside:
-            yield mine.snapshot
+    def now(self) -> Iterator[LanceSnapshot]:
+        """The library at one version for this thread; empty if there is none (yet). May be nested."""
+        if self._mine.snapshot is not None:
+            yield self._mine.snapshot
             return
-        mine.snapshot = self._at_newest()
-        mine.inside = True
+        nothing = LanceSnapshot(None, self.uri, self.root, LanceState(""), self.damage)
+        self._mine.snapshot = self._at_newest() or nothing
         try:
-            yield mine.snapshot
+            yield self._mine.snapshot
         finally:
-            mine.inside, mine.snapshot = False, None
+            self._mine.snapshot = None
 
     def changed(self, act: Callable[[LanceChange], T]) -> T:
         """What `act` gives for a change, which is made anew on what another writer committed meanwhile.
@@ -117,17 +115,17 @@ class LanceDatabase:
         with self._turn:
             if self._lock is None:
                 raise RuntimeError("this library was not opened for writing")
-            if self._mine.inside:
+            if self._mine.snapshot is not None:
                 raise RuntimeError("a change cannot begin inside a snapshot or another change")
             before = self._at_newest(at_once=True)
             if before is None:
                 raise RuntimeError("the library was closed, or deleted while it was open")
             change = LanceChange(self._connection(), before, self.root)
-            self._mine.inside, self._mine.snapshot = True, before
+            self._mine.snapshot = before
             try:
                 result = act(change)
             finally:
-                self._mine.inside, self._mine.snapshot = False, None
+                self._mine.snapshot = None
             if change.state is not before.state:
                 self._commit(change)
             return result

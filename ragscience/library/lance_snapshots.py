@@ -235,7 +235,9 @@ class LanceSnapshot(Snapshot):
             return (query.where(where) if where else query).to_arrow()
 
     def rows(self, role: str, names: Sequence[str], where: str = "") -> Iterator[tuple[Any, ...]]:
-        """As `columns`, row by row."""
+        """As `columns`, row by row; none where there is no library."""
+        if not self.state.library_id:
+            return iter(())
         found = self.columns(role, names, where)
         return zip(*(found[name].to_pylist() for name in names), strict=True)
 

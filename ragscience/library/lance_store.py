@@ -47,7 +47,7 @@ class LanceDense(DenseSearch):
         from ragscience.library.top_scores import best_first, nothing
 
         with self._lance.now() as at:
-            if at is None or not at.state.dimension or not at.state.chunks or k <= 0:
+            if not at.state.dimension or not at.state.chunks or k <= 0:
                 return nothing()
             require_dimension(at.state, vector)
 
@@ -93,7 +93,7 @@ class LanceKeywords(Keywords):
 
         terms = tokenize(text)
         with self._lance.now() as at:
-            if at is None or not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
+            if not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
                 return nothing()
             where = among("chunk_id", allowed.tolist()) if allowed is not None and allowed.size <= _FEW else ""
 
@@ -117,7 +117,7 @@ class LanceKeywords(Keywords):
         from ragscience.library.top_scores import shared
 
         with self._lance.now() as at:
-            if at is None or not terms or not at.state.chunks:
+            if not terms or not at.state.chunks:
                 return np.empty(0, np.int64)
             with lance_errors(at.uri):
                 found = np.unique(_matches(at, terms, at.state.chunks, all_of=True)["chunk_id"].to_numpy())
@@ -127,7 +127,7 @@ class LanceKeywords(Keywords):
         """As `Keywords.frequencies`."""
         wanted = [*dict.fromkeys(terms)]
         with self._lance.now() as at:
-            if at is None or not at.state.chunks:
+            if not at.state.chunks:
                 return Frequencies(0, 0.0, dict.fromkeys(wanted, 0))
             for term in wanted:
                 if term not in at.known:

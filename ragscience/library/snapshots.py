@@ -264,8 +264,8 @@ class Database(Protocol):
     def may_write(self) -> bool:
         """Whether this process holds the lock."""
 
-    def now(self) -> AbstractContextManager[Snapshot | None]:
-        """The library at one version for this thread; None if there is no library (yet). May be nested."""
+    def now(self) -> AbstractContextManager[Snapshot]:
+        """The library at one version for this thread; empty if there is none (yet). May be nested."""
 
     def changed(self, act: Callable[[Any], T]) -> T:
         """What `act` gives for a `Change`, which is committed after it."""

@@ -64,7 +64,7 @@ class Library(Store):
         try:
             with library._database.now() as at:
                 # A writer refuses a damaged list of papers at once.
-                is_of_other_terms = at is not None and bool(at.listing.rows) and at.state.tokenizer != TOKENIZER_VERSION
+                is_of_other_terms = bool(at.listing.rows) and at.state.tokenizer != TOKENIZER_VERSION
             if is_of_other_terms:
                 library.refresh_indexes(anew=True)
             library._write_ledger()
@@ -79,7 +79,7 @@ class Library(Store):
         if anew:
             self._database.changed(index_all)
         with self._database.now() as at:
-            is_sealed = at is None or at.state.keywords_at == at.state.version
+            is_sealed = at.state.keywords_at == at.state.version
         if not is_sealed:
             self._database.changed(seal_keywords)
         self.dense.refresh(anew=anew)
@@ -88,7 +88,7 @@ class Library(Store):
         """As `Store.verify`; the keyword index, too."""
         with self._database.now() as at:
             found = super().verify()
-            if at is not None and is_damaged(at.db):
+            if is_damaged(at.db):
                 found.append(("The keyword index is damaged.", REBUILD_INDEXES))
         return found
 

@@ -96,8 +96,6 @@ class Store(ABC):
     def about(self) -> About:
         """What the library is and how large; all empty where there is none yet."""
         with self._database.now() as at:
-            if at is None:
-                return About()
             state = at.state
         return About(state.library_id, state.version, state.embedder, state.chunker, state.papers, state.chunks)
 
@@ -130,13 +128,11 @@ class Store(ABC):
     def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
         """All papers, or those of these ids, ordered by file. Raises LibraryDamaged where one of them is lost."""
         with self._database.now() as at:
-            return at.papers(ids) if at is not None else []
+            return at.papers(ids)
 
     def paper(self, *, md5: str = "", path: str = "") -> Paper | None:
         """The paper with these bytes, or that was read from this full path."""
         with self._database.now() as at:
-            if at is None:
-                return None
             by_path, by_md5 = at.listing.by_path, at.listing.by_md5
             row = by_path.get(path_within(self._database.root, path)) if path else by_md5.get(md5)
             return self.papers([row.paper_id])[0] if row is not None else None
@@ -203,7 +199,7 @@ class Store(ABC):
         found = []
         with self._database.now() as at:
             papers = self.papers(ids)
-            sketches = dict(at.parts("sketch", {paper.paper_id for paper in papers})) if at is not None else {}
+            sketches = dict(at.parts("sketch", {paper.paper_id for paper in papers}))
             for paper in papers:
                 hashes = np.frombuffer(sketches.get(paper.paper_id, bytes(8)), "<u8")
                 known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
@@ -220,7 +216,7 @@ class Store(ABC):
     def contents(self, paper_id: int) -> PaperContents:
         """The pages and elements of a paper; none for an unknown paper, or where they are damaged."""
         with self._database.now() as at:
-            if at is None or paper_id not in at.listing.rows:
+            if paper_id not in at.listing.rows:
                 return PaperContents()
             for _, packed in at.parts("contents", [paper_id]):
                 with suppress(ValueError, TypeError, zlib.error):  # LanceDB keeps no checksums
@@ -232,12 +228,12 @@ class Store(ABC):
     def chunks(self, ids: Sequence[int]) -> list[StoredChunk]:
         """The passages in the order of `ids`; missing ones are left out."""
         with self._database.now() as at:
-            return at.chunks(ids) if at is not None else []
+            return at.chunks(ids)
 
     def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
         """The passages of a paper, in order."""
         with self._database.now() as at:
-            row = at.listing.rows.get(paper_id) if at is not None else None
+            row = at.listing.rows.get(paper_id)
             return self.chunks(range(row.first_chunk, row.first_chunk + row.chunks)) if row is not None else []
 
     def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
@@ -246,17 +242,17 @@ class Store(ABC):
         Not a snapshot unless it runs inside one.
         """
         with self._database.now() as at:
-            ids: list[int] = at.listing.chunk_ids.tolist() if at is not None else []
+            ids: list[int] = at.listing.chunk_ids.tolist()
         for first in range(0, len(ids), batch):
             with self._database.now() as at:
-                found = dict(at.texts(ids[first : first + batch])) if at is not None else {}
+                found = dict(at.texts(ids[first : first + batch]))
             if found:
                 yield list(found), list(found.values())
 
     def noted(self, kind: str) -> dict[str, str]:
         """The small texts of a kind, by their keys."""
         with self._database.now() as at:
-            return at.notes(kind) if at is not None else {}
+            return at.notes(kind)
 
     def note(self, kind: str, texts: Mapping[str, str | None]) -> None:
         """Keep small texts of a kind by their keys; None forgets one."""
@@ -277,7 +273,7 @@ class Store(ABC):
         if self._database.damage.is_none:
             return []
         with self._database.now() as at:
-            names = {one: at.listing.file(row) for one, row in at.listing.rows.items()} if at is not None else {}
+            names = {one: at.listing.file(row) for one, row in at.listing.rows.items()}
         return described(self._database.damage, names)
 
     def verify(self) -> list[tuple[str, str]]:
@@ -286,8 +282,6 @@ class Store(ABC):
         Raises LibraryDamaged where the database is damaged as a whole.
         """
         with self._database.now() as at:
-            if at is None:
-                return []
             self.vectors.of()
             self.tokens.missing()
             self.graph.rows()

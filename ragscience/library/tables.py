@@ -57,15 +57,13 @@ class Vectors(_Table):
 
     def of(self, ids: Sequence[int] | None = None) -> Stored:
         """(ids, ascending, int64; vectors, shape (n, dimension), float32) of all passages, or of those of `ids`."""
-        import numpy as np
-
         with self._database.now() as at:
-            return at.vectors(ids) if at is not None else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
+            return at.vectors(ids)
 
     def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, Matrix]:
         """The vectors, shape (dimension,), of those of the texts that are embedded already and intact."""
         with self._database.now() as at:
-            return at.by_hash(list(dict.fromkeys(hashes))) if at is not None and hashes else {}
+            return at.by_hash(list(dict.fromkeys(hashes))) if hashes else {}
 
     def replace(
         self,
@@ -111,7 +109,7 @@ class Tokens(_Table):
         from ragscience.models.maxsim import CODE_BYTES
 
         with self._database.now() as at:
-            found = at.tokens(ids)[0] if at is not None else {}
+            found = at.tokens(ids)[0]
         return {one: np.frombuffer(codes, np.uint8).reshape(-1, CODE_BYTES) for one, codes in found.items()}
 
     def put(self, tokens: Mapping[bytes, Codes]) -> None:
@@ -122,21 +120,21 @@ class Tokens(_Table):
     def size_bytes(self) -> int:
         """The size of all token vectors in bytes."""
         with self._database.now() as at:
-            return at.token_sizes()[0] if at is not None else 0
+            return at.token_sizes()[0]
 
     def not_kept(self) -> int:
         """Of how many passages no token vectors are kept."""
         with self._database.now() as at:
-            return at.token_sizes()[1] if at is not None else 0
+            return at.token_sizes()[1]
 
     def missing(self) -> tuple[list[int], list[int]]:
         """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
         lost, unkept = list[int](), list[int]()
         with self._database.now() as at:
-            ids: list[int] = at.listing.chunk_ids.tolist() if at is not None else []
-            for first in range(0, len(ids) if at is not None else 0, _BATCH):
+            ids: list[int] = at.listing.chunk_ids.tolist()
+            for first in range(0, len(ids), _BATCH):
                 some = ids[first : first + _BATCH]
-                found, without = at.tokens(some) if at is not None else ({}, [])
+                found, without = at.tokens(some)
                 unkept += without
                 lost += [one for one in some if one not in found and one not in without]
         return lost, unkept
@@ -148,15 +146,13 @@ class GraphTable(_Table):
     def state(self) -> str:
         """Changes whenever a row is added, removed or changed; empty if no passage was read."""
         with self._database.now() as at:
-            if at is None or next(at.graph_made(), None) is None:
+            if next(at.graph_made(), None) is None:
                 return ""
             return f"{at.state.graph_version}:{at.state.library_id}"
 
     def pending(self, extractor: str, version: str) -> list[int]:
         """Ids of the passages, without reference lists, that this version of `extractor` has not read, ascending."""
         with self._database.now() as at:
-            if at is None:
-                return []
             done = {one for one, *made_by in at.graph_made() if made_by == [extractor, version]}
             return [one for one in _read_ids(at) if one not in done]
 
@@ -200,8 +196,8 @@ class GraphTable(_Table):
         """
         found = []
         with self._database.now() as at:
-            for chunk_id, extractor, text in at.graph_rows() if at is not None else ():
-                if at is not None and (paper := at.listing.paper_of(chunk_id)) is not None:
+            for chunk_id, extractor, text in at.graph_rows():
+                if (paper := at.listing.paper_of(chunk_id)) is not None:
                     found.append((chunk_id, paper.paper_id, extractor, text))
                 else:
                     self._database.damage.note("graph")
@@ -210,14 +206,12 @@ class GraphTable(_Table):
     def counts(self) -> dict[tuple[str, str], int]:
         """How many passages each (extractor, version) has read."""
         with self._database.now() as at:
-            made = Counter((extractor, version) for _, extractor, version in at.graph_made()) if at is not None else {}
+            made = Counter((extractor, version) for _, extractor, version in at.graph_made())
             return dict(sorted(made.items()))
 
     def read_passages(self) -> dict[int, tuple[int, int]]:
         """(passages without reference lists, how many of them any extractor has read) by paper id."""
         with self._database.now() as at:
-            if at is None:
-                return {}
             read = {chunk_id for chunk_id, _, _ in at.graph_made()}
             total, done = Counter[int](), Counter[int]()
             for chunk_id in _read_ids(at):
@@ -229,7 +223,7 @@ class GraphTable(_Table):
     def stable_ids(self) -> dict[int, str]:
         """A name for each passage that survives removing and re-adding its paper: "<12 of the MD5>#<ordinal>"."""
         with self._database.now() as at:
-            rows = at.listing.rows.values() if at is not None else ()
+            rows = at.listing.rows.values()
             return {row.first_chunk + place: f"{row.md5[:12]}#{place}" for row in rows for place in range(row.chunks)}
 
 
@@ -248,12 +242,12 @@ class SourcesTable(_Table):
     def of(self, md5: str) -> FileSource | None:
         """The source of the file with these bytes, or None."""
         with self._database.now() as at:
-            return next(iter(at.sources([md5])), None) if at is not None else None
+            return next(iter(at.sources([md5])), None)
 
     def all(self) -> list[FileSource]:
         """Every fetched file, whether it is in the library or not, by MD5; damaged rows are left out."""
         with self._database.now() as at:
-            return at.sources() if at is not None else []
+            return at.sources()
 
 
 def _read_ids(at: Snapshot) -> list[int]:
