@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from ragscience.core.paper_records import Box, StoredChunk
 
-__all__ = ["Timings", "timed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Hit:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from typing import Any
 from platformdirs import user_config_path
 
 from ragscience.core.errors import UsageError
-from ragscience.core.system import small_text
+from ragscience.core.system import small_text, write_atomically
 
 LARGEST_BYTES = 1 << 20
 HEADER = "# Settings of this library; `config` shows all settings and where each comes from."
@@ -59,7 +57,8 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
             document[name] = value
         elif name in document:
             del document[name]
-    _replace(path, tomlkit.dumps(document), mode=0o644)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, tomlkit.dumps(document).encode())
 
 
 def permission(home: Path, name: str, value: Any) -> str:
@@ -76,7 +75,8 @@ def allow(permissions: Iterable[str]) -> None:
     """Keep permissions in the user's configuration folder."""
     path = _permissions_file()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _replace(path, "".join(f"{one}\n" for one in sorted({*allowed_hashes(), *permissions})), mode=0o600)
+    text = "".join(f"{one}\n" for one in sorted({*allowed_hashes(), *permissions}))
+    write_atomically(path, text.encode(), private=True)
 
 
 def _permissions_file() -> Path:
@@ -91,22 +91,6 @@ def _text(path: Path) -> str:
         return ""
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
-
-
-def _replace(path: Path, text: str, *, mode: int) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _unreadable(path: Path, reason: str) -> UsageError:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["page_label", "page_parts"]
-
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
 SURE = 0.5

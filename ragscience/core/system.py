@@ -1,8 +1,9 @@
-"""What differs between Linux, macOS and Windows."""
+"""What differs between Linux, macOS and Windows, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -75,6 +76,28 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_atomically(path: Path, content: bytes | memoryview, *, private: bool = False) -> None:
+    """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError.
+
+    Only its owner may read a `private` one.
+    """
+    # Nobody else can have put a link there: the name cannot be guessed, and the file has to be new.
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb", opener=_open_private if private else None) as file:
+            file.write(content)
+        sync(temporary)
+        temporary.replace(path)
+        sync(path.parent)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def slashed(path: str) -> str:

@@ -1,11 +1,10 @@
-"""Files: of a home, written atomically, checksums, the lock of the one writer, SQLite files, and errors as messages."""
+"""Files: of a home, with checksums, the lock of the one writer, SQLite files, and errors as messages."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import secrets
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError
-from ragscience.core.system import sync
+from ragscience.core.system import write_atomically as write_atomically
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -45,26 +44,6 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise DiskProblem(f"{path} {what}: {error.strerror or error}.", fix) from error
 
 
-def write_atomically(path: Path, content: bytes | memoryview, *, private: bool = False) -> None:
-    """Replace `path` atomically: a reader, or a crash, finds the old content or the new. Raises OSError.
-
-    Only its owner may read a `private` one.
-    """
-    # Nobody else can have put a link there: the name cannot be guessed, and the file has to be new.
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb", opener=_open_private if private else None) as file:
-            file.write(content)
-        put_in_place(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 class DamagedFile(ValueError):
     """A file is not what was written."""
 
@@ -83,13 +62,6 @@ def read_checked_json(path: Path) -> Any:
     if zlib.crc32(json.dumps(whole["content"]).encode()) != whole["checksum"]:
         raise DamagedFile(f"{path} is not what was written")
     return whole["content"]
-
-
-def put_in_place(temporary: Path, path: Path) -> None:
-    """Sync a finished file, rename it, then sync the folder. Raises OSError."""
-    sync(temporary)
-    temporary.replace(path)
-    sync(path.parent)
 
 
 def file_signature(path: Path) -> dict[str, object]:

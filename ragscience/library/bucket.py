@@ -14,11 +14,10 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
@@ -96,7 +95,6 @@ class Bucket:
         self.bucket, _, prefix = self.address.removeprefix("s3://").partition("/")
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         self._timeout = timeout_seconds
-        self._lock = Lock()
 
     @cached_property
     def _made(self) -> Any:
@@ -121,9 +119,7 @@ class Bucket:
         except ImportError as error:
             raise missing_package(self.address, "botocore", "lab", SourceError) from error
         try:
-            with self._lock:  # sessions are made by one thread
-                client = self._made
-            yield client
+            yield self._made
         except (OSError, ValueError, BotoCoreError, ClientError, ResponseParserError) as error:
             has_secret = "@" in str(error)  # an endpoint with a password, which --debug would print
             raise _problem(error, self.address, name) from (None if has_secret else error)
@@ -141,36 +137,33 @@ class Bucket:
                 on_page(len(found))
         return found
 
-    def head(self, name: str) -> StoredObject | None:
-        """The object of that name; None where there is none."""
+    def head(self, name: str) -> StoredObject:
+        """The object of that name; a FileProblem says "missing" where there is none."""
         key = self._prefix + name
-        try:
-            with self._client(name) as client:
-                reply = client.head_object(Bucket=self.bucket, Key=key)
-                return self._object({**reply, "Key": key, "Size": reply["ContentLength"]})
-        except FileProblem as problem:
-            if problem.reason != "missing":
-                raise
-            return None
+        with self._client(name) as client:
+            reply = client.head_object(Bucket=self.bucket, Key=key)
+            return self._object({**reply, "Key": key, "Size": reply["ContentLength"]})
 
     def download(self, wanted: StoredObject, file: BinaryIO) -> str:
         """Write the object's bytes to `file`, from its beginning; their MD5.
 
         Raises FileProblem where it is another object by now, or comes incomplete each time, OSError of `file`.
         """
-        why, before = "", ""
+        from botocore.exceptions import BotoCoreError
+
+        why, before, key = "", "", self._prefix + wanted.name
         for _ in range(_DOWNLOADS):
             file.seek(0)
-            key = self._prefix + wanted.name
             with self._client(wanted.name) as client:
                 reply = client.get_object(Bucket=self.bucket, Key=key, IfMatch=f'"{wanted.etag}"')
             md5, length = hashlib.md5(usedforsecurity=False), 0
-            for part in _parts(reply["Body"]):
-                length += len(part)
-                if length > wanted.size_bytes:
-                    break
-                md5.update(part)
-                file.write(part)
+            with suppress(BotoCoreError), closing(reply["Body"]) as body:  # as far as it comes
+                for part in body.iter_chunks(1 << 16):
+                    length += len(part)
+                    if length > wanted.size_bytes:
+                        break
+                    md5.update(part)
+                    file.write(part)
             # From "Checking object integrity", Amazon S3 User Guide: the ETag of an object from a single PUT, in plain
             # text or encrypted by S3's own keys, is the MD5 of its bytes. Twice the same: the server's are none.
             is_md5 = _MD5.fullmatch(wanted.etag) and reply.get("ServerSideEncryption", "AES256") == "AES256"
@@ -196,18 +189,6 @@ class Bucket:
             return StoredObject(row["Key"].removeprefix(self._prefix), row["Size"], row["ETag"].strip('"'), modified_ns)
         except (KeyError, AttributeError) as error:
             raise ValueError("no size, ETag or time") from error
-
-
-def _parts(body: Any) -> Iterator[bytes]:
-    """The bytes as they come, as far as they come."""
-    from botocore.exceptions import BotoCoreError
-
-    try:
-        yield from body.iter_chunks(1 << 16)
-    except (OSError, BotoCoreError):
-        return
-    finally:
-        body.close()
 
 
 def _problem(error: Exception, address: str, name: str) -> RagScienceError:
@@ -323,7 +304,7 @@ class BucketFiles(LocalFiles):
         found = self._seen.get(name) or self._looked_at(name)
         md5 = self.md5_if_known(found)
         if not md5:
-            md5 = found.etag if found.etag in known else self._downloaded(found)
+            md5 = found.etag if found.etag in known else self._downloaded(found).parent.name
             self._known[name] = replace(found, md5=md5)
             self._unsaved += 1
             if self._unsaved % _SAVED_EVERY == 0:
@@ -333,11 +314,8 @@ class BucketFiles(LocalFiles):
     def _looked_at(self, name: str) -> StoredObject:
         """The object as it is now. Raises FileProblem where there is none."""
         self._require_network()
-        found = self._bucket.head(name)
-        if found is None:
-            raise FileProblem(f"{name} is no longer in {self.address}.", _PUT_BACK, reason="missing")
-        self._seen[name] = found
-        return found
+        self._seen[name] = self._bucket.head(name)
+        return self._seen[name]
 
     def is_as(self, state: FileState) -> bool:
         """Of an object always: its bytes were read from the cache, where they cannot change."""
@@ -348,9 +326,15 @@ class BucketFiles(LocalFiles):
         name = self.name_of(path)
         if not name:
             return super().is_gone(path)
-        if name not in self._seen:
-            self._require_network()
-        return name not in self._seen and self._bucket.head(name) is None
+        if name in self._seen:
+            return False
+        try:
+            self._looked_at(name)
+        except FileProblem as problem:
+            if problem.reason == "missing":
+                return True
+            raise
+        return False
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file; of an object, whether it was there when they were last listed."""
@@ -364,14 +348,10 @@ class BucketFiles(LocalFiles):
         if not name:
             yield path
             return
-        file = self._cached(md5)
-        if file is None:
-            if self._downloaded(self._looked_at(name)) != md5:
-                message = f"{name} has changed in {self.address} since it was read."
-                raise FileProblem(message, "`python ingest.py` reads it as it is.", reason="changed")
-            file = self._cached(md5)
-        if file is None:
-            raise FileProblem(f"{name} is not in the cache of papers.", "Run it again.", reason="cache-size")
+        file = self._cached(md5) or self._downloaded(self._looked_at(name))
+        if file.parent.name != md5:
+            message = f"{name} has changed in {self.address} since it was read."
+            raise FileProblem(message, "`python ingest.py` reads it as it is.", reason="changed")
         yield file
 
     def link(self, path: Path, seconds: int) -> str:
@@ -406,9 +386,8 @@ class BucketFiles(LocalFiles):
         shutil.rmtree(folder, ignore_errors=True)
         return None
 
-    def _downloaded(self, found: StoredObject) -> str:
-        """Download the object into the cache; its MD5. Raises RagScienceError where the disk is full."""
-        self._require_network()
+    def _downloaded(self, found: StoredObject) -> Path:
+        """Download the object into the cache. Raises RagScienceError where the disk is full."""
         with disk_errors(self._cache):
             self._cache.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # another process makes room as well
@@ -422,9 +401,9 @@ class BucketFiles(LocalFiles):
                     os.fsync(file.fileno())
                 with suppress(OSError):  # the same bytes were stored meanwhile
                     part.rename(self._cache / md5)
+                return next((self._cache / md5).glob("*"))
             finally:
                 shutil.rmtree(part, ignore_errors=True)
-        return md5
 
     def _make_room(self, size: int) -> None:
         """Remove what was not used for longest, parts of killed downloads too, until `size` bytes more fit."""

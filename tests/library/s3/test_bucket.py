@@ -142,7 +142,7 @@ def test_a_list_that_leads_back_to_its_page_ends(s3, bucket, put, monkeypatch):
 def test_an_object_that_is_there_or_not(s3, bucket, put):
     put("a.pdf", CONTENT)
     assert bucket.head("a.pdf") == listed(bucket)["a.pdf"]
-    assert bucket.head("b.pdf") is None
+    assert failed(lambda: bucket.head("b.pdf")).reason == "missing"
     s3.spoil("HEAD", "403 AccessDenied")
     assert "a.pdf in s3://lab/pdf may not be read" in failed(lambda: bucket.head("a.pdf")).message
 
