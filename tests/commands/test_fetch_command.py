@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 from tests.screens.emulator import CommandTerminal
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
-from tests.sources.fault_server import Reply, serving
+from tests.sources.fault_server import Reply
 from tests.warm_processes import WarmProcess
 
 BEES_PAPER = FeedPaper(
@@ -126,7 +126,7 @@ def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(commands, server, tmp_p
     assert "Run the same command again" in err
     assert "Traceback" not in err
     assert list((commands.home / "papers").iterdir()) == []
-    server.put("/c.pdf", serving(body, etag='"1"'))
+    server.put("/c.pdf", Reply(body))
     ran = commands.ingest("fetch", url, "--no-ingest", **server.environment)
     assert ran.code == 0, ran.err
     assert (commands.home / "papers" / "c.pdf").read_bytes() == body

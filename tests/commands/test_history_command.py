@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from tests.output_schemas import check_output
-from tests.sources.bib_parsing import parsed
+from tests.sources.bib_making import parsed
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"

@@ -3,8 +3,7 @@ import pytest
 from ragscience.library.store import Home, Library
 from tests.s3_server import access, client_of, moto_server
 
-from .making import add, numbered_paper
-from .stores import Place
+from .making import Place, add, numbered_paper
 
 
 @pytest.fixture

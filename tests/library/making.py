@@ -1,4 +1,4 @@
-"""Papers for the tests of the store: made up, but always the same for the same seed."""
+"""Papers for the tests of the store: made up, but always the same for the same seed; and the places of a library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.library.store import Library, NewPaper, known_files
+from ragscience.library.lance_store import open_lance
+from ragscience.library.store import Home, Library, NewPaper, known_files
 
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
@@ -98,11 +99,23 @@ def contents(library: Library) -> list[tuple[object, ...]]:
     ]
 
 
-def ingest(home_root: Path, first: int, last: int, *, refresh_each: int) -> None:
-    """What a killed process does: adds the numbered papers that are not there yet, and says so after each step."""
-    from ragscience.library.store import Home
+@dataclass(frozen=True)
+class Place:
+    """A home and the URI of its library."""
 
-    with Library.open_for_writing(Home(home_root)) as library:
+    home: Home
+    uri: str
+
+    def open(self, home: Home | None = None, *, writing: bool = False, keeps_ledger: bool = True):
+        home = home or self.home
+        if self.uri == "vectorstore":
+            return Library.open_for_writing(home) if writing else Library.open(home)
+        return open_lance(home, self.uri, writing=writing, keeps_ledger=keeps_ledger)
+
+
+def ingest(home_root: Path, first: int, last: int, *, refresh_each: int, uri: str = "vectorstore") -> None:
+    """What a killed process does: adds the numbered papers that are not there yet, and says so after each step."""
+    with Place(Home(home_root), uri).open(writing=True) as library:
         known = set(known_files(library))
         for number in range(first, last):
             made = numbered_paper(number)
@@ -120,4 +133,5 @@ def ingest(home_root: Path, first: int, last: int, *, refresh_each: int) -> None
 if __name__ == "__main__":
     import sys
 
-    ingest(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), refresh_each=int(sys.argv[4]))
+    folder, start, end, each, *place = sys.argv[1:]
+    ingest(Path(folder), int(start), int(end), refresh_each=int(each), uri=(*place, "vectorstore")[0])

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
 from ragscience.library import left_out
@@ -37,19 +36,6 @@ CHUNKS = (
     Chunk(0, TEXT[:20], 0, 20, 1, 1, "1 Bees › 1.1 Light", "text", "On Bees › Zeppelins"),
     Chunk(1, TEXT[22:], 22, len(TEXT), 2, 2, "References", "reference", "On Bees › References"),
 )
-
-elements = st.lists(
-    st.builds(
-        Element,
-        st.integers(0, 2**40),
-        st.integers(0, 2**40),
-        st.text(),
-        st.integers(1, 10**6),
-        st.integers(0, 9),
-        st.text(),
-        st.none() | st.tuples(*[st.floats(allow_nan=False)] * 4),
-    )
-).map(tuple)
 
 
 def add_bees(library, document=PAPER, chunks=CHUNKS, path="/p/bees.pdf", **more):

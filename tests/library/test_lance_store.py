@@ -8,10 +8,9 @@ import pytest
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
 from ragscience.library.lance_store import put_lance_aside
 from ragscience.library.store import Home, Library, NewPaper
-from tests.library.making import CHUNKER, EMBEDDER, WORDS, add, new_paper, numbered_paper, paper_of, unit_rows
+from tests.library.making import CHUNKER, EMBEDDER, WORDS, Place, add, new_paper, numbered_paper, paper_of, unit_rows
 from tests.s3_server import FaultyS3, access
 
-from .stores import Place
 from .test_store_conformance import assert_whole, rich_paper
 
 pytest.importorskip("lancedb", reason="lancedb is not installed: libraries in LanceDB are not tried")

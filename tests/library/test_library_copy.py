@@ -11,9 +11,8 @@ from ragscience.engine import Engine
 from ragscience.engine.events import PaperStored
 from ragscience.library import left_out
 from ragscience.library.store import Home, Library
-from tests.library.making import CHUNKER, EMBEDDER
+from tests.library.making import CHUNKER, EMBEDDER, Place
 
-from .stores import Place
 from .test_store_conformance import everything, rich_paper
 
 pytest.importorskip("lancedb", reason="lancedb is not installed: libraries in LanceDB are not tried")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.core.records import Document, Metadata, Page
+from ragscience.core.records import Document, Metadata
 from ragscience.library.store import Library, merged
 
 from .making import add, numbered_paper
@@ -34,19 +34,15 @@ def test_a_paper_has_what_only_its_source_knows_and_the_row_stays_when_it_leaves
         assert add(library, made).metadata.url == SAID.url
 
 
-def test_a_source_decides_and_is_certain():
-    read = Metadata("Runing head", ("A. Wrong",), 1999, "arXiv", "", "", {"title": 0.4, "authors": 0.6, "venue": 0.9})
-    document = Document("text", (Page(1, 0, 4),), "file title", metadata=read)
-    assert merged(document, None) is document
-
-
 @pytest.mark.parametrize("fields", [(), ("title",), ("title", "year"), ("authors", "doi", "arxiv_id", "venue")])
 def test_only_what_the_source_says_is_taken_from_it(home, fields):
     read = Metadata("Head", ("A. Wrong",), 1999, "arXiv", "10.1/a", "1.2", dict.fromkeys(("title", "venue"), 0.4))
     said = Metadata(url="https://x.org/a", **{name: getattr(SAID, name) for name in fields})
     with Library.open_for_writing(home) as library:
         library.sources.put("a", said)
-        document = merged(Document("text", (), "file title", metadata=read), library.sources.of("a"))
+        before = Document("text", (), "file title", metadata=read)
+        assert merged(before, None) is before
+        document = merged(before, library.sources.of("a"))
     for name in ("title", "authors", "year", "doi", "arxiv_id", "venue"):
         expected, sure = (SAID, 1.0) if name in fields else (read, read.confidence.get(name))
         assert getattr(document.metadata, name) == getattr(expected, name)

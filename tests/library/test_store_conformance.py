@@ -27,9 +27,7 @@ from ragscience.library.store import (
 )
 from ragscience.models.maxsim import CODE_BYTES
 from tests.conftest import ROOT
-from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, add, numbered_paper, unit_rows
-
-from .stores import Place
+from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, Place, add, numbered_paper, unit_rows
 
 QUESTIONS = ("attention energy", "Cas9 protein of the cell", "model", "28.4 GPT-3 lattice query", "nothing here")
 FILTERS = (
@@ -357,15 +355,16 @@ def test_of_two_writers_of_two_homes_one_is_refused_and_nothing_is_mixed(place, 
 
 @pytest.mark.kill
 def test_a_killed_writer_loses_at_most_the_paper_in_hand(place):
-    command = [sys.executable, "-m", "tests.library.stores", str(place.home.root), place.uri, "12"]
+    command = [sys.executable, "-m", "tests.library.making", str(place.home.root), "0", "12", "99", place.uri]
     told = 0
     for stop in (2, 3):
+        said: list[str] = []
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            for _ in range(stop):
-                process.stdout.readline()
-                told += 1
+            while sum(line.startswith("added") for line in said) < stop:
+                said.append(process.stdout.readline())
             process.send_signal(signal.SIGKILL)
-            told += len([line for line in process.stdout if line.endswith("\n")])
+            said += process.stdout
+        told += sum(line.startswith("added") and line.endswith("\n") for line in said)
         with place.open() as library:
             assert told <= library.about.papers <= told + 2
             assert_whole(library, library.about.papers)

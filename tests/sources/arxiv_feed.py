@@ -7,7 +7,7 @@ from typing import Self
 from urllib.parse import parse_qs, urlsplit
 from xml.sax.saxutils import escape
 
-from .fault_server import FaultServer, Reply, Scripted, serving
+from .fault_server import FaultServer, Reply, Scripted
 
 ATOM = "application/atom+xml; charset=utf-8"
 
@@ -85,7 +85,7 @@ class ArxivServer:
     def put(self, path: str, *replies: bytes | Scripted) -> str:
         """What is there: bytes of a PDF by its arXiv id, or any reply by a path with a slash; the URL."""
         place = path if path.startswith("/") else f"/pdf/{path}"
-        return self.faults.on(place, *(serving(one) if isinstance(one, bytes) else one for one in replies))
+        return self.faults.on(place, *(Reply(one) if isinstance(one, bytes) else one for one in replies))
 
     @property
     def paths(self) -> list[str]:

@@ -1,6 +1,10 @@
-"""Papers and answers made up for the tests of the bibliography."""
+"""Papers and answers made up for the tests of the bibliography; BibTeX read back by a library of somebody else's."""
 
 import hashlib
+import re
+
+import bibtexparser
+from bibtexparser.middlewares import SeparateCoAuthors
 
 from ragscience.core.records import Answer, Citation, Found, Metadata, Paper
 
@@ -31,3 +35,27 @@ def answer(*citations):
     models = {"embedder": None, "reranker": None, "llm": None}
     cited = tuple(Citation(file, 1, "words", True, path) for file, path in citations)
     return Answer("abc", "q", "text", "extractive", False, cited, found, models)
+
+
+_COMMANDS = {
+    "textbackslash": "\\",
+    "textbraceleft": "{",
+    "textbraceright": "}",
+    "textasciitilde": "~",
+    "textasciicircum": "^",
+}
+
+
+def parsed(bib):
+    """(type, fields) of each entry by its key, "author" as a list; nothing may fail."""
+    library = bibtexparser.parse_string(bib, append_middleware=[SeparateCoAuthors()])
+    assert library.failed_blocks == []
+    assert library.comments == []
+    return {
+        entry.key: (entry.entry_type, {field.key: field.value for field in entry.fields}) for entry in library.entries
+    }
+
+
+def unlatex(text):
+    """What LaTeX would print."""
+    return re.sub(r"\{\\([a-z]+)\}|\\([&%$#_])|[{}]", lambda m: _COMMANDS.get(m[1], "") if m[1] else m[2] or "", text)

@@ -4,15 +4,14 @@
         server.on("/a.pdf", Reply(body=pdf, headers={"ETag": '"1"'}, cut_after=1000), Reply(status=503))
         server.on("/b.pdf", Raw(b"HTTP/1.1 200 OK\\r\\nX: ", endless=b"x" * 1000))
         ...
-        assert server.asked("/a.pdf")[0].headers["range"] == "bytes=1000-"
+        assert server.asked("/a.pdf")[0].headers["host"] == "127.0.0.1"
 
 Each request of a path takes the next of its replies, the last one again and again; a function is called with the
-request and gives the reply. `serving(body)` is such a function: a file with an ETag and ranges, as of a good server.
+request and gives the reply.
 """
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 import threading
@@ -22,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-__all__ = ["Asked", "FaultServer", "Raw", "Reply", "serving"]
+__all__ = ["Asked", "FaultServer", "Raw", "Reply"]
 
 
 @dataclass(frozen=True)
@@ -61,23 +60,6 @@ class Raw:
 
 
 Scripted = Reply | Raw | Callable[[Asked], "Reply | Raw"]
-
-
-def serving(body: bytes, *, etag: str = '"v1"', cut_after: int | None = None) -> Callable[[Asked], Reply]:
-    """A good server's replies: ranges, and If-Range by an ETag; whole files are cut after so many bytes."""
-
-    def reply(asked: Asked) -> Reply:
-        headers = {"ETag": etag, "Accept-Ranges": "bytes"}
-        found = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("range", ""))
-        if found is None or asked.headers.get("if-range", etag) != etag:
-            return Reply(body, headers=headers, cut_after=cut_after)
-        start = int(found[1])
-        if start >= len(body):
-            return Reply(status=416, headers={**headers, "Content-Range": f"bytes */{len(body)}"})
-        span = f"bytes {start}-{len(body) - 1}/{len(body)}"
-        return Reply(body[start:], 206, {**headers, "Content-Range": span})
-
-    return reply
 
 
 class FaultServer:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex, as_csl, title_latex
-from tests.sources.bib_making import paper
-from tests.sources.bib_parsing import parsed, unlatex
+from tests.sources.bib_making import paper, parsed, unlatex
 
 
 def written(one):

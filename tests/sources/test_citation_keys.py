@@ -1,4 +1,4 @@
-"""Keys: what they are made of, and that they stay."""
+"""Keys: what they are made of, and that they stay, also those of cited papers that have left."""
 
 import random
 
@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Metadata
-from ragscience.sources.bib_entries import citation_keys
-from tests.sources.bib_making import paper
+from ragscience.sources.bib_entries import citation_keys, entries_cited
+from ragscience.sources.bib_formats import as_bibtex
+from tests.sources.bib_making import answer, paper, parsed
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,15 @@ def test_keys_are_ascii_and_no_two_are_the_same(made):
     keys = citation_keys(papers)
     assert len(keys) == len(set(keys.values())) == len(papers)
     assert all(key.isascii() and key.isalnum() for key in keys.values())
+
+
+def test_a_paper_that_has_left_keeps_its_files_name_and_a_key_of_its_own():
+    here = paper(1, path="/p/bees.pdf", title="Fog", authors=("A Bee",), year=2020)
+    gone = [answer(("bees.pdf", "/elsewhere/bees.pdf"), ("y_1.pdf", "/p/y_1.pdf"))]
+    entries = parsed(as_bibtex(entries_cited(gone, [here])))
+    assert [fields for _, fields in entries.values()] == [
+        {"note": "file bees.pdf; no longer in the library"},
+        {"note": r"file y\_1.pdf; no longer in the library"},
+    ]
+    assert [entry.key for entry in entries_cited(gone, [here])] == list(entries)
+    assert all(key.startswith("gone") for key in entries)
