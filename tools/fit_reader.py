@@ -263,11 +263,11 @@ def save(model: Any, target: Path) -> None:
 def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
     """What the adapter is worth, through the reader itself: each question with the run of its answer and seven more."""
     from ragscience.core.settings import Settings
-    from ragscience.models import span_reader
+    from ragscience.models.span_reader import SpanReader
 
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    span_reader.ADAPTER, span_reader.ADAPTER_SHA256 = target, digest
-    reader = span_reader.SpanReader(cache_folder=Settings().cache_folder, on_warning=print)
+    SpanReader.adapter, SpanReader.adapter_sha256 = target, digest
+    reader = SpanReader(cache_folder=Settings().cache_folder, on_warning=print)
     rng = random.Random(5)
     first, overlap, good, bad = [], [], [], list[float]()
     for question in rng.sample(list(kept), min(400, len(kept))):
@@ -282,7 +282,7 @@ def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
             overlap.append(max(f1(said, answer) for answer in question.answers))
     apart = np.mean([np.mean(np.array(bad) < score) for score in good])
     return (
-        f"ADAPTER_SHA256 = {digest!r}\n"
+        f"adapter_sha256 = {digest!r}\n"
         f"{len(first)} questions: right run first {np.mean(first):.3f}, F1 of the span in it {np.mean(overlap):.3f}; "
         f"runs with and without an answer told apart (AUC) {apart:.3f}"
     )

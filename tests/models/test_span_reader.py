@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file, save_file
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models import span_reader
 from ragscience.models.bert_session import BertSession
 from ragscience.models.span_reader import LONGEST_SPAN, SpanReader, best_span
 
@@ -106,9 +105,9 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
     "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:5000] + b"\x7f" + data[5001:]]
 )
 def test_a_damaged_or_missing_adapter_is_no_answer(monkeypatch, tmp_path, model_cache, damage):
-    broken = tmp_path / span_reader.ADAPTER.name
-    if content := damage(span_reader.ADAPTER.read_bytes()):
+    broken = tmp_path / SpanReader.adapter.name
+    if content := damage(SpanReader.adapter.read_bytes()):
         broken.write_bytes(content)
-    monkeypatch.setattr(span_reader, "ADAPTER", broken)
+    monkeypatch.setattr(SpanReader, "adapter", broken)
     with pytest.raises(ModelProblem, match="missing or damaged"):
         SpanReader(cache_folder=model_cache, on_warning=pytest.fail).read("Who?", PASSAGES)
