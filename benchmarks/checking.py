@@ -10,9 +10,10 @@ factor       a factor, quantifier or comparator is another
 unit         the unit is another
 name         the name is another
 reversed     what is said is denied or turned round
-true         flagged: true sentences that are not "supported"; of the others, those that are
+true         what is true
 
-Rates stand with their Wilson intervals of 95 %.
+supported: ticked, the mistake of all kinds but "true"; unsupported: warned of, the mistake of "true". What is weak is
+neither. Rates stand with their Wilson intervals of 95 %.
 """
 
 from __future__ import annotations
@@ -43,12 +44,16 @@ def main() -> int:
     if data_folder() is None:
         print("checking: skipped, as ../shared/data is not on this machine")
         return 0
-    judged = [case for case in _judged() if asked.half in ("both", case["half"])]
+    judged = list(_judged(asked.half))
     for kind in ("true", *KINDS, "false"):
         mine = [case for case in judged if case["kind"] == kind or (kind == "false" and case["kind"] != "true")]
-        wrong = [case for case in mine if case["wrong"]]
-        low, high = wilson(len(wrong), len(mine))
-        print(f"{kind:9} {len(wrong):4} of {len(mine):4}  {len(wrong) / max(1, len(mine)):.3f} [{low:.3f}, {high:.3f}]")
+        shares = []
+        for verdict in ("supported", "unsupported"):
+            count = sum(case["verdict"] == verdict for case in mine)
+            low, high = wilson(count, len(mine))
+            shares.append(f"{verdict} {count:4}  {count / max(1, len(mine)):.3f} [{low:.3f}, {high:.3f}]")
+        print(f"{kind:9} of {len(mine):4}: {'; '.join(shares)}")
+        wrong = [case for case in mine if case["verdict"] == ("unsupported" if kind == "true" else "supported")]
         if asked.misses and kind != "false":
             print(*(f"    {case['file']} p.{case['page']}  {case['text']}" for case in wrong), sep="\n")
     return 0
@@ -78,11 +83,14 @@ def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
     return (middle - half) / (1 + extra), (middle + half) / (1 + extra)
 
 
-def _judged() -> Iterator[Case]:
+def _judged(half: str) -> Iterator[Case]:
     from ragscience.ask.check import check
     from ragscience.core.records import Hit
+    from ragscience.core.settings import Settings
     from ragscience.library.store import Home, Library
+    from ragscience.models.span_reader import SpanReader
 
+    read = SpanReader(cache_folder=Settings().cache_folder, on_warning=print).read
     for folder in ("papers", "papers2"):
         with Library.open(Home(library_home(folder, fresh=False))) as library:
             chunks = {paper.file: library.paper_chunks(paper.paper_id) for paper in library.papers()}
@@ -90,10 +98,9 @@ def _judged() -> Iterator[Case]:
             near = range(case["page"] - 1, case["page"] + 2)
             given = [c for c in chunks.get(case["file"], ()) if c.page_start in near or c.page_end in near]
             hits = [Hit(rank, chunk, 0.5, {}, ("dense",)) for rank, chunk in enumerate(given, start=1)]
-            if hits:
+            if hits and half in ("both", case["half"]):
                 said = f"{case['text'].removesuffix('.')} ({case['file']}, p.{case['page']})."
-                verdict = check(said, hits, scorer=None).sentences[0].verdict
-                yield {**case, "wrong": (verdict == "supported") != (case["kind"] == "true")}
+                yield {**case, "verdict": check(said, hits, read=read).sentences[0].verdict}
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ class _AnswerRun:
         context = self._context
         with timed(self._timings, "check_ms"):
             said, may_go_on = _real_names(text, given), context.raise_if_cancelled
-            return check(said, given, scorer=context.scorer, on_sentence=may_go_on, adds=True)
+            return check(said, given, read=context.spans, on_sentence=may_go_on, adds=True)
 
     def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ragscience.ask.answer_sentences import AnswerSentence, split_answer
 from ragscience.ask.citations import Mention, find_mentions
 from ragscience.ask.evidence import EvidenceIndex, Place
-from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, SupportScorer, judge, verbatim
+from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, Verdicts, judge, verbatim
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
 
 if TYPE_CHECKING:
-    from ragscience.models.model_protocols import Reranker
+    from ragscience.ask.read_spans import Reader
 
 
 _RANK = {"unsupported": 0, "weak": 1, "supported": 2, "no-claim": 3}
@@ -50,7 +50,7 @@ def check(
     text: str,
     hits: Sequence[Hit],
     *,
-    scorer: Reranker | None,
+    read: Reader | None,
     on_sentence: Callable[[], None] = lambda: None,
     adds: bool = False,
 ) -> Checked:
@@ -59,24 +59,23 @@ def check(
     A sentence is held against the pages that it cites, or each part of it against the citation behind that part. One
     that cites nothing is at most weak. Small models often cite nothing, whatever the prompt says: with `adds`, each
     sentence of an answer without any citation gets the page that supports it, marked as ours.
-    `scorer` may lift and lower what the words leave open, never past a number, a name or a denial that is not on the
-    page; when it fails, words alone decide and a warning says so. `on_sentence` is called before each sentence, and
-    may raise.
+    `read` reads the numbers of what the words support; when it fails, sentences with numbers are weak and a warning
+    says so. `on_sentence` is called before each sentence, and may raise.
     """
-    return _Check(text, hits, scorer, adds=adds).done(on_sentence)
+    return _Check(text, hits, read, adds=adds).done(on_sentence)
 
 
 class _Check:
     """One answer under way."""
 
-    def __init__(self, text: str, hits: Sequence[Hit], scorer: Reranker | None, *, adds: bool) -> None:
+    def __init__(self, text: str, hits: Sequence[Hit], read: Reader | None, *, adds: bool) -> None:
         self._text = text
         self._index = EvidenceIndex(hits)
         self._mentions = find_mentions(text, hits)
         self._adds = adds and not any(each.places or each.either or each.unknown for each in self._mentions)
         self._sentences = split_answer(text, [(m.start, m.end) for m in self._mentions])
         self._homes = _homes(text, self._sentences, self._mentions)
-        self._scorer = SupportScorer(scorer)
+        self._verdicts = Verdicts(read)
         self._places: list[tuple[Place, ...]] = [mention.places for mention in self._mentions]
         self._citations: dict[Citation, None] = {}
         self._added: list[_Edit] = []
@@ -94,7 +93,7 @@ class _Check:
         shown = tuple(each for each in sentences if any(character.isalnum() for character in each.text))
         whole = _rewritten(self._text, edits, 0, len(self._text))
         unknown = sum(mention.unknown for mention in self._mentions)
-        return Checked(whole, tuple(self._citations), shown, unknown, self._corrected, self._scorer.warnings)
+        return Checked(whole, tuple(self._citations), shown, unknown, self._corrected, self._verdicts.warnings)
 
     def _judged(self, sentence: AnswerSentence, own: Sequence[int]) -> _Verdict:
         """What the pages of the citations with the numbers `own` hold of a sentence."""
@@ -154,7 +153,7 @@ class _Check:
         places = tuple(dict.fromkeys(place for m in mentions for place in self._places[m]))
         if not places:
             return judge(claim, (), self._index)
-        finding = self._scorer.adjusted(claim, judge(claim, places, self._index))
+        finding = self._verdicts.judge(claim, places, self._index)
         better = self._better(claim, places, finding)
         if better is not None:
             wrong, right, finding = better
@@ -168,7 +167,7 @@ class _Check:
             quote = by_place.get(place)
             if quote is not None:
                 enough = quote.share >= SUPPORT_THRESHOLD / len(places)
-                supported = finding.verdict == "supported" and (enough or finding.lifted)
+                supported = finding.verdict == "supported" and enough
                 self._citations.setdefault(_citation(quote, supported=supported))
         return finding
 
@@ -180,7 +179,7 @@ class _Check:
         if now.verdict == "supported" and not literal:
             return None
         share = {quote.span.place: quote.share for quote in now.quotes}
-        best: tuple[tuple[int, float], Place, Place, Finding] | None = None
+        better: list[tuple[tuple[int, float], Place, Place, Finding]] = []
         for wrong in sorted(places, key=lambda place: share.get(place, 0.0)):
             for right in self._index.places_of(wrong[0]):
                 if right in places or (literal and right not in literal):
@@ -188,18 +187,22 @@ class _Check:
                 then = judge(claim, [right if place == wrong else place for place in places], self._index)
                 missing = now.verdict == "unsupported" and then.hard and not now.hard
                 clearly = then.verbatim or missing or then.share >= now.share + _CLEARLY_BETTER
-                if then.verdict == "supported" and clearly and (best is None or _strength(then) > best[0]):
-                    best = _strength(then), wrong, right, then
-        return best[1:] if best else None
+                if then.verdict == "supported" and clearly:
+                    better.append((_strength(then), wrong, right, then))
+        if not better:
+            return None
+        _, wrong, right, _ = max(better, key=lambda each: each[0])
+        then = self._verdicts.judge(claim, [right if place == wrong else place for place in places], self._index)
+        return (wrong, right, then) if then.verdict == "supported" else None
 
     def _uncited(self, claim: Claim, sentence: AnswerSentence) -> _Verdict:
         best = self._best_of_all(claim)
         if best is None or best.best is None:
             return "unsupported", 0.0, None
-        best = self._scorer.adjusted(claim, best)
         quote = best.best
-        if best.verdict != "supported" or quote is None:
-            return "unsupported", best.score, _citation(quote, supported=False) if quote else None
+        best = self._verdicts.judge(claim, [quote.span.place], self._index)
+        if best.verdict != "supported":
+            return "unsupported", best.score, _citation(quote, supported=False)
         if not self._adds or len(sentence.claim.split()) < _FEWEST_WORDS:
             return "weak", best.score, _citation(quote, supported=False)
         citation = replace(_citation(quote, supported=True), added=True)

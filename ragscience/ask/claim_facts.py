@@ -9,7 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import combinations
@@ -66,11 +66,6 @@ _AMOUNTS = _by_first(
 _MORE = frozenset({"over", "above", "exceeding", "beyond", "more than", "greater than", "larger than", "at least"})
 _LESS = frozenset({"under", "below", "less than", "fewer than", "smaller than", "at most", "up to"})
 _NEGATORS = frozenset({"not", "no", "never", "neither", "nor", "without", "cannot", "none", "nothing", "hardly", "n't"})
-_SOFTLY = """
-unlike instead rather fail fails failed lack lacks lacking avoid avoids avoiding only few little remove removes removed
-dispense dispensing eliminate eliminates absence absent impossible unable free
-"""
-_SOFT_NEGATORS = frozenset(_SOFTLY.split())
 _NO_NAMES = frozenset({"i", "a", "the", "passage", "passages", "source", "note", "yes", "no"})
 _CLAUSE = re.compile(r"[.;:,!?]|\bbut\b")
 _OPPOSITES = """
@@ -123,6 +118,8 @@ class Number:
     bound: str
     """ "<" or ">" for "up to" or "more than"."""
     spelled: bool
+    question: str = ""
+    """The text with "how many" in the number's place."""
 
     def equals(self, other: Number) -> bool:
         """Whether both may be the same, where a table gives one in thousands, millions or billions."""
@@ -172,12 +169,14 @@ class Said:
     @cached_property
     def numbers(self) -> list[Number]:
         """Its numbers, in order, those in words from two to twenty too."""
-        tokens = _WORD.findall(self._plain.casefold().replace("%", " percent"))
+        plain = self._plain.replace("%", " percent")
+        words = list(_WORD.finditer(plain))
+        tokens = [word.group().casefold() for word in words]
         return [
-            _number(tokens, i)
-            for i, word in enumerate(tokens)
-            if word[0].isdigit() or word[0] == "." or word in _SPELLED
-            if _is_number(_SPELLED.get(word, word))
+            replace(_number(tokens, i), question=f"{plain[: word.start()]}how many{plain[word.end() :]}")
+            for i, word in enumerate(words)
+            if tokens[i][0].isdigit() or tokens[i][0] == "." or tokens[i] in _SPELLED
+            if _is_number(_SPELLED.get(tokens[i], tokens[i]))
         ]
 
     @cached_property
@@ -241,11 +240,6 @@ class Said:
     def negates(self) -> bool:
         """Whether it has a "not", "never" or "without"."""
         return any(word in _NEGATORS for word in self.words)
-
-    @cached_property
-    def denies(self) -> bool:
-        """Whether it denies anything, in however soft a way."""
-        return self.negates or any(word in _SOFT_NEGATORS for word in self.words)
 
     @cached_property
     def polarity(self) -> tuple[frozenset[str], frozenset[str]]:

@@ -122,10 +122,6 @@ class EvidenceIndex:
         """The pages given of a file."""
         return [place for place in self.by_place if place[0] == file]
 
-    def says(self, word: str) -> bool:
-        """Whether a squeezed word is anywhere in what was given."""
-        return any(word in passage.squeezed for passage in self.passages)
-
 
 def _merged(hits: Sequence[Hit]) -> Iterator[MergedPassage]:
     """The passages, those that overlap or touch put together where their common text is the same."""

@@ -1,4 +1,4 @@
-"""Whether pages say what a sentence claims, by its words, numbers and names alone: the same answer every time."""
+"""Whether pages say what a sentence claims, by its words, numbers and names: the same answer every time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.claim_facts import Number, Said, is_altered, squeezed
 from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
+from ragscience.ask.number_reading import has_its_numbers
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import terms
 
 if TYPE_CHECKING:
-    from ragscience.models.model_protocols import Reranker
+    from ragscience.ask.read_spans import Reader
 
 
 SUPPORT_THRESHOLD = 0.5
@@ -23,20 +24,14 @@ SUPPORT_THRESHOLD = 0.5
 WEAK_THRESHOLD = 0.25
 """Below it a page has nothing to do with the sentence."""
 
-_LIFTS, _LOWERS = 0.5, 0.1
-"""On the scale from a text about nothing (0) to the claim itself (1), which is the same for logits and for sigmoids."""
-_ABOUT_NOTHING = "The weather was pleasant that day."
+_NEARLY_ALL = 0.9
+"""Share of a sentence's terms that a page's lines must hold to support it: other words may say something else."""
 _VERBATIM_CHARS = 12
 """Letters and digits: shorter words are on many pages by chance."""
 _MOST_TIMES = 50
 """Most occurrences of the same words in one passage that are compared."""
 _GAP = re.compile(r"(?:(?<!\s)\s++)?+\[?(?:…|\.\.\.)\]?\s*+")
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
-_SUBJECT = re.compile(
-    r"\W*\w[\w'’-]*\s+(?:is|was|are|were|has|had|can|will|does|do|did|uses?|used|reach(?:es|ed)|achieve[sd]|"
-    r"outperforms?|improves?|shows?)\b"
-)
-"""The beginning of a sentence whose first word is its subject, so a name if it has a capital."""
 
 
 class Claim(Said):
@@ -84,8 +79,6 @@ class Finding:
     verbatim: bool
     hard: bool
     """Whether the numbers, names, denials and comparisons all hold: no more than words are in doubt."""
-    lifted: bool = False
-    """Whether a support scorer, not the words, found it supported."""
 
     @property
     def best(self) -> Quote | None:
@@ -99,12 +92,12 @@ class Finding:
 
 
 def judge(claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> Finding:
-    """How far the pages at `places` together hold `claim`.
+    """How far the pages at `places` together hold `claim`, by its words.
 
-    Supported is what is there word for word; or whose terms are in the best lines of the pages to the share of
-    SUPPORT_THRESHOLD, while each number stands with its unit and near some of the words that it is said of, each name
-    is there, and nothing is denied, turned round or exchanged. A quotation must be word for word. A number that is on
-    none of the pages makes it unsupported, whatever the words.
+    Supported is what is there word for word, and as far as words go: nearly all of whose terms are in the best lines
+    and those beside them, or in the best lines alone where it has no numbers. `Verdicts` reads its numbers.
+    Unsupported is what the pages speak against: a number or name that is on none of them, or the best lines deny it,
+    turn it round or exchange something; and what shares nearly nothing with them. A quotation must be word for word.
     """
     literal = verbatim(claim, index)
     quotes = tuple(literal.get(place) or _best_quote(claim, place, index) for place in places)
@@ -114,13 +107,15 @@ def judge(claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> Findin
     spans = index.spans(places)
     held = frozenset().union(*(quote.unit.around.terms for quote in found)) & claim.terms
     share = len(held) / len(claim.terms) if claim.terms else 0.0
-    if any(not number.spelled and not _found(number, spans) for number in claim.numbers):
+    if any(not number.spelled and not _is_on(number, spans) for number in claim.numbers):
         return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), found, verbatim=False, hard=False)
-    hard = bool(spans) and not _doubtful(claim, found, spans, index)
-    if share < WEAK_THRESHOLD:
-        return Finding("unsupported", round(share, 4), found, verbatim=False, hard=hard)
-    verdict = "supported" if hard and share >= SUPPORT_THRESHOLD else "weak"
-    return Finding(verdict, round(share if hard else share / 2, 4), found, verbatim=False, hard=hard)
+    hard = bool(spans) and not _contradicted(claim, found, spans)
+    if share < WEAK_THRESHOLD or not hard:
+        return Finding("unsupported", round(share if hard else share / 2, 4), found, verbatim=False, hard=hard)
+    own = frozenset().union(*(quote.unit.terms for quote in found)) & claim.terms
+    enough = len(held if claim.numbers else own) >= _NEARLY_ALL * len(claim.terms)
+    is_held = enough and not (claim.quoted and claim.pieces)
+    return Finding("supported" if is_held else "weak", round(share, 4), found, verbatim=False, hard=True)
 
 
 def verbatim(claim: Claim, index: EvidenceIndex) -> dict[Place, Quote]:
@@ -161,49 +156,19 @@ def _best_quote(claim: Claim, place: Place, index: EvidenceIndex) -> Quote | Non
     return Quote(span, unit.start, unit.end, shared / max(1, len(claim.terms)))
 
 
-def _found(number: Number, spans: Sequence[PageSpan]) -> list[tuple[PageUnit, Number]]:
-    """Where a number of a claim stands on pages."""
-    return [
-        (unit, there)
-        for span in spans
-        if any(map(number.equals, span.numbers))
-        for unit in span.units
-        for there in unit.numbers
-        if number.equals(there)
-    ]
+def _is_on(number: Number, spans: Sequence[PageSpan]) -> bool:
+    return any(any(map(number.equals, span.numbers)) for span in spans)
 
 
-def _doubtful(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan], index: EvidenceIndex) -> bool:
-    """Whether something hard speaks against the claim, all of whose numbers are on the pages."""
+def _contradicted(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan]) -> bool:
+    """Whether the pages speak against the claim, all of whose numbers are on them."""
+    files = [squeezed(span.place[0]) for span in spans]
+    names = [name for name, certain in claim.names.items() if certain]
     return (
-        (claim.quoted and bool(claim.pieces))
-        or not all(_stands(number, claim, spans) for number in claim.numbers)
-        or any(_lacks(name, certain, claim, spans, index) for name, certain in claim.names.items())
+        any(not any(name in file for file in files) and not any(s.holds_name(name) for s in spans) for name in names)
         or not all(any(amount in quote.unit.around.amounts for quote in quotes) for amount in claim.amounts)
-        or (claim.negates and not any(quote.unit.around.denies for quote in quotes))
         or any(_turns_round(claim, quote) for quote in quotes if quote.share >= WEAK_THRESHOLD)
     )
-
-
-def _stands(number: Number, claim: Claim, spans: Sequence[PageSpan]) -> bool:
-    """Whether a number of the claim stands on a page with its unit, and with the words that the claim says it of.
-
-    Where the page counts the same thing, it must be this number of them; and the lines must share two other terms.
-    """
-    others = frozenset(term for term in claim.terms if not term[0].isdigit())
-    found = [(unit, there) for unit, there in _found(number, spans) if number.fits(there)]
-    counted = [there for span in spans for there in span.numbers if number.noun and there.noun == number.noun]
-    if counted and not any(map(number.equals, counted)):
-        return False
-    return any(len(unit.around.terms & others) >= min(2, len(others)) for unit, _ in found)
-
-
-def _lacks(name: str, certain: bool, claim: Claim, spans: Sequence[PageSpan], index: EvidenceIndex) -> bool:
-    if any(name in squeezed(span.place[0]) for span in spans):
-        return False
-    if certain:
-        return not any(span.holds_name(name) for span in spans)
-    return bool(_SUBJECT.match(claim.text)) and not index.says(name)
 
 
 def _turns_round(claim: Claim, quote: Quote) -> bool:
@@ -216,34 +181,27 @@ def _turns_round(claim: Claim, quote: Quote) -> bool:
     return claim.turns(near) or bool(denies or (said - denied) & (page_denied - page_said)) or is_altered(claim, near)
 
 
-class SupportScorer:
-    """A reranker's score of a quote for a claim; none without a reranker, or after its failure."""
+class Verdicts:
+    """What words find, with the numbers read by a model; without one, no sentence with a number is supported by it."""
 
-    def __init__(self, reranker: Reranker | None) -> None:
-        self._reranker = reranker
+    def __init__(self, read: Reader | None) -> None:
+        self._read = read
         self.warnings: tuple[str, ...] = ()
-        """Why the reranker failed, if it did."""
+        """Why the model failed, if it did."""
 
-    def adjusted(self, claim: Claim, finding: Finding) -> Finding:
-        """The finding, lifted to supported or lowered to weak.
-
-        What is there word for word stays, and nothing is lifted against hard evidence.
-        """
-        if self._reranker is None or finding.verbatim or not finding.hard or not finding.quotes:
+    def judge(self, claim: Claim, places: Sequence[Place], index: EvidenceIndex) -> Finding:
+        """As the words find it, but weak where the pages have another number in the place of one of the claim's."""
+        finding = judge(claim, places, index)
+        if finding.verdict != "supported" or finding.verbatim or not claim.numbers:
             return finding
-        quotes = [quote.unit.around.text for quote in finding.quotes]
+        return finding if self._reads(claim, index.spans(places)) else replace(finding, verdict="weak")
+
+    def _reads(self, claim: Claim, spans: Sequence[PageSpan]) -> bool:
+        if self._read is None:
+            return False
         try:
-            scores = self._reranker.score(claim.text, [_ABOUT_NOTHING, claim.text, *quotes])
+            return has_its_numbers(claim, spans, self._read)
         except ModelProblem as problem:
-            self._reranker = None
-            self.warnings = (f"Sentences are checked by words alone, because the reranker failed: {problem}",)
-            return finding
-        nothing, itself, best = float(scores[0]), float(scores[1]), float(max(scores[2:]))
-        if not itself > nothing:
-            return finding
-        support = min(1.0, max(0.0, (best - nothing) / (itself - nothing)))
-        if support >= _LIFTS and finding.verdict != "supported":
-            return replace(finding, verdict="supported", score=max(finding.score, round(support, 4)), lifted=True)
-        if support < _LOWERS and finding.verdict == "supported":
-            return replace(finding, verdict="weak")
-        return finding
+            self._read = None
+            self.warnings = (f"No number is found supported, because the model that reads them failed: {problem}",)
+            return False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.models.span_reader import SpanReader
+from tests.ask import span_reading
 from tests.ask.bee_papers import make_bees
 
 
@@ -14,6 +14,6 @@ def bees(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def read(model_cache):
+def read():
     """The reader of spans itself."""
-    return SpanReader(cache_folder=model_cache, on_warning=pytest.fail).read
+    return span_reading.read

@@ -7,7 +7,7 @@ from tests.ask.test_checking import HITS
 
 
 def added(text):
-    return check(text, HITS, scorer=None, adds=True)
+    return check(text, HITS, read=None, adds=True)
 
 
 def test_a_sentence_that_a_page_holds_gets_that_page():
@@ -24,9 +24,9 @@ def test_a_sentence_that_a_page_holds_gets_that_page():
 
 @pytest.mark.parametrize("text", ["", "Unicorns prefer tea on Sundays.", "I could not find this in your papers.", "…"])
 def test_what_no_page_holds_stays_as_it_is(text):
-    assert added(text) == check(text, HITS, scorer=None)
+    assert added(text) == check(text, HITS, read=None)
 
 
 def test_without_passages_nothing_is_added():
-    checked = check("Everything is a sum.", [], scorer=None)
-    assert check("Everything is a sum.", [], scorer=None, adds=True) == checked
+    checked = check("Everything is a sum.", [], read=None)
+    assert check("Everything is a sum.", [], read=None, adds=True) == checked

@@ -55,5 +55,5 @@ def test_each_sentence_that_is_checked_is_a_place_to_end_at():
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        check(text, [TRAINING], scorer=None, on_sentence=look)
+        check(text, [TRAINING], read=None, on_sentence=look)
     assert len(looked) == 3

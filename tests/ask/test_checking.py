@@ -1,6 +1,5 @@
 """Each sentence of an answer, held against the pages it cites."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +8,7 @@ from ragscience.ask.answer_sentences import split_answer
 from ragscience.ask.check import check
 from ragscience.core.errors import ModelProblem
 from tests.ask.passages import SAMPLING, TRAINING, hit
+from tests.ask.span_reading import read
 
 DROPOUT = hit(
     "Dropout of 0.1 is applied to each layer of the Marlin encoder. Label smoothing does not help on this task.",
@@ -19,30 +19,13 @@ DROPOUT = hit(
 HITS = (TRAINING, SAMPLING, DROPOUT)
 
 
-def verdicts(text, hits=HITS, scorer=None):
-    return [sentence.verdict for sentence in check(text, hits, scorer=scorer).sentences]
-
-
-class Scorer:
-    """A reranker that finds one kind of passage good; `broken` makes it fail as a server does."""
-
-    name = "scripted"
-
-    def __init__(self, *, likes="", broken=False, scale=1.0):
-        self.likes, self.broken, self.scale = likes, broken, scale
-        self.asked = 0
-
-    def score(self, question, passages):
-        self.asked += 1
-        if self.broken:
-            raise ModelProblem("The reranker is gone.", "Fetch it again.")
-        likings = [10.0 if each == question or (self.likes and self.likes in each) else -10.0 for each in passages]
-        return np.array(likings, dtype=np.float32) * self.scale
+def verdicts(text, hits=HITS, read=read):
+    return [sentence.verdict for sentence in check(text, hits, read=read).sentences]
 
 
 def test_each_sentence_has_its_verdict_and_its_evidence():
     checked = check(
-        "Training took 3.5 days for the big models [1]. Bananas ripen in warm kitchens [2].", HITS, scorer=None
+        "Training took 3.5 days for the big models [1]. Bananas ripen in warm kitchens [2].", HITS, read=None
     )
     right, wrong = checked.sentences
     assert (right.verdict, right.score) == ("supported", 1.0)
@@ -65,7 +48,7 @@ def test_each_sentence_has_its_verdict_and_its_evidence():
     ],
 )
 def test_evidence_is_a_place_in_the_document(file, page, chunk, claim):
-    [sentence] = check(f"{claim} ({file}, p.{page}).", HITS, scorer=None).sentences
+    [sentence] = check(f"{claim} ({file}, p.{page}).", HITS, read=read).sentences
     start, end = sentence.evidence.start, sentence.evidence.end
     assert chunk.chunk.text[start - chunk.chunk.start : end - chunk.chunk.start] == sentence.evidence.quote
     assert sentence.evidence.supported
@@ -77,10 +60,10 @@ def test_evidence_is_a_place_in_the_document(file, page, chunk, claim):
         ("Training took 3.5 days for the big models", "supported"),
         ("For the big models, training took 3.5 days", "supported"),
         ("Training took 4.5 days for the big models", "unsupported"),  # a number that is not there
-        ("Training took 12 days for the big models", "weak"),  # one that is there, of something else
-        ("Training took 3.5 hours for the small models of Google", "weak"),  # a name that is not there
-        ("Training took eleven days for the big models", "weak"),
-        ("Training did not take 3.5 days for the big models", "weak"),
+        ("Training took 12 days for the big models", "unsupported"),  # one that is there, of something else
+        ("Training took 3.5 hours for the small models of Google", "unsupported"),  # a name that is not there
+        ("Training took eleven days for the big models", "unsupported"),
+        ("Training did not take 3.5 days for the big models", "unsupported"),
         ("“Training took only 3.5 days for big models”", "weak"),  # a quotation, and not word for word
         ("Bananas ripen faster in warm kitchens", "unsupported"),
     ],
@@ -113,12 +96,12 @@ def test_what_is_hard_evidence(claim, verdict):
 )
 def test_other_ways_to_say_it_and_what_is_another_thing(page, right, wrong):
     hits = [hit(page, page=2)]
-    assert verdicts(f"{right} (attention.pdf, p.2).", hits) == ["supported"]
-    assert verdicts(f"{wrong} (attention.pdf, p.2).", hits)[0] in ("weak", "unsupported")
+    assert verdicts(f"{right} (attention.pdf, p.2).", hits)[0] in ("supported", "weak")
+    assert verdicts(f"{wrong} (attention.pdf, p.2).", hits) == ["unsupported"]
 
 
 def test_a_page_of_the_same_paper_that_holds_it_is_put_in():
-    checked = check("Label smoothing does not help on this task (attention.pdf, p.7).", HITS, scorer=None)
+    checked = check("Label smoothing does not help on this task (attention.pdf, p.7).", HITS, read=read)
     assert checked.text == "Label smoothing does not help on this task (attention.pdf, p.9)."
     assert (checked.corrected, checked.unknown) == (1, 0)
     assert [(each.page, each.supported) for each in checked.citations] == [(9, True)]
@@ -126,13 +109,13 @@ def test_a_page_of_the_same_paper_that_holds_it_is_put_in():
 
 def test_one_wrong_page_of_two_is_put_right():
     text = "Training took 3.5 days for the big models, with beam search of size 4"
-    checked = check(f"{text} (attention.pdf, p.9) (decoding.pdf, p.2).", HITS, scorer=None)
+    checked = check(f"{text} (attention.pdf, p.9) (decoding.pdf, p.2).", HITS, read=read)
     assert "(attention.pdf, p.7) (decoding.pdf, p.2)" in checked.text
     assert checked.corrected == 1
 
 
 def test_a_page_of_another_paper_is_never_put_in():
-    checked = check("Beam search with a beam size of 4 was used (attention.pdf, p.7).", HITS, scorer=None)
+    checked = check("Beam search with a beam size of 4 was used (attention.pdf, p.7).", HITS, read=read)
     assert checked.text.endswith("(attention.pdf, p.7).")
     [sentence] = checked.sentences
     assert sentence.verdict == "unsupported"
@@ -208,13 +191,13 @@ beam search with a beam size of 4
 
 
 def test_markdown_is_cut_at_items_rows_and_blocks():
-    checked = check(MARKDOWN, HITS, scorer=None)
+    checked = check(MARKDOWN, HITS, read=read)
     assert [(s.text.split("(")[0][:20], s.verdict) for s in checked.sentences] == [
         ("Answer", "no-claim"),
         ("Two things are known", "no-claim"),
         ("**Training** took 3.", "supported"),
         ("Beam search with a b", "supported"),
-        ("It used dropout of 0", "supported"),
+        ("It used dropout of 0", "weak"),  # the page does not say "nothing else"
         ("| what | value |", "no-claim"),
         ("| big models | 3.5 d", "supported"),
         ("| base models | 12 h", "supported"),
@@ -226,17 +209,17 @@ def test_a_quotation_is_one_sentence():
     text = (
         "“Training took 3.5 days for the big models. The base models were trained for 12 hours.” (attention.pdf, p.7)"
     )
-    [sentence] = check(text, HITS, scorer=None).sentences
+    [sentence] = check(text, HITS, read=read).sentences
     assert (sentence.text, sentence.verdict) == (text, "supported")
 
 
 def test_a_quotation_with_the_papers_own_reference_stays_as_it_is():
     page = hit("We use byte-pair encoding [1], which has a shared vocabulary.", page=7)
     text = "“We use byte-pair encoding [1], which has a shared vocabulary.” (attention.pdf, p.7)"
-    checked = check(text, [page], scorer=None)
+    checked = check(text, [page], read=None)
     assert (checked.text, verdicts(text, [page])) == (text, ["supported"])
     at_its_beginning = "“[1], which has a shared vocabulary” (attention.pdf, p.7)"
-    assert check(at_its_beginning, [page], scorer=None).text == at_its_beginning
+    assert check(at_its_beginning, [page], read=None).text == at_its_beginning
 
 
 def test_a_sentence_over_the_end_of_a_page_and_of_a_passage():
@@ -247,66 +230,38 @@ def test_a_sentence_over_the_end_of_a_page_and_of_a_passage():
         hit(first, page=3, start=100),
         hit(second.strip(), rank=2, start=100 + len(first) - len("share"), breaks=((0, 3), (6, 4))),
     ]
-    checked = check(f"{both.rstrip('.')} (attention.pdf, p.3) (attention.pdf, p.4).", hits, scorer=None)
+    checked = check(f"{both.rstrip('.')} (attention.pdf, p.3) (attention.pdf, p.4).", hits, read=read)
     assert [(each.page, each.supported) for each in checked.citations] == [(3, True), (4, True)]
     assert [sentence.verdict for sentence in checked.sentences] == ["supported"]
 
 
-def test_lifting_and_lowering_by_a_scorer():
-    vague = "Fitting the largest networks needed less than a week (attention.pdf, p.7)."
-    assert verdicts(vague) == ["unsupported"]
-    for scale in (1.0, 0.01):
-        assert verdicts(vague, scorer=Scorer(likes="P100", scale=scale)) == ["supported"]
+def test_a_number_is_read_in_its_place():
     said = "Training for the big models took, all in all, 3.5 days (attention.pdf, p.7)."
     assert verdicts(said) == ["supported"]
-    assert verdicts(said, scorer=Scorer()) == ["weak"]
+    assert verdicts(said.replace("3.5", "12")) == ["weak"]
+    assert verdicts(said, read=None) == ["weak"]
 
 
-@pytest.mark.parametrize(
-    "claim", ["Training took 4.5 days", "Training took 3.5 days for Google", "Training did not take 3.5 days"]
-)
-def test_no_scorer_lifts_past_hard_evidence(claim):
-    assert verdicts(f"{claim} (attention.pdf, p.7).", scorer=Scorer(likes="Training"))[0] in ("weak", "unsupported")
+def test_a_reader_that_fails_is_asked_once_and_numbers_are_not_supported():
+    asked = []
 
+    def broken(question, passages):
+        asked.append(question)
+        raise ModelProblem("The reader is gone.", "Fetch it again.")
 
-def test_no_scorer_lifts_what_cites_nothing_or_lowers_what_is_verbatim():
-    assert verdicts("Fitting the largest networks needed less than a week.", scorer=Scorer(likes="P100")) == [
-        "unsupported"
-    ]
-    assert verdicts("Fitting models on GPUs needed little time.", scorer=Scorer(likes="P100"))[0] == "weak"
-    assert verdicts("Training took 3.5 days for the big models [1].", scorer=Scorer()) == ["supported"]
-
-
-class Flat(Scorer):
-    def score(self, question, passages):
-        """The same for all; or, with `likes`, a third of the way from nothing to the claim itself."""
-        high = 3.0 if self.likes else 0.0
-        return np.array(
-            [high if each == question else float(i > 1) for i, each in enumerate(passages)], dtype=np.float32
-        )
-
-
-@pytest.mark.parametrize("scorer", [Flat(), Flat(likes="all")])
-def test_a_scorer_that_sees_nothing_clearly_changes_nothing(scorer):
-    text = "For the big models, training took 3.5 days [1]. Fitting the largest networks needed less than a week [1]."
-    assert verdicts(text, scorer=scorer) == verdicts(text) == ["supported", "unsupported"]
-
-
-def test_a_scorer_that_fails_is_asked_once_and_words_decide():
-    scorer = Scorer(broken=True)
-    text = "For the big models, training took 3.5 days [1]. For decoding, beam search with size 4 was used [2]."
-    checked = check(text, HITS, scorer=scorer)
-    assert [sentence.verdict for sentence in checked.sentences] == ["supported", "supported"]
-    assert scorer.asked == 1
+    text = "For the big models, training took 3.5 days [1]. For the big models, it took 3.5 days of training [1]."
+    checked = check(text, HITS, read=broken)
+    assert [sentence.verdict for sentence in checked.sentences] == ["weak", "weak"]
+    assert asked == ["For the big models, training took how many days?"]
     [warning] = checked.warnings
-    assert "The reranker is gone." in warning
+    assert "The reader is gone." in warning
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "[9]", "(x.pdf, p.3)", "“”", "```\n```", "|---|", "- ", "…"])
 def test_what_is_nearly_nothing(text):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     assert checked.sentences == ()
-    assert check(text, [], scorer=None).sentences == ()
+    assert check(text, [], read=None).sentences == ()
 
 
 PIECES = [
@@ -318,7 +273,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_whatever_is_written_the_sentences_stand_in_the_text_in_order(text):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     at = 0
     for sentence in checked.sentences:
         at = checked.text.index(sentence.text, at) + len(sentence.text)
@@ -326,7 +281,7 @@ def test_whatever_is_written_the_sentences_stand_in_the_text_in_order(text):
         assert 0 <= sentence.score <= 1
         if sentence.verdict == "supported":
             assert sentence.evidence is not None
-    assert check(text, HITS, scorer=None) == checked
+    assert check(text, HITS, read=read) == checked
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
@@ -340,10 +295,10 @@ def test_sentences_cover_the_words_and_do_not_overlap(text):
 
 
 def test_a_long_answer_and_long_pages_are_read_in_time():
-    check("Training took 3.5 days for the big models [1]. " * 100, HITS, scorer=None)
-    check("“" * 5_000, HITS, scorer=None)
-    check("| a " * 5_000, HITS, scorer=None)
-    check("not " * 5_000, [hit("not " * 2_000)], scorer=None)
+    check("Training took 3.5 days for the big models [1]. " * 100, HITS, read=None)
+    check("“" * 5_000, HITS, read=None)
+    check("| a " * 5_000, HITS, read=None)
+    check("not " * 5_000, [hit("not " * 2_000)], read=None)
 
 
 NUMBERS = hit(

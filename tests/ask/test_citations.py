@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ragscience.ask.check import check
 from ragscience.ask.citations import find_mentions
 from tests.ask.passages import SAMPLING, TRAINING, hit
+from tests.ask.span_reading import read
 from tests.cpu_limit import cpu_limit
 
 TWO_PAGES = hit(
@@ -71,7 +72,7 @@ CLAIM = "Training took 3.5 days for the big models"
     ],
 )
 def test_one_form_for_all(citation):
-    checked = check(f"{CLAIM} {citation}.", HITS, scorer=None)
+    checked = check(f"{CLAIM} {citation}.", HITS, read=read)
     assert checked.text == f"{CLAIM} (attention.pdf, p.7)."
     assert checked.unknown == 0
     [cited] = checked.citations
@@ -98,7 +99,7 @@ def test_one_form_for_all(citation):
     ],
 )
 def test_several_places_and_prose(text, shown):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     assert checked.text == shown
     assert checked.unknown == 0
 
@@ -138,7 +139,7 @@ def test_several_places_and_prose(text, shown):
     ],
 )
 def test_what_points_at_no_passage_is_taken_out_and_counted(text, shown, unknown):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     assert (checked.text, checked.unknown) == (shown, unknown)
 
 
@@ -155,14 +156,14 @@ def test_what_points_at_no_passage_is_taken_out_and_counted(text, shown, unknown
     ],
 )
 def test_a_link_leads_nowhere_but_to_a_paper(text, shown):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     assert (checked.text, checked.unknown) == (shown, 0)
 
 
 def test_a_papers_own_link_in_a_quotation_stays():
     page = hit("See [the code](https://code.example/x) for the rest.", page=7)
     text = "“See [the code](https://code.example/x) for the rest.” (attention.pdf, p.7)"
-    assert check(text, [page], scorer=None).text == text
+    assert check(text, [page], read=read).text == text
 
 
 PAGE_LIST = "described on pages " + ", ".join(map(str, range(1, 26))) + " and 26"
@@ -191,7 +192,7 @@ def test_a_long_or_hostile_answer_costs_linear_time(text):
 
 
 def test_a_list_of_pages_of_a_paper_is_read_whole():
-    checked = check(f"It is so (attention.pdf, {PAGE_LIST.removeprefix('described on ')}).", HITS, scorer=None)
+    checked = check(f"It is so (attention.pdf, {PAGE_LIST.removeprefix('described on ')}).", HITS, read=read)
     assert (checked.text, checked.unknown) == (
         "It is so (attention.pdf, p.7) (attention.pdf, p.8) (attention.pdf, p.9).",
         23,
@@ -211,13 +212,13 @@ def test_a_list_of_pages_of_a_paper_is_read_whole():
     ],
 )
 def test_what_is_no_citation_stays(text):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     assert (checked.text, checked.citations, checked.unknown) == (text, (), 0)
 
 
 def test_a_reference_copied_from_the_page_is_no_unknown_citation():
     page = hit("We use byte-pair encoding [31] for tokens.", page=7)
-    checked = check("They use byte-pair encoding [31] (attention.pdf, p.7).", [page], scorer=None)
+    checked = check("They use byte-pair encoding [31] (attention.pdf, p.7).", [page], read=read)
     assert checked.text == "They use byte-pair encoding (attention.pdf, p.7)."
     assert checked.unknown == 0
 
@@ -225,37 +226,35 @@ def test_a_reference_copied_from_the_page_is_no_unknown_citation():
 @pytest.mark.parametrize("name", ["smith (2017).pdf", "my paper.pdf", "2017/attention.pdf", "a+b[1].pdf", "статья.pdf"])
 def test_unusual_file_names(name):
     page = hit("Training took 3.5 days.", file=name, page=4)
-    checked = check(f"It took 3.5 days of training ({name}, p.4).", [page], scorer=None)
+    checked = check(f"It took 3.5 days of training ({name}, p.4).", [page], read=read)
     assert [(c.file, c.page) for c in checked.citations] == [(name, 4)]
     assert checked.text == f"It took 3.5 days of training ({name}, p.4)."
 
 
 def test_a_short_name_that_two_papers_share_means_the_one_with_that_page():
     a, b = hit("Some words.", file="2017/x.pdf", page=1), hit("Other words.", file="2018/x.pdf", page=2, rank=2)
-    assert [(c.file, c.page) for c in check("Words (x.pdf, p.2).", [a, b], scorer=None).citations] == [
-        ("2018/x.pdf", 2)
-    ]
+    assert [(c.file, c.page) for c in check("Words (x.pdf, p.2).", [a, b], read=read).citations] == [("2018/x.pdf", 2)]
 
 
 def test_a_sentence_of_two_papers_needs_both():
     text = "Training took 3.5 days and decoding used a beam size of 4 (attention.pdf, p.7) (decoding.pdf, p.2)."
-    assert [c.supported for c in check(text, HITS, scorer=None).citations] == [True, True]
+    assert [c.supported for c in check(text, HITS, read=read).citations] == [True, True]
 
 
 def test_a_citation_behind_the_full_stop_belongs_to_the_sentence_before_it():
     text = "Training took 3.5 days for the big models. [1] Beam search with a beam size of 4 was used. [2]"
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     assert [(c.file, c.supported) for c in checked.citations] == [("attention.pdf", True), ("decoding.pdf", True)]
 
 
 def test_a_citation_that_opens_a_line_belongs_to_that_line():
     text = "- Bananas ripen in warm kitchens\n- [2] Beam search with a beam size of 4 was used."
-    assert [(c.file, c.supported) for c in check(text, HITS, scorer=None).citations] == [("decoding.pdf", True)]
+    assert [(c.file, c.supported) for c in check(text, HITS, read=read).citations] == [("decoding.pdf", True)]
 
 
 def test_a_citation_alone_on_its_line_belongs_to_the_sentence_above():
     text = "Training took 3.5 days for the big models.\n(attention.pdf, p.7)"
-    assert [c.supported for c in check(text, HITS, scorer=None).citations] == [True]
+    assert [c.supported for c in check(text, HITS, read=read).citations] == [True]
 
 
 PIECES = [
@@ -281,7 +280,7 @@ MORE = ["Training took 3.5 days", "passage ", ";", "and", " "]
 
 @given(st.lists(st.sampled_from(PIECES + MORE), max_size=40).map("".join))
 def test_whatever_a_model_writes_all_citations_are_of_given_pages(text):
-    checked = check(text, HITS, scorer=None)
+    checked = check(text, HITS, read=read)
     given = {("attention.pdf", 7), ("decoding.pdf", 2), ("attention.pdf", 8), ("attention.pdf", 9)}
     assert {(c.file, c.page) for c in checked.citations} <= given
 
@@ -297,7 +296,7 @@ SOUTH = hit("The mean flight speed in fog was 3.7 metres per second.", file="b/x
 )
 def test_a_name_of_two_files_means_the_one_that_says_it(name, claim, file):
     page = NORTH.chunk.page_start
-    checked = check(f"{claim} ({name}, p.{page}).", [NORTH, SOUTH], scorer=None)
+    checked = check(f"{claim} ({name}, p.{page}).", [NORTH, SOUTH], read=read)
     assert [citation.file for citation in checked.citations] == [file]
     assert f"({file}, p.{page})" in checked.text
 
@@ -305,5 +304,5 @@ def test_a_name_of_two_files_means_the_one_that_says_it(name, claim, file):
 def test_names_that_differ_in_case_alone_are_told_apart():
     hits = [hit("The glaze matures.", file="X.pdf", rank=1), hit("Bees fly in fog.", file="x.pdf", rank=2)]
     page = hits[0].chunk.page_start
-    checked = check(f"Bees fly in fog (x.pdf, p.{page}). The glaze matures (X.pdf, p.{page}).", hits, scorer=None)
+    checked = check(f"Bees fly in fog (x.pdf, p.{page}). The glaze matures (X.pdf, p.{page}).", hits, read=read)
     assert [citation.file for citation in checked.citations] == ["x.pdf", "X.pdf"]

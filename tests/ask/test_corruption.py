@@ -19,6 +19,7 @@ from ragscience.core.records import Hit, StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.reading.chunking import chunk_document
 from tests.ask.passages import hit
+from tests.ask.span_reading import read
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 INVENTED_FILE = "smith_2019_survey.pdf"
@@ -126,7 +127,7 @@ def changed_names(claim):
 
 def verdict_of(text, hits):
     """("dropped" | "corrected" | the worst verdict of its sentences, the result)."""
-    checked = check(text, hits, scorer=None)
+    checked = check(text, hits, read=read)
     if checked.unknown:
         return "dropped", checked
     if checked.corrected:
@@ -213,8 +214,8 @@ def test_spoilt_answers_on_our_own_papers_are_flagged():
 
 def test_right_answers_on_our_own_papers_are_left_alone():
     tally = Tally(our_cases())
-    flagged, total = tally.flagged("untouched")
-    assert flagged <= 0.05 * total, tally.report()
+    warned, total = tally.warned()
+    assert warned <= 0.05 * total, tally.report()
 
 
 def test_negations_and_comparisons_turned_round_are_not_supported():
@@ -255,10 +256,15 @@ class Tally:
                 self.texts.append((case.kind, how, outcome, text, checked))
 
     def flagged(self, *hows):
-        """(flagged, all) of these; of all that was spoilt, when none is named."""
+        """(not supported, all) of these; of all that was spoilt, when none is named."""
         chosen = [self.outcomes[how] for how in (hows or set(self.outcomes) - {"untouched"}) if how in self.outcomes]
         total = sum(sum(each.values()) for each in chosen)
         return total - sum(each["supported"] + each["nothing"] for each in chosen), total
+
+    def warned(self):
+        """(warned of, all) of what was not spoilt: neither supported nor weak."""
+        flagged, total = self.flagged("untouched")
+        return flagged - self.outcomes["untouched"]["weak"], total
 
     def report(self):
         lines = []
@@ -383,6 +389,6 @@ def test_spoilt_answers_on_public_papers_are_flagged(number, least, most):
     tally = Tally(shared_cases()[number])
     print(tally.report())
     flagged, total = tally.flagged()
-    wrongly, right = tally.flagged("untouched")
+    wrongly, right = tally.warned()
     assert flagged >= least * total, tally.report()
     assert wrongly <= most * right, tally.report()
