@@ -25,7 +25,7 @@ LATER_SHARE = 4
 """One place in so many is for what later rounds have found."""
 _NOTES_CHARS = 2000
 """Of what tools said, in the request for a draft."""
-_WORTH = {"supported": 1.0, "quote": 1.0, "weak": 0.5, "unsupported": 0.0}
+_WORTH = {"supported": 1.0, "quote": 1.0, "weak": 0.8, "unsupported": 0.0}
 """Of a claim in the score, by its verdict."""
 _PART_COVERED = 0.5
 """Share of a sub-query's terms that one passage must hold, else the sub-query counts as not answered yet."""
@@ -165,9 +165,9 @@ def guarded(best: Answer, notes: Sequence[str]) -> Answer:
 def reflect(question: str, parts: Sequence[str], made: Answer) -> Reflection:
     """The grade of a draft: the lowest of support, coverage and answerability; 0 for a refusal.
 
-    Support is the mean over the draft's claims and quotes: 1 for a quote and where the cited page holds a claim, 0.5
-    where it does so weakly. Coverage is the share of the question's terms that the passages hold between them.
-    Answerability is the calibrated one (ask/confidence.py). `parts` are the sub-queries that the question was
+    Support is the mean over the draft's claims and quotes: 1 for a quote and where the cited page holds a claim, 0.8
+    where nothing there speaks against it. Coverage is the share of the question's terms that the passages hold between
+    them. Answerability is the calibrated one (ask/confidence.py). `parts` are the sub-queries that the question was
     split into.
     """
     texts = [set(tokenize(hit.chunk.searched)) for hit in made.found.hits]

@@ -30,7 +30,7 @@ def draft(*verdicts, answerability=0.9, refused=False, hits=PASSAGES[:2]):
     [
         (("supported", "no-claim"), 0.75, 0.75, "answerability"),
         (("supported", "unsupported"), 0.75, 0.5, "support"),
-        (("supported", "weak", "weak", "unsupported"), 0.75, 0.5, "support"),
+        (("supported", "weak", "weak", "unsupported"), 0.75, 0.65, "support"),
         (("no-claim",), 0.9, 0.0, "support"),
         (("supported",), None, 0.8571, "coverage"),
     ],

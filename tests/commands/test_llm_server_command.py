@@ -37,7 +37,7 @@ def test_the_server_embeds_and_answers(commands, server):
     server.script(ANSWER, counts=(900, 17))
     answer = json.loads(commands.query("ask", QUESTION, "--json").out)
     assert (answer["mode"], answer["models"]["llm"], answer["models"]["embedder"]) == ("llm", "qwen", "qwen")
-    assert [(item["file"], item["page"], item["supported"]) for item in answer["citations"]] == [("bees.pdf", 2, True)]
+    assert [(item["file"], item["page"]) for item in answer["citations"]] == [("bees.pdf", 2)]
     assert answer["tokens"] == {"prompt": 900, "answer": 17, "window": 8192}
     assert not any("qwen" in warning or "server" in warning for warning in answer["warnings"])
     (asked,) = server.of("/v1/chat/completions")

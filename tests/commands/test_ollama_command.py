@@ -45,7 +45,7 @@ def test_auto_takes_ollamas_models_and_says_so(commands, server):
     assert answer["mode"] == "llm"
     assert answer["models"]["llm"] == "llama3.1:8b"
     assert "(bees.pdf, p.2)" in answer["answer"]
-    assert [(item["file"], item["page"], item["supported"]) for item in answer["citations"]] == [("bees.pdf", 2, True)]
+    assert [(item["file"], item["page"]) for item in answer["citations"]] == [("bees.pdf", 2)]
     (asked,) = server.of("/api/chat")
     assert asked["options"]["num_ctx"] == 8192
     assert asked["options"]["temperature"] == 0
