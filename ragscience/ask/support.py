@@ -1,4 +1,8 @@
-"""Whether pages say what a sentence claims, by its words, numbers and names: the same answer every time."""
+"""Whether pages say what a sentence claims, by its words, numbers and names: the same answer every time.
+
+A number is read: with "how many" in its place the sentence is a question, and the number must be what the span reader
+finds for it (as in QAGS: Wang, Cho and Lewis, ACL 2020).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.claim_facts import Number, Said, is_altered, squeezed
 from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
-from ragscience.ask.number_reading import has_its_numbers
 from ragscience.core.errors import ModelProblem
-from ragscience.core.tokenizing import terms
+from ragscience.core.tokenizing import joined_lines, terms
 
 if TYPE_CHECKING:
     from ragscience.ask.read_spans import Reader
@@ -30,6 +33,13 @@ _VERBATIM_CHARS = 12
 """Letters and digits: shorter words are on many pages by chance."""
 _MOST_TIMES = 50
 """Most occurrences of the same words in one passage that are compared."""
+_READ_UNITS = 8
+"""Sentences or rows of the pages that are read for a number: those that share most terms with the claim."""
+_MOST_NUMBERS = 4
+_BEHIND = 0.5
+"""Log-odds by which the reader may prefer another place: it is not so sure of itself."""
+_BESIDE = 25
+"""Characters around a span in which a number's unit is looked for."""
 _GAP = re.compile(r"(?:(?<!\s)\s++)?+\[?(?:…|\.\.\.)\]?\s*+")
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
 
@@ -181,6 +191,32 @@ def _turns_round(claim: Claim, quote: Quote) -> bool:
     return claim.turns(near) or bool(denies or (said - denied) & (page_denied - page_said)) or is_altered(claim, near)
 
 
+def _has_its_numbers(claim: Said, spans: Sequence[PageSpan], read: Reader) -> bool:
+    """Whether each number of the claim is what the pages have in its place. Raises ModelProblem."""
+    units = [unit for span in spans for unit in span.units]
+    near = sorted(
+        units, key=lambda unit: len(unit.terms & claim.terms) + 0.5 * len(unit.around.terms & claim.terms), reverse=True
+    )
+    texts = [joined_lines(unit.text) for unit in near[:_READ_UNITS]]
+    return all(_is_read(number, texts, read) for number in claim.numbers[:_MOST_NUMBERS])
+
+
+def _is_read(number: Number, texts: Sequence[str], read: Reader) -> bool:
+    found = read(f"{number.question.rstrip(' .')}?", texts)
+    enough = max((span.score for span in found), default=0.0) - _BEHIND
+    return any(
+        span.score >= enough and _agrees(number, text, span.start, span.end)
+        for text, span in zip(texts, found, strict=True)
+    )
+
+
+def _agrees(number: Number, text: str, start: int, end: int) -> bool:
+    inside, beside = Said(text[start:end]), Said(text[max(0, start - _BESIDE) : end + _BESIDE])
+    return any(map(number.equals, inside.numbers)) and any(
+        number.equals(there) and number.fits(there) for there in beside.numbers
+    )
+
+
 class Verdicts:
     """What words find, with the numbers read by a model; without one, no sentence with a number is supported by it."""
 
@@ -200,7 +236,7 @@ class Verdicts:
         if self._read is None:
             return False
         try:
-            return has_its_numbers(claim, spans, self._read)
+            return _has_its_numbers(claim, spans, self._read)
         except ModelProblem as problem:
             self._read = None
             self.warnings = (f"No number is found supported, because the model that reads them failed: {problem}",)
