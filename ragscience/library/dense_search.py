@@ -43,6 +43,7 @@ class DenseSearch(ABC):
         import numpy as np
 
         from ragscience.library.dense_index import exact_scores
+        from ragscience.library.top_scores import places
 
         wanted = np.asarray(ids, np.int64)
         scores = np.zeros(wanted.size, np.float64)
@@ -51,10 +52,8 @@ class DenseSearch(ABC):
                 return scores
             require_dimension(at.state, vector)
             known, exact = exact_scores(vector, np.unique(wanted), at.vectors)
-        place = np.searchsorted(known, wanted)
-        inside = place < known.size
-        inside[inside] = known[place[inside]] == wanted[inside]
-        scores[inside] = exact[place[inside]]
+        rows, inside = places(known, wanted)
+        scores[inside] = exact[rows]
         return scores
 
 

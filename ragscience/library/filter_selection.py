@@ -128,8 +128,6 @@ def is_in_section(part: str, section: str) -> bool:
 
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references included."""
-_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
-"""Letters that do not decompose into a plain letter and an accent."""
 _LAST_YEAR = 9999
 _KNOWN = "`python ingest.py show PAPER` shows a paper's authors and year."
 _FILTERS_KEPT = 4
@@ -252,5 +250,6 @@ def _of_authors(papers: Sequence[Paper], parts: Sequence[str]) -> set[int]:
 
 def plain_name(name: str) -> str:
     """Ignoring case, accents and repeated spaces."""
-    apart = unicodedata.normalize("NFKD", name.casefold())
-    return " ".join("".join(char for char in apart if not unicodedata.combining(char)).translate(_LETTERS).split())
+    from ragscience.reading.name_words import plain_letters
+
+    return " ".join(plain_letters(name).split())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,7 +154,9 @@ class History:
         Case and accents do not matter; a word that is not ASCII is found inside others, too, as scripts without blanks
         need it. Raises UsageError if the text has no word.
         """
-        words = re.findall(r"\w+", _folded(storable(text)))
+        from ragscience.reading.name_words import plain_letters
+
+        words = re.findall(r"\w+", plain_letters(storable(text)))
         if not words:
             raise UsageError(f"There is no word in {text!r}.", "Give a word of the question or the answer.")
         wanted = [re.compile(rf"\b{word}" if word.isascii() else re.escape(word)) for word in words]
@@ -163,7 +164,7 @@ class History:
         for turn_id, question, answer in self._rows(
             "SELECT turn_id, question, answer FROM turns ORDER BY turn_id DESC"
         ):
-            said = _folded(f"{question} {answer}")
+            said = plain_letters(f"{question} {answer}")
             if len(found) < limit and all(word.search(said) for word in wanted):
                 found.append(turn_id)
         return [kept for number in found for kept in self._kept(self._rows(f"{_TURNS} WHERE turn_id = ?", number))]
@@ -314,8 +315,3 @@ def _insert(connection: sqlite3.Connection, conversation_id: int, turn: KeptAnsw
             (answer_id, at, kept, checksum_of(at, kept)),
         )
         connection.execute("DELETE FROM audit WHERE audit_id <= ?", ((cursor.lastrowid or 0) - AUDITED,))
-
-
-def _folded(text: str) -> str:
-    """Without case and accents."""
-    return "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))

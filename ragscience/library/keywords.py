@@ -118,21 +118,20 @@ class Keywords:
         """(ids, ascending; scores) of all usable passages that have any of the terms."""
         import numpy as np
 
-        from ragscience.library.top_scores import shared
+        from ragscience.library.top_scores import places, shared
 
         with self._intact(at):
             at.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, keywords, instance)")
             query = "SELECT json_group_array(doc) FROM temp.places WHERE term = ?"
-            places = {
+            found = {
                 term: np.array(json.loads(at.db.execute(query, (term,)).fetchone()[0]), np.int64) for term in set(terms)
             }
-            ids = shared(usable, np.unique(np.concatenate([*places.values()])))
+            ids = shared(usable, np.unique(np.concatenate([*found.values()])))
             query = "SELECT id, sz FROM keywords_docsize WHERE id IN (SELECT value FROM json_each(?))"
             lengths = {one: _varint(size) for one, size in at.db.execute(query, (json.dumps(ids.tolist()),))}
         counts = np.zeros((len(terms), ids.size))
         for row, term in enumerate(terms if ids.size else ()):
-            at_row = np.minimum(ids.searchsorted(places[term]), ids.size - 1)
-            counts[row] = np.bincount(at_row[ids[at_row] == places[term]], minlength=ids.size)
+            counts[row] = np.bincount(places(ids, found[term])[0], minlength=ids.size)
         norms = norms_of([lengths.get(one, 0) for one in ids.tolist()], known)
         return ids, scores_of(terms, counts, norms, known)
 

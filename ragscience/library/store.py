@@ -113,15 +113,17 @@ def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Score
     """The BM25 score of each passage of `ids` for `text`, float64, shape (len(ids),); 0 where no word of it matches."""
     import numpy as np
 
-    scores = np.zeros(len(ids), np.float64)
     terms = tokenize(text)
     if not terms or not len(ids):
-        return scores
+        return np.zeros(len(ids), np.float64)
     with library.snapshot():
-        known = library.keywords.frequencies(terms)
-        texts = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
-    found = dict(zip(texts, bm25(terms, [*texts.values()], known).tolist(), strict=True))
-    return np.array([found.get(int(one), 0.0) for one in ids], np.float64)
+        return bm25(terms, _terms_of(library, ids), library.keywords.frequencies(terms))
+
+
+def _terms_of(library: Store, ids: Sequence[int] | Ids) -> list[list[str]]:
+    """The terms of each passage; none of a missing one."""
+    found = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
+    return [found.get(int(one), []) for one in ids]
 
 
 def term_counts(
@@ -144,8 +146,7 @@ def term_counts(
         if allowed is not None and 2 * allowed.size <= passages:
             numbers = [library.keywords.having([term], allowed).size if n else 0 for term, n in known.having.items()]
             passages = int(allowed.size)
-        texts = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
-    passages_terms = [texts.get(int(one), []) for one in ids]
+        passages_terms = _terms_of(library, ids)
     return TermCounts(
         distinct,
         passages,
