@@ -9,9 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.errors import LibraryUnavailable, RagScienceError
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.core.errors import (
+    DiskProblem,
+    HistoryDamaged,
+    LibraryBusy,
+    LibraryDamaged,
+    LibraryUnavailable,
+    RagScienceError,
+)
+from ragscience.library.atomic_files import WriterLock, disk_errors, write_atomically
 from ragscience.library.database import database_errors
+from ragscience.library.history_database import history_errors
 from ragscience.library.store import Home, Library
 
 from .making import add, contents, numbered_paper
@@ -158,25 +166,32 @@ def test_what_a_killed_writer_left_cannot_be_read_where_nothing_can_be_written_a
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "kind"),
+    ("code", "kind", "said"),
     [
-        (sqlite3.SQLITE_BUSY, "in use", LibraryUnavailable),
-        (sqlite3.SQLITE_FULL, "disk is full", RagScienceError),
-        (sqlite3.SQLITE_IOERR | (3 << 8), "failing", RagScienceError),
-        (sqlite3.SQLITE_READONLY, "cannot be written", RagScienceError),
-        (sqlite3.SQLITE_CORRUPT, "damaged", RagScienceError),
-        (sqlite3.SQLITE_CANTOPEN, "cannot be opened", RagScienceError),
-        (sqlite3.SQLITE_CONSTRAINT, "damaged", RagScienceError),
-        (sqlite3.SQLITE_TOOBIG, "doctor", RagScienceError),
+        (sqlite3.SQLITE_BUSY, LibraryBusy, "in use"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryBusy, "in use"),
+        (sqlite3.SQLITE_FULL, DiskProblem, "disk is full"),
+        (sqlite3.SQLITE_IOERR_WRITE, DiskProblem, "disk full, or failing"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, DiskProblem, "write permission"),
+        (sqlite3.SQLITE_CANTOPEN, DiskProblem, "cannot be opened"),
+        (sqlite3.SQLITE_CORRUPT, None, "damaged"),
+        (sqlite3.SQLITE_CONSTRAINT, None, "damaged"),
+        (sqlite3.SQLITE_TOOBIG, RagScienceError, "doctor"),
     ],
 )
-def test_what_sqlite_says_is_told_with_a_way_out(code, said, kind):
+@pytest.mark.parametrize(
+    ("errors", "damaged"),
+    [(database_errors, LibraryDamaged), (history_errors, HistoryDamaged)],
+    ids=["library", "history"],
+)
+def test_what_sqlite_says_is_told_with_a_way_out(code, kind, said, errors, damaged):
     error = sqlite3.OperationalError("what it says")
     error.sqlite_errorcode = code
-    with pytest.raises(kind, match=said) as told, database_errors(Path("/some/library.sqlite")):
+    with pytest.raises(RagScienceError, match=said) as told, errors(Path("/some/file.sqlite")):
         raise error
+    assert type(told.value) is (kind or damaged)
     assert told.value.fix
-    assert "/some/library.sqlite" in told.value.message
+    assert "/some/file.sqlite" in told.value.message
 
 
 def test_a_file_where_the_folder_belongs_is_a_clear_error(home):
@@ -212,3 +227,42 @@ def test_what_the_system_says_is_told_with_a_way_out(number, said):
         raise OSError(number, os.strerror(number))
     assert told.value.fix
     assert "/some/where" in told.value.message
+
+
+# The lock of the one writer
+
+HOLDER = """
+import os, sys
+from pathlib import Path
+from ragscience.library.store import Home, Library
+
+with Library.open_for_writing(Home(Path(sys.argv[1]))):
+    print("ready", flush=True)
+    os.read(0, 1)
+    os._exit(0)
+"""
+
+
+def hold(home):
+    command = [sys.executable, "-c", HOLDER, str(home.root)]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
+    with hold(filled) as process:
+        with pytest.raises(LibraryUnavailable, match=f"written by process {process.pid}") as refused:
+            Library.open_for_writing(filled)
+        assert "Wait" in refused.value.fix
+        with Library.open(filled) as library:
+            assert library.about.papers == 6
+        process.stdin.close()
+    with Library.open_for_writing(filled) as library:
+        add(library, numbered_paper(60))
+
+
+def test_a_lock_that_cannot_be_made_is_a_clear_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RagScienceError, match="folder"):
+        WriterLock.acquire(tmp_path / "file" / "writer.lock")

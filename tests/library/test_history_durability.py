@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryBusy, RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.library.history import History
-from ragscience.library.history_database import history_errors
 
 from .answers_made import turn
 
@@ -201,23 +200,3 @@ def test_a_damaged_file_is_one_line_or_still_read(path):
             damaged += 1
             assert "Move" in str(error) or "move" in str(error), error
     assert damaged > 20
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "said"),
-    [
-        (sqlite3.SQLITE_BUSY, LibraryBusy, "in use"),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryBusy, "in use"),
-        (sqlite3.SQLITE_FULL, DiskProblem, "disk is full"),
-        (sqlite3.SQLITE_IOERR_WRITE, DiskProblem, "disk full"),
-        (sqlite3.SQLITE_READONLY_DBMOVED, DiskProblem, "write permission"),
-        (sqlite3.SQLITE_CORRUPT, HistoryDamaged, "damaged"),
-    ],
-)
-def test_sqlites_complaints_are_for_people(path, code, kind, said):
-    complaint = sqlite3.OperationalError("complaint")
-    complaint.sqlite_errorcode = code
-    with pytest.raises(kind, match=said) as caught, history_errors(path):
-        raise complaint
-    assert type(caught.value) is kind
-    assert str(path) in str(caught.value)

@@ -13,7 +13,7 @@ import pytest
 from ragscience.cli.fetch_command import run_fetch
 from ragscience.cli.ingest_screen import FetchScreen
 from ragscience.core.errors import NothingFound, SourceError
-from ragscience.core.records import Metadata, Paper
+from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.events import FetchRequest
@@ -252,10 +252,6 @@ def test_papers_may_be_on_another_disk(arxiv, pdfs, tmp_path):
         fetched(Candidate(Metadata(), arxiv.put("/a.pdf", pdfs["one"])), tmp_path)
         assert {path.name: path.read_bytes() for path in Path(disk).iterdir()} == {"a.pdf": pdfs["one"]}
     assert list((tmp_path / "parts").iterdir()) == []
-
-
-def paper(file, metadata, md5="m"):
-    return Paper(1, file, f"/p/{file}", md5, 1, 1, 1, 1, "", "", (), metadata)
 
 
 KILLED = """

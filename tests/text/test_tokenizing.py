@@ -1,17 +1,8 @@
-import json
-import math
-import os
-from pathlib import Path
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_bm25 import BM25Okapi
 
 from ragscience.core.tokenizing import tokenize
-
-DATA = Path(os.environ.get("RAG_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 @pytest.mark.parametrize(
@@ -56,24 +47,3 @@ def test_anything_gives_terms_that_are_not_empty_and_each_time_the_same(text):
     terms = tokenize(text)
     assert all(terms)
     assert terms == tokenize(text)
-
-
-@pytest.mark.skipif(not (DATA / "ir" / "scifact").is_dir(), reason="the shared test data are not here")
-def test_the_terms_find_what_scientific_claims_are_about():
-    folder = DATA / "ir" / "scifact"
-    documents = [json.loads(line) for line in (folder / "corpus.jsonl").read_text().splitlines()]
-    queries = {row["_id"]: row["text"] for row in map(json.loads, (folder / "queries.jsonl").read_text().splitlines())}
-    relevant: dict[str, set[str]] = {}
-    for line in (folder / "qrels" / "test.tsv").read_text().splitlines()[1:]:
-        query, document, grade = line.split("\t")
-        if int(grade) > 0:
-            relevant.setdefault(query, set()).add(document)
-    index = BM25Okapi([tokenize(f"{row['title']} {row['text']}") for row in documents])
-    gains = []
-    for query, wanted in list(relevant.items())[::6]:
-        scores = index.get_scores(tokenize(queries[query]))
-        best = np.argsort(-scores, kind="stable")[:10]
-        gain = sum(1 / math.log2(rank + 2) for rank, row in enumerate(best) if documents[row]["_id"] in wanted)
-        gains.append(gain / sum(1 / math.log2(rank + 2) for rank in range(min(10, len(wanted)))))
-    assert len(relevant) == 300
-    assert np.mean(gains) > 0.63  # 50 of the 300 claims; all of them give 0.688
