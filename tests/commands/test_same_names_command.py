@@ -9,7 +9,7 @@ from tests.commands.papers import BEES, KILNS
 from tests.conftest import Commands
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
-from tests.sources.bib_parsing import parsed
+from tests.sources.bib_making import parsed
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
