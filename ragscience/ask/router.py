@@ -23,10 +23,10 @@ _ANSWERED_BY = {
     "venue": "paper_facts", "identifier": "paper_facts", "title": "paper_facts", "length": "paper_facts",
     "entry": "paper_facts", "papers": "paper_lists", "library_subjects": "library_route",
     "mentions": "mentions_route", "topic": "mentions_route", "uses": "mentions_route", "evaluates": "mentions_route",
-    "compares_with": "mentions_route", "cites": "mentions_route", "summary": "summary_route",
-    "contributions": "summary_route", "findings": "summary_route", "limitations": "summary_route",
-    "aims": "summary_route", "comparison": "summary_route", "data_sets": "list_route", "baselines": "list_route",
-    "tasks": "list_route", "metrics": "list_route", "hyperparameters": "list_route",
+    "compares_with": "mentions_route", "cites": "mentions_route", "summary": "aspect_route",
+    "contributions": "aspect_route", "findings": "aspect_route", "limitations": "aspect_route",
+    "aims": "aspect_route", "comparison": "aspect_route", "data_sets": "aspect_route", "baselines": "aspect_route",
+    "tasks": "aspect_route", "metrics": "aspect_route", "hyperparameters": "aspect_route",
 }  # fmt: skip
 """The module that answers each kind."""
 

@@ -114,6 +114,7 @@ def test_labels_of_an_abstract_say_what_its_sentences_are(ask):
         (
             "What are the main contributions of BeeNet?",
             [
+                "Our contributions are as follows:",
                 "• We introduce a model that reads the angle of a dance.",
                 "• We show that two hives are enough to train this model.",
             ],
