@@ -23,6 +23,16 @@ _HASHES = 4096
 _BATCH = 4096
 
 
+def _intact(rows: Iterable[Sequence[Any]], kind: str, on_damage: Callable[[], None] | None = None) -> Iterator[Any]:
+    """(the columns of the key, the content) of each row that is what was written; `on_damage` is called for another."""
+    for *key, row in rows:
+        content = opened((kind, *key), row)
+        if content is not None:
+            yield key, content
+        elif on_damage is not None:
+            on_damage()
+
+
 def read_listing(db: sqlite3.Connection, state: State, root: str) -> Listing:
     """The papers; damaged rows are left out. Raises LibraryDamaged where a row is lost."""
     query = "SELECT paper_id, path, md5, first_chunk, chunks, reference_lists, row FROM papers ORDER BY first_chunk"
@@ -43,14 +53,8 @@ def read_listing(db: sqlite3.Connection, state: State, root: str) -> Listing:
 
 def read_notes(db: sqlite3.Connection, kind: str, damage: Damage) -> dict[str, str]:
     """The texts of a kind, by their keys; damaged ones are noted and left out."""
-    found = {}
-    for key, row in db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,)):
-        content = opened((kind, key), row)
-        if content is None:
-            damage.note("note")
-        else:
-            found[key] = content.decode()
-    return found
+    rows = db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,))
+    return {key: content.decode() for (key,), content in _intact(rows, kind, lambda: damage.note("note"))}
 
 
 def read_sources(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
@@ -58,14 +62,8 @@ def read_sources(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Dam
     where, values = "", []
     if md5s is not None:
         where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
-    found = []
-    for md5, row in db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values):  # noqa: S608  # ours
-        content = opened(("source", md5), row)
-        if content is None:
-            damage.note("source")
-        else:
-            found.append(source_from(md5, content))
-    return found
+    rows = db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values)  # noqa: S608  # ours
+    return [source_from(md5, content) for (md5,), content in _intact(rows, "source", lambda: damage.note("source"))]
 
 
 class Snapshot:
@@ -90,10 +88,8 @@ class Snapshot:
     def rows_of(self, ids: Sequence[int]) -> Iterator[tuple[int, bytes | str]]:
         """(id, its fields as JSON) of the passages, ascending, as far as they are intact."""
         query = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id"
-        for chunk_id, row in self.db.execute(query, (json.dumps(ids),)):
-            content = opened(("chunk", chunk_id), row)
-            if content is not None:
-                yield chunk_id, content
+        rows = self.db.execute(query, (json.dumps(ids),))
+        yield from ((chunk_id, content) for (chunk_id,), content in _intact(rows, "chunk"))
 
     def parts(self, part: str, paper_ids: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
         """(paper, its "contents", "outline" or "sketch" as packed) of the papers, or of all."""
@@ -118,11 +114,8 @@ class Snapshot:
             "SELECT chunk_id, text_hash, row FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
             " ORDER BY chunk_id"
         )
-        intact = {}
-        for chunk_id, key, row in self.db.execute(query, (json.dumps(ids.tolist()),)):
-            content = opened(("vector", chunk_id, key), row)
-            if content is not None:
-                intact[chunk_id] = content
+        rows = self.db.execute(query, (json.dumps(ids.tolist()),))
+        intact = {chunk_id: content for (chunk_id, _), content in _intact(rows, "vector")}
         data, dimension = b"".join(intact.values()), self.state.dimension
         if len(data) != 4 * dimension * len(intact):
             raise RagScienceError(
@@ -140,10 +133,8 @@ class Snapshot:
             some = hashes[first : first + _HASHES]
             marks = ",".join("?" * len(some))
             query = f"SELECT chunk_id, text_hash, row FROM vectors WHERE text_hash IN ({marks})"  # noqa: S608  # marks
-            for chunk_id, key, row in self.db.execute(query, some):
-                content = opened(("vector", chunk_id, key), row)
-                if content is not None:
-                    found[key] = np.frombuffer(content, "<f4").astype(np.float32)
+            for (_, key), content in _intact(self.db.execute(query, some), "vector"):
+                found[key] = np.frombuffer(content, "<f4").astype(np.float32)
         return found
 
     def notes(self, kind: str) -> dict[str, str]:
@@ -161,12 +152,8 @@ class Snapshot:
     def graph_rows(self) -> Iterator[tuple[int, str, str]]:
         """(passage, extractor, its JSON) of each row of the graph, by passage and extractor."""
         query = "SELECT chunk_id, extractor, version, row FROM graph_passages ORDER BY chunk_id, extractor"
-        for chunk_id, extractor, version, row in self.db.execute(query):
-            content = opened(("graph", chunk_id, extractor, version), row)
-            if content is None:
-                self.damage.note("graph")
-            else:
-                yield chunk_id, extractor, content.decode()
+        rows = _intact(self.db.execute(query), "graph", lambda: self.damage.note("graph"))
+        yield from ((chunk_id, extractor, content.decode()) for (chunk_id, extractor, _), content in rows)
 
     def tokens(self, ids: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
         """(the codes of the passages that have intact ones, the passages of which none are kept); notes the others."""
