@@ -45,12 +45,6 @@ _BROKEN_WORD = re.compile(r"(\w)[-\u2010\u00ad][ \t]*[\r\n]+[ \t]*(\w)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),\s?(?=\d{3}(?!\d))")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
-_SPELLED = {
-    word: str(value)
-    for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-}
 # Vowel signs and points that \w leaves out, so that it would cut Hindi, Thai or vocalized Arabic words to pieces.
 _POINTS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
@@ -116,13 +110,9 @@ def terms(text: str) -> list[str]:
     return [stem for word in words if (stem := _stem(word.replace("’", "'")))]
 
 
-def numbers(text: str, *, spelled: bool = False) -> frozenset[str]:
-    """The numbers of `text`, thousands without commas ("200,000": 200000); with `spelled`, also zero to twelve."""
-    folded = _THOUSANDS_COMMA.sub("", _folded(text))
-    found = set(_NUMBER.findall(folded))
-    if spelled:
-        found.update(_SPELLED[word] for word in re.findall(r"[a-z]+", folded) if word in _SPELLED)
-    return frozenset(found)
+def numbers(text: str) -> frozenset[str]:
+    """The numbers of `text`, thousands without commas ("200,000": 200000)."""
+    return frozenset(_NUMBER.findall(_THOUSANDS_COMMA.sub("", _folded(text))))
 
 
 def _folded(text: str) -> str:

@@ -140,10 +140,9 @@ class Feed:
 class Arxiv:
     """The API at `url`, asked through `get`, which gives the bytes of a feed for an address."""
 
-    def __init__(self, url: str, get: Callable[[str], bytes], *, page: int = PAGE) -> None:
+    def __init__(self, url: str, get: Callable[[str], bytes]) -> None:
         self._url = url
         self._get = get
-        self._page = page
 
     def search(self, search: Search, count: int) -> list[Candidate]:
         """The first `count` papers, each once. Raises SourceError where the API answers nothing of use."""
@@ -155,7 +154,7 @@ class Arxiv:
         found: dict[str, Candidate] = {}
         start = 0
         while len(found) < count:
-            feed = self._feed({**asked, "start": str(start), "max_results": str(min(self._page, count - len(found)))})
+            feed = self._feed({**asked, "start": str(start), "max_results": str(min(PAGE, count - len(found)))})
             for one in feed.candidates:
                 found.setdefault(one.key, one)
             start += feed.entries
@@ -169,8 +168,8 @@ class Arxiv:
         One id that arXiv rejects makes the whole request fail: then each id is requested alone.
         """
         found: dict[ArxivId, Candidate] = {}
-        for first in range(0, len(ids), self._page):
-            some = ids[first : first + self._page]
+        for first in range(0, len(ids), PAGE):
+            some = ids[first : first + PAGE]
             try:
                 found |= self._listed(some)
             except SourceError as error:

@@ -25,7 +25,6 @@ class FeedPaper:
     journal_ref: str = ""
     comment: str = ""
     categories: tuple[str, ...] = ("cs.CL", "stat.ML")
-    pdf_link: bool = True
 
     def xml(self) -> str:
         parts = [f"<id>http://arxiv.org/abs/{escape(self.id)}</id>" if self.id else ""]
@@ -35,8 +34,7 @@ class FeedPaper:
         parts += [f"<author><name>{escape(name)}</name></author>" for name in self.authors]
         for name, value in (("doi", self.doi), ("journal_ref", self.journal_ref), ("comment", self.comment)):
             parts += [f"<arxiv:{name}>{escape(value)}</arxiv:{name}>" * bool(value)]
-        if self.pdf_link:
-            parts += [f'<link title="pdf" href="http://arxiv.org/pdf/{escape(self.id)}" rel="related"/>']
+        parts += [f'<link title="pdf" href="http://arxiv.org/pdf/{escape(self.id)}" rel="related"/>']
         if self.categories:
             parts += [f'<arxiv:primary_category term="{self.categories[0]}"/>']
         parts += [f'<category term="{escape(term)}"/>' for term in self.categories]

@@ -11,9 +11,9 @@ from .arxiv_feed import ArxivServer, FeedPaper, feed
 URL = "https://export.example.org/api/query"
 
 
-def arxiv_of(server, page=100):
+def arxiv_of(server):
     """The API without a network: the server's answers as they would come over one."""
-    return Arxiv(URL, lambda url: server.answer(url).body, page=page)
+    return Arxiv(URL, lambda url: server.answer(url).body)
 
 
 @pytest.mark.parametrize(
