@@ -18,28 +18,8 @@ from ragscience.core.home_config import allow, allowed_hashes, config_file, perm
 from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings
 from ragscience.core.system import small_text
 
-__all__ = [
-    "ENV_PREFIX",
-    "LoadedSettings",
-    "Settings",
-    "absolute_path",
-    "allow",
-    "changed_settings",
-    "check_home",
-    "config_file",
-    "decides",
-    "deciding_settings",
-    "deciding_values",
-    "default_settings",
-    "find_home",
-    "is_guarded",
-    "load_settings",
-    "load_with_sources",
-    "permission",
-    "read_config",
-    "server_key",
-    "write_config",
-]
+__all__ = ["ENV_PREFIX", "Settings", "allow", "config_file", "permission", "read_config", "write_config"]
+"""What is made elsewhere, and given on."""
 
 LIST_FIX = """Write it as '["METHOD", "DATASET"]'; `docs/config.md` lists every setting."""
 LONGEST_SHOWN = 80

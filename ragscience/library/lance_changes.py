@@ -57,13 +57,6 @@ class LanceChange(Change):
         """Delete the rows that fit."""
         self._step(role, lambda table: table.delete(where))
 
-    def new_table(self, role: str, dimension: int = 0) -> None:
-        """Take an empty table in place of the present one."""
-        name = f"{role}_{uuid.uuid4().hex}"
-        with lance_errors(self.before.uri):
-            table = make_table(self._database, role, name, dimension)
-            self._made(role, name, table, int(table.version))
-
     def optimize(self, role: str) -> None:
         """Compact a table and bring its indexes up to date."""
         table, version = self._table(role)
@@ -147,7 +140,10 @@ class LanceChange(Change):
 
     def begin_vectors(self, dimension: int) -> None:
         """As `Change.begin_vectors`: the passages are written anew, into a table of their own."""
-        self.new_table("passages", dimension)
+        name = f"passages_{uuid.uuid4().hex}"
+        with lance_errors(self.before.uri):
+            table = make_table(self._database, "passages", name, dimension)
+            self._made("passages", name, table, int(table.version))
 
     def put_vectors(self, ids: Sequence[int], vectors: Matrix, tokens: Mapping[bytes, Codes]) -> None:
         """As `Change.put_vectors`, after `begin_vectors`."""
@@ -193,7 +189,7 @@ class LanceChange(Change):
     def rewrite_passages(self) -> None:
         """Write the passages into a new table, with new terms and new indexes."""
         at, count = self.before, 0
-        self.new_table("passages", at.state.dimension)
+        self.begin_vectors(at.state.dimension)
         for found in at.passages(at.listing.chunk_ids.tolist(), [*_OF_PASSAGE, "vector"]):
             columns = {name: found[name].to_pylist() for name in found.column_names if name != "vector"}
             texts = (json.loads(row) for row in columns["row"])
