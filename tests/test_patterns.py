@@ -69,7 +69,6 @@ READ_SHORT = {
     "ragscience.graph.local_extraction:_ADJECTIVE": (100, "reads one word of at most 30 characters"),
     "ragscience.graph.local_extraction:": SENTENCE,
     "ragscience.ask.library_route:": QUESTION,
-    "ragscience.ask.mention_sentences:": SENTENCE,
     "ragscience.ask.mentions_route:": QUESTION,
     "ragscience.cli.fetch_command:": TYPED,
 }

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from ragscience.ask.mention_sentences import DENIES, SAYS, Quoted, best_quote, without_kind
-from ragscience.ask.phrase_search import PaperMentions, Phrase, aliases_of, find_phrases
+from ragscience.ask.phrase_search import PaperMentions, Phrase, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import RouteContext, Routed, label, listed, short_label
 from ragscience.ask.slots import Conditions, Slots
-from ragscience.core.records import Block, Hit, Paper, title_of
-from ragscience.core.tokenizing import counted, terms
+from ragscience.core.paper_records import page_parts
+from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
+from ragscience.core.sentences import split_sentences
+from ragscience.core.tokenizing import counted, joined_lines, terms
 
 _MOST_SHOWN = 20
-_MOST_READ = 100
-"""Papers whose sentences are looked at; of further ones only the counts are known."""
 _MOST_PAGES = 8
 _TITLE_WORDS = 8
 """Words of a title that are looked for in lists of references: a longer one is often cited in part."""
@@ -23,14 +22,33 @@ _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? and |, ")
 _MOST_PARTS = 4
-_VERBS = {"uses": "use", "evaluates": "evaluate", "compares_with": "compare", "cites": "cite"}
-_ASKS = {"use": ("use it", "uses it"), "evaluate": ("evaluate on it", "evaluates on it"),
-         "compare": ("compare with it", "compares with it")}  # fmt: skip
 _APART, _NEAR = 1.5, 0.2
 """A paper is about a subject where its mean, without what all papers share, is so many standard deviations nearer to
 the subject than the others' and its cosine is at least this."""
 _FEWEST_PAPERS = 5
 """In a smaller library there is no telling which papers stand apart."""
+_MOST_PLACES = 40
+"""Of a paper: so many places are looked at for the best quote."""
+_SHOWN = 240
+"""Characters of a quote."""
+_FAR = 75
+"""Characters between a verb and what it is said of."""
+_VERBS = {
+    kind: re.compile(rf"\b(?:{words})", re.IGNORECASE)
+    for kind, words in (
+        ("uses", "us(?:e|es|ed|ing)\\b|utili[sz]|employ|appl(?:y|ie)|adopt|incorporat|add(?:ed|ing)|train|tune"),
+        ("evaluates", "evaluat|test|experiment|report|benchmark|measur|result|perform|achiev|improv|obtain|score"),
+        ("compares_with", "compar|outperform|baseline|better|worse|versus|vs\\b|beat|surpass|exceed|against|than\\b"),
+    )
+}
+_OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
+_MOST_MARKS = 0.2
+"""Of a sentence: the share of its characters that are neither letters nor blanks."""
+_KIND_NOUN = re.compile(
+    r" (?:optimi[sz]er|model|data ?set|benchmark|method|algorithm|technique|corpus|metric|score|architecture|paper|"
+    r"framework|approach|task|system|network|layer)(?:e?s)?$",
+    re.IGNORECASE,
+)
 
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
@@ -40,18 +58,15 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         cited = replace(slots.conditions, years=None).fit(context.papers)
         slots = replace(slots, papers=tuple(cited), conditions=Conditions())
         papers = {paper.paper_id: paper for paper in context.papers}
+    search = _Search(kind, papers, slots.papers, context)
     if slots.papers:
         start, end = slots.spans[0] if slots.spans else (0, 0)
-        search = _Search(_VERBS.get(kind, "mention"), slots.question[start:end], context, papers)
-        search.own = {paper.paper_id: paper for paper in slots.papers}
-        return search.answer()
-    if kind == "topic" and (routed := _about(slots.thing, context, papers)) is not None:
-        return routed
-    is_mention = kind == "mentions"
-    found = _Search(_VERBS.get(kind, "mention"), slots.thing, context, papers, is_mention=is_mention).answer()
-    if is_mention and (found is None or found.nothing_found):
+        return search.of_title() if kind == "cites" else search.of_name(slots.question[start:end])
+    about = _about(slots.thing, context, papers) if kind == "topic" else None
+    found = about or search.of_name(slots.thing)
+    if kind == "mentions" and (found is None or found.nothing_found):
         return _about(slots.thing, context, papers) or found
-    is_only_near = kind == "topic" and found is not None and not found.nothing_found
+    is_only_near = kind == "topic" and found is not about and found is not None and not found.nothing_found
     return replace(found, confidence="low") if is_only_near and found is not None else found
 
 
@@ -89,198 +104,163 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
     return Routed("papers", note, tuple(blocks), confidence="medium")
 
 
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """What was found of one name, by the papers' ids."""
+
+    name: str
+    aliases: tuple[str, ...]
+    found: dict[int, PaperMentions]
+    is_whole: bool
+    """Whether all passages with its words were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """The best sentence of a paper for a phrase, cut around it where it is long."""
+
+    text: str
+    citation: Citation
+    chunk: StoredChunk
+
+
+@dataclass(frozen=True, slots=True)
 class _Search:
-    """The papers that have one thing, and what they say of it."""
+    """A search for the papers that have a name, or several at once, in their text or references."""
 
-    def __init__(
-        self, kind: str, phrase: str, context: RouteContext, papers: dict[int, Paper], *, is_mention: bool = False
-    ) -> None:
-        """`is_mention`: whether the question asks for the words, not for what they mean."""
-        self.kind = kind
-        self.name = self.phrase = phrase
-        self.context = context
-        self.papers = papers
-        self.is_mention = is_mention
-        self.own: dict[int, Paper] = {}
-        self.aliases: tuple[str, ...] = ()
-        self.is_whole = True
+    kind: str
+    papers: dict[int, Paper]
+    own: Sequence[Paper]
+    """The papers that go by the name."""
+    context: RouteContext
 
-    def answer(self) -> Routed | None:
-        """The route's answer; None where no paper has the words and they are a description rather than a name."""
-        if self.kind == "cite" and self.own:
-            return self._citing()
-        found = self._found()
-        if found:
-            return self._answered(found)
-        parts = _TOGETHER.split(self.phrase)
-        return self._together(parts) if 1 < len(parts) <= _MOST_PARTS and all(parts) else self._nothing()
-
-    def _together(self, parts: Sequence[str]) -> Routed | None:
-        """The papers that have each of several things."""
-        found = [find_phrases([Phrase(part)], self.papers, self.context)[0] for part in parts]
-        having = [{key for key, one in each.items() if one.text} for each in found]
-        names = [f"“{part}”" for part in parts]
-        many = counted(len(self.papers), "paper")
-        each = "; ".join(f"{name} is in {len(keys)}" for name, keys in zip(names, having, strict=True))
-        every = sorted(set.intersection(*having), key=lambda key: (-min(len(one[key].text) for one in found), key))
-        note = f"Looked for {listed(names)} word for word in {many}."
-        if not every:
-            said = f"I found no paper that has all of {listed(names)}: {each} of {many}."
-            return Routed("mentions", note, (Block("text", said),), nothing_found=True)
-        verb = "mentions" if len(every) == 1 else "mention"
-        blocks = [Block("text", f"{counted(len(every), 'paper')} {verb} {listed(names)}; {each}.")]
-        shown: list[Quoted] = []
-        for key in every[:_MOST_SHOWN]:
-            quotes = [_quoted(one[key], self.kind) for one in found]
-            times = ", ".join(
-                f"{name} {counted(len(one[key].text), 'time')}" for name, one in zip(names, found, strict=True)
-            )
-            said = " · ".join(f"“{quote.quote}”" for quote in quotes)
-            blocks.append(
-                Block("item", f"{short_label(self.papers[key])}: {times}: {said}", tuple(q.citation for q in quotes))
-            )
-            shown += quotes
-        if len(every) > _MOST_SHOWN:
-            blocks.append(Block("text", _more(len(every))))
-        return Routed("mentions", note, tuple(blocks), _hits(shown), "high")
-
-    def _found(self) -> dict[int, PaperMentions]:
-        """The papers with the phrase, else with it without the noun that says what it is."""
-        for name in dict.fromkeys([self.name, without_kind(self.name)]):
-            if not any(char.isalnum() for char in name):
-                continue
-            phrase = Phrase(name)
-            found, self.is_whole = find_phrases([phrase], self.papers, self.context)
-            if _is_name(name) and name == self.name and name != without_kind(name):
-                shorter, _ = find_phrases([Phrase(without_kind(name))], self.papers, self.context)
-                if len(shorter) > len(found):
-                    continue
-            if any(one.text for one in found.values()) or (self.kind == "cite" and found):
-                self.name = phrase.text
-                self.aliases = aliases_of(phrase, found)
-                if self.aliases:
-                    found, self.is_whole = find_phrases([phrase, *map(Phrase, self.aliases)], self.papers, self.context)
-                return found
-        return {}
-
-    def _nothing(self) -> Routed | None:
-        is_described = self.name.islower() and not self.is_mention
-        if len(self.name.split()) > _NOTHING_CALLED or is_described:
+    def of_title(self) -> Routed | None:
+        """The papers whose list of references has the title of the one that is named."""
+        words = title_of(self.own[0]).split()[:_TITLE_WORDS]
+        if len(self.own) > 1 or len(words) < 2:
             return None
-        many = counted(len(self.papers), "paper")
-        said = f"I found “{self.name}” in no text of the {many}; it may go by another name there."
-        return Routed("mentions", f"Looked for “{self.name}” in {many}.", (Block("text", said),), nothing_found=True)
+        found, is_whole = find_phrases([Phrase(" ".join(words))], self.papers, self.context)
+        citing = {key: replace(one, text={}) for key, one in found.items() if one.references}
+        return self._answered([_LookedUp(label(self.own[0], year=False), (), citing, is_whole)])
 
-    def _answered(self, found: dict[int, PaperMentions]) -> Routed:
-        having = [one for key, one in found.items() if one.text and key not in self.own]
-        if self.kind == "cite":
-            having = [one for one in found.values() if one.text or one.references]
-        having.sort(key=lambda one: (-len(one.text), one.file))
-        quoted = {one.paper_id: _quoted(one, self.kind) for one in having[:_MOST_READ]}
-        saying = [one for one in having if one.paper_id in quoted and quoted[one.paper_id].stance == SAYS]
-        order = {SAYS: 0, DENIES: 2}
-        having.sort(key=lambda one: order.get(quoted[one.paper_id].stance, 1) if one.paper_id in quoted else 3)
-        shown = having[:_MOST_SHOWN]
-        blocks = [Block("text", self._summary(having, saying))]
-        blocks += [self._item(one, quoted[one.paper_id]) for one in shown]
+    def of_name(self, name: str) -> Routed | None:
+        """The papers that have the name; None where none has the words and they are a description, not a name."""
+        whole, parts = self._looked_up(name), _TOGETHER.split(name)
+        if not self._having([whole]) and 1 < len(parts) <= _MOST_PARTS and all(parts):
+            return self._answered([self._looked_up(part) for part in parts])
+        is_described = len(name.split()) > _NOTHING_CALLED or (name.islower() and self.kind != "mentions")
+        return None if is_described and not self._having([whole]) else self._answered([whole])
+
+    def _looked_up(self, name: str) -> _LookedUp:
+        """The papers with the name, or with it without the noun that says what it is, where more have that."""
+        best = _LookedUp(name, (), {}, is_whole=True)
+        for each in dict.fromkeys([name, _KIND_NOUN.sub("", name) or name]):
+            phrase = Phrase(each)
+            found, is_whole = find_phrases([phrase], self.papers, self.context)
+            if len(found) > len(best.found) and (each == name or not best.found or not name.islower()):
+                aliases = aliases_of(phrase, found)
+                if aliases:
+                    found, is_whole = find_phrases([phrase, *map(Phrase, aliases)], self.papers, self.context)
+                best = _LookedUp(phrase.text, aliases, found, is_whole)
+        return best
+
+    def _having(self, each: Sequence[_LookedUp]) -> list[int]:
+        """The ids of the papers that have all of it, those that have it most often first."""
+        own = {paper.paper_id for paper in self.own}
+        having = [{key for key, one in looked.found.items() if self._places(one) and key not in own} for looked in each]
+        return sorted(set.intersection(*having), key=lambda key: (-min(len(one.found[key].text) for one in each), key))
+
+    def _places(self, one: PaperMentions) -> list[Place]:
+        places = one.text or (one.references if self.kind == "cites" else {})
+        return [places[at] for at in sorted(places)]
+
+    def _answered(self, each: Sequence[_LookedUp]) -> Routed:
+        having = self._having(each)
+        names = listed([f"“{one.name}”" for one in each])
+        also = [f"“{name}”" for one in each for name in one.aliases]
+        many = counted(len(self.papers), "paper")
+        is_whole = all(one.is_whole for one in each)
+        where = "text" if self.kind != "cites" else "references" if self.own else "text or references"
+        note = f"Looked for {listed([names, *also])} word for word in {many}."
+        introduced = [
+            Block("text", f"It is introduced in “{label(one, year=False)}” ({one.file}).")
+            for one in self.own
+            if self.kind != "cites"
+        ]
+        if not having:
+            said = f"I found {'all of ' * (len(each) > 1)}{names} in the {where} of no {'other ' * bool(self.own)}paper"
+            said += "." if introduced else f" of {many}; it may go by another name there."
+            return Routed("mentions", note, (Block("text", said), *introduced), nothing_found=not introduced)
+        said = f"{'' if is_whole else 'At least '}{counted(len(having), 'other paper' if introduced else 'paper')}"
+        said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"
+        said += f" in the {where}."
+        blocks, shown = [Block("text", said)], list[_Quoted]()
+        for key in having[:_MOST_SHOWN]:
+            found = [one.found[key] for one in each]
+            quotes = [_best_quote(self._places(one), self.kind) for one in found]
+            text = f"{short_label(self.papers[key])}: {', '.join(map(_count, found))}: "
+            text += " · ".join(f"“{quote.text}”" for quote in quotes)
+            blocks.append(Block("item", text, tuple(quote.citation for quote in quotes)))
+            shown += quotes
         if len(having) > _MOST_SHOWN:
             blocks.append(Block("text", _more(len(having))))
-        blocks += self._own_blocks(found)
-        hits = _hits(quoted[one.paper_id] for one in shown)
-        return Routed("mentions", self._note(), tuple(blocks), hits, "high" if self.kind == "mention" else "medium")
-
-    def _summary(self, having: Sequence[PaperMentions], saying: Sequence[PaperMentions]) -> str:
-        also = f" (also as {', '.join(f'“{name}”' for name in self.aliases)})" if self.aliases else ""
-        least = "" if self.is_whole else "At least "
-        noun = "other paper" if self.own and self.kind != "cite" else "paper"
-        if not having:
-            return f"I found “{self.name}”{also} in the text of no other paper."
-        has = "has" if len(having) == 1 else "have"
-        where = "text or references" if self.kind == "cite" else "text"
-        text = f"{least}{counted(len(having), noun)} {has} “{self.name}”{also} in the {where}"
-        if self.kind in _ASKS and saying:
-            text += f"; {len(saying)} of them {'says' if len(saying) == 1 else 'say'} that "
-            text += f"{'it' if len(saying) == 1 else 'they'} {_ASKS[self.kind][len(saying) == 1]}"
-        return f"{text}."
-
-    def _item(self, one: PaperMentions, quoted: Quoted) -> Block:
-        times = len(one.text)
-        count = counted(times, "time") if times else "in its references"
-        says = f"; says that it {_ASKS[self.kind][1]}" if quoted.stance == SAYS and self.kind in _ASKS else ""
-        stance = "; says that it does not" if quoted.stance == DENIES else says
-        pages = sorted({_page(place.chunk.page_breaks, place.start) for place in one.text.values()})
-        where = f", p. {_pages(pages)}" if len(pages) > 1 else ""
-        text = f"{short_label(self.papers[one.paper_id])}: {count}{where}{stance}: “{quoted.quote}”"
-        return Block("item", text, (quoted.citation,))
-
-    def _own_blocks(self, found: dict[int, PaperMentions]) -> list[Block]:
-        """The paper that goes by the name, apart."""
-        blocks = []
-        for key, paper in self.own.items():
-            times = len(found[key].text) if key in found else 0
-            blocks.append(
-                Block(
-                    "text",
-                    f"It is introduced in “{label(paper, year=False)}” ({paper.file}; {counted(times, 'time')}).",
-                )
-            )
-        return blocks
-
-    def _citing(self) -> Routed | None:
-        """The papers whose list of references has the title of a paper of the library."""
-        (paper, *others) = self.own.values()
-        if others:
-            return None
-        words = title_of(paper).split()[:_TITLE_WORDS]
-        if len(words) < 2:
-            return None
-        cited, self.is_whole = find_phrases([Phrase(" ".join(words))], self.papers, self.context)
-        citing = [one for key, one in cited.items() if one.references and key != paper.paper_id]
-        many = counted(len(self.papers), "paper")
-        note = f"Looked for the title in the reference lists of {many}."
-        if not citing:
-            said = f"I found “{label(paper, year=False)}” in no reference list of the {many}."
-            return Routed("mentions", note, (Block("text", said),), nothing_found=True)
-        citing.sort(key=lambda one: one.file)
-        quoted = [best_quote(list(one.references.values()), "cite") for one in citing[:_MOST_SHOWN]]
-        verb = "cites" if len(citing) == 1 else "cite"
-        blocks = [Block("text", f"{counted(len(citing), 'paper')} {verb} “{label(paper, year=False)}” ({paper.file}):")]
-        blocks += [
-            Block("item", f"{short_label(self.papers[one.paper_id])}: “{quote.quote}”", (quote.citation,))
-            for one, quote in zip(citing, quoted, strict=False)
-        ]
-        if len(citing) > _MOST_SHOWN:
-            blocks.append(Block("text", _more(len(citing))))
-        return Routed("mentions", note, tuple(blocks), _hits(quoted), "high")
-
-    def _note(self) -> str:
-        names = ", ".join(f"“{name}”" for name in (self.name, *self.aliases))
-        cut = "" if self.is_whole else " (in the passages with most of the words alone)"
-        return f"Looked for {names} word for word in {counted(len(self.papers), 'paper')}{cut}."
+        chunks = {one.chunk.chunk_id: one.chunk for one in shown}
+        hits = [Hit(rank, chunk, 1.0, {}, ("keywords",)) for rank, chunk in enumerate(chunks.values(), 1)]
+        sure = "medium" if self.kind in _VERBS else "high"
+        return Routed("mentions", note, (*blocks, *introduced), tuple(hits), sure)
 
 
-def _quoted(one: PaperMentions, kind: str) -> Quoted:
-    places = one.text or one.references
-    return best_quote([places[at] for at in sorted(places)], kind)
-
-
-def _hits(quoted: Iterable[Quoted]) -> tuple[Hit, ...]:
-    chunks = {one.chunk.chunk_id: one.chunk for one in quoted}
-    return tuple(Hit(rank, chunk, 1.0, {}, ("keywords",)) for rank, chunk in enumerate(chunks.values(), 1))
+def _count(one: PaperMentions) -> str:
+    if not one.text:
+        return "in its references"
+    pages = sorted({_page(place) for place in one.text.values()})
+    where = (
+        f", p. {', '.join(map(str, pages[:_MOST_PAGES]))}{' …' * (len(pages) > _MOST_PAGES)}" if len(pages) > 1 else ""
+    )
+    return f"{counted(len(one.text), 'time')}{where}"
 
 
 def _more(number: int) -> str:
     return f"And {number - _MOST_SHOWN:,} more."
 
 
-def _is_name(text: str) -> bool:
-    return any(char.isupper() or char.isdigit() for char in text)
+def _page(place: Place) -> int:
+    return [page for start, page in place.chunk.page_breaks if start <= place.start][-1]
 
 
-def _page(breaks: Sequence[tuple[int, int]], at: int) -> int:
-    return [page for start, page in breaks if start <= at][-1]
+def _best_quote(places: Sequence[Place], kind: str) -> _Quoted:
+    """The sentence in which the authors say of it what is asked for, as far as one does: the verb and "we" near it."""
+    spans: dict[int, list[tuple[int, int, str]]] = {}
+    best: tuple[float, Place, int, int] | None = None
+    for place in places[:_MOST_PLACES]:
+        text = place.chunk.text
+        if place.chunk.chunk_id not in spans:
+            spans[place.chunk.chunk_id] = [(span.start, span.end, span.kind) for span in split_sentences(text)]
+        around = (span for span in spans[place.chunk.chunk_id] if span[0] <= place.start < span[1])
+        start, end, what = next(around, (place.start, place.end, "row"))
+        marks = sum(not (char.isalpha() or char.isspace()) for char in text[start:end])
+        is_prose = what == "sentence" and end - start > 20 and marks <= _MOST_MARKS * (end - start)
+        near = text[max(start, place.start - _FAR) : min(end, place.end + _FAR)]
+        says = kind in _VERBS and _VERBS[kind].search(near) is not None
+        score = is_prose * (0.9 + says + 0.5 * (_OURS.search(near) is not None)) + (end - start < 350) * 0.5
+        if best is None or score > best[0]:
+            best = score, place, start, end
+    if best is None:
+        raise ValueError("no place to quote")
+    return _quoted(*best[1:])
 
 
-def _pages(pages: Sequence[int]) -> str:
-    shown = ", ".join(map(str, pages[:_MOST_PAGES]))
-    return f"{shown} …" if len(pages) > _MOST_PAGES else shown
+def _quoted(place: Place, start: int, end: int) -> _Quoted:
+    """The sentence, and the part of it that is on the page of the phrase as a citation."""
+    chunk = place.chunk
+    parts = list(page_parts(chunk, start, end)) or [(chunk.page_start, start, end)]
+    page, first, last = next((part for part in parts if part[1] <= place.start < part[2]), parts[0])
+    whole, at = joined_lines(chunk.text[first:last]), len(joined_lines(chunk.text[first : place.start] + "x"))
+    citation = Citation(chunk.file, page, whole, True, chunk.path, chunk.start + first, chunk.start + last)
+    if len(whole) <= _SHOWN:
+        return _Quoted(whole, citation, chunk)
+    begin = max(0, min(at - _SHOWN // 2, len(whole) - _SHOWN))
+    begin = whole.find(" ", begin) + 1 if begin else 0
+    end = min(len(whole), begin + _SHOWN)
+    end = whole.rfind(" ", begin, end) if end < len(whole) else end
+    return _Quoted(f"{'… ' * bool(begin)}{whole[begin:end]}{' …' * (end < len(whole))}", citation, chunk)

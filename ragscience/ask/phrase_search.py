@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ragscience.ask.route_records import RouteContext
+from ragscience.core.acronyms import short_forms
 from ragscience.core.records import StoredChunk
-from ragscience.core.tokenizing import tokenize
+from ragscience.core.tokenizing import joined_lines, tokenize
 
 MOST_PASSAGES = 4_000
 """So many passages are read for a question, those with the most of its words first."""
@@ -153,50 +154,24 @@ def _terms(text: str) -> list[str]:
     return [term for term in found if any(map(str.isalpha, term))] or found
 
 
-_SHORT_BEHIND = re.compile(r"\s{0,2}\(([A-Z][A-Za-z-]{1,8}[A-Z])s?\)")
-_WORD = re.compile(r"[^\W\d_]++")
-_SMALL = frozenset({"of", "the", "and", "for", "in", "on", "a", "to", "with"})
-_LEAST_LETTERS = 3
-"""An acronym of fewer letters means too many things."""
+_AROUND = 120
+"""Characters beside a phrase in which it is defined."""
 _MOST = 2
 
 
 def aliases_of(phrase: Phrase, found: dict[int, PaperMentions]) -> tuple[str, ...]:
     """At most _MOST other names of the phrase: "(LSTM)" behind it, the words that "(LSTM)" stands behind."""
-    names: dict[str, None] = {}
+    names: dict[str, str] = {}
+    own = _flat(phrase.text)
     for one in found.values():
         for place in (*one.text.values(), *one.references.values()):
-            text = place.chunk.text
-            if len(phrase.pieces) > 1:
-                short = _SHORT_BEHIND.match(text, place.end)
-                if short and len(short[1]) >= _LEAST_LETTERS and _stands_for(short[1], phrase.pieces):
-                    names.setdefault(short[1])
-            elif phrase.text.isupper() and len(phrase.text) >= _LEAST_LETTERS and text[: place.start].endswith("("):
-                names.update(dict.fromkeys(_long_before(text[: place.start - 1], phrase.text)))
-    different: dict[str, str] = {}
-    for name in names:
-        if _flat(name) != _flat(phrase.text):
-            different.setdefault(_flat(name), name)
-    return tuple(different.values())[:_MOST]
+            near = joined_lines(place.chunk.text[max(0, place.start - _AROUND) : place.end + _AROUND])
+            for short, long in short_forms(near) if "(" in near else ():
+                other = long if _flat(short) == own else short if _flat(long) == own else ""
+                if len(short) > 2 and other:
+                    names.setdefault(_flat(other), other)
+    return tuple(names.values())[:_MOST]
 
 
 def _flat(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum()).removesuffix("s")
-
-
-def _stands_for(short: str, words: Iterable[str]) -> bool:
-    """Whether the letters are the initials of the words, small words counted or not."""
-    words = [word.casefold() for word in words]
-    initials = {"".join(word[0] for word in words), "".join(word[0] for word in words if word not in _SMALL)}
-    return short.casefold().replace("-", "") in initials
-
-
-def _long_before(text: str, short: str) -> list[str]:
-    """The words that end the text and whose initials are the acronym; empty where they are not."""
-    words = list(_WORD.finditer(text[-120:]))
-    for count in range(len(short), len(short) + 3):
-        last = words[-count:]
-        begins = len(last) == count and last[0].group().casefold() not in _SMALL
-        if begins and _stands_for(short, [word.group() for word in last]):
-            return [" ".join(text[-120:][last[0].start() :].split())]
-    return []

@@ -2,10 +2,9 @@
 
 import pytest
 
-from ragscience.ask.mention_sentences import DENIES, SAYS, best_quote
-from ragscience.ask.phrase_search import Phrase, Place
+from ragscience.ask.phrase_search import Phrase
 from ragscience.ask.router import route
-from ragscience.core.records import Filters, StoredChunk
+from ragscience.core.records import Filters
 from tests.ask.paper_library import context
 
 
@@ -18,12 +17,12 @@ def ask(bees):
     return ask
 
 
-def test_use_is_told_from_mention_and_denial(ask):
+def test_who_uses_it_is_said_in_the_papers_words(ask):
     intro, *items = ask("Which papers use honey traps?").split("\n")
-    assert intro == ("3 papers have “honey traps” in the text; 1 of them says that it uses it.")
-    assert "2 times; says that it uses it: “We used honey traps" in items[0]
-    assert "1 time: “Earlier work on honey traps" in items[1]
-    assert "says that it does not: “We do not use honey traps" in items[2]
+    assert intro == "3 papers have “honey traps” in the text."
+    assert "2 times: “We used honey traps" in items[0]
+    assert any("1 time: “We do not use honey traps" in item for item in items)
+    assert any("1 time: “Earlier work on honey traps" in item for item in items)
 
 
 def test_a_mention_claims_no_use(ask):
@@ -45,13 +44,13 @@ def test_references_are_no_mentions(ask):
 
 def test_a_paper_of_the_library_is_apart_from_those_that_name_it(ask):
     said = ask("Which papers compare with Waggle?")
-    assert said.startswith("1 other paper has “Waggle” in the text; 1 of them says")
-    assert "It is introduced in “Waggle: Dances That Tell Distance” (waggle.pdf; 1 time)." in said
+    assert said.startswith("1 other paper has “Waggle” in the text.")
+    assert "It is introduced in “Waggle: Dances That Tell Distance” (waggle.pdf)." in said
 
 
 def test_who_cites_a_paper_is_read_from_the_references(ask):
     said = ask("Which papers cite Warm Hives in Cold Winters?")
-    assert said.startswith("1 paper cites “Warm Hives in Cold Winters” (hives.pdf):")
+    assert said.startswith("1 paper has “Warm Hives in Cold Winters” in the references.")
     assert "Waggle" in said
 
 
@@ -60,20 +59,15 @@ def test_an_acronym_counts_with_what_it_stands_for(ask):
     assert said.startswith("2 papers have “queen excluding gate” (also as “QEG”) in the text")
 
 
-def test_results_with_a_number_are_an_evaluation(ask):
-    said = ask("Which papers evaluate on GLUE?")
-    assert said.startswith("1 paper has “GLUE” in the text; 1 of them says that it evaluates on it.")
-
-
 def test_several_things_at_once(ask):
     said = ask("Does any paper use both honey traps and label smoothing?")
-    assert said.startswith("1 paper mentions “honey traps” and “label smoothing”;")
+    assert said.startswith("1 paper has “honey traps” and “label smoothing” in the text.")
 
 
 def test_nothing_is_said_in_so_many_words(bees):
     routed = route("Does any paper mention quantum computing?", context(bees))
     assert routed.nothing_found
-    assert "I found “quantum computing” in no text of the 5 papers" in routed.blocks[0].text
+    assert "I found “quantum computing” in the text of no paper of 5 papers" in routed.blocks[0].text
 
 
 def test_conditions_and_filters_narrow_it(ask):
@@ -115,35 +109,6 @@ def test_ways_to_ask(ask, question):
 )
 def test_other_questions_are_left_alone(ask, question):
     assert ask(question) is None
-
-
-@pytest.mark.parametrize(
-    ("sentence", "stance"),
-    [
-        ("We use dropout in the decoder.", SAYS),
-        ("The models were trained with dropout (Hinton et al., 2012) on eight cards.", SAYS),
-        ("The dropout layer (Hinton et al., 2012) was applied to each input.", SAYS),
-        ("We do not use dropout, following others.", DENIES),
-        ("We use the same net without dropout this time.", DENIES),
-        ("We did not find that dropout helps.", 0),
-        ("Hinton et al. used dropout in their work on speech.", 0),
-        ("Dropout is typically used to reduce overfitting.", 0),
-        ("If we use dropout, the error may grow.", 0),
-        ("We like regularizers such as dropout.", 0),
-        ("We use a dropout-like procedure here.", 0),
-        ("We adopt a gate that is shared by each place of the map and the layers above, akin to spatial dropout.", 0),
-    ],
-)
-def test_what_a_sentence_says(sentence, stance):
-    start = sentence.casefold().index("dropout")
-    chunk = StoredChunk(1, 1, "a.pdf", "", 0, sentence, 0, len(sentence), 1, 1, "", "text", ((0, 1),))
-    assert best_quote([Place(chunk, start, start + 7)], "use").stance == stance
-
-
-def test_a_figures_labels_say_nothing():
-    text = "Validation reward 60 0.6 (GPT) 0.8 50 Dataset 1 40 compared 3 2 GPT-3 0.1 0.2 0.3 steps."
-    chunk = StoredChunk(1, 1, "a.pdf", "", 0, text, 0, len(text), 1, 1, "", "text", ((0, 1),))
-    assert best_quote([Place(chunk, text.index("GPT-3"), text.index("GPT-3") + 5)], "compare").stance == 0
 
 
 @pytest.mark.parametrize(
