@@ -58,7 +58,6 @@ SENTENCE = (700, "reads one sentence of a paper, which is cut at 600 characters"
 TYPED = (200, "reads what a person types")
 READ_SHORT = {
     "ragscience.ask.sides:": QUESTION,
-    "ragscience.agent.tool_calling:": QUESTION,
     "ragscience.ask.conversation:": QUESTION,
     "ragscience.ask.element_route:": QUESTION,
     "ragscience.ask.slots:": QUESTION,

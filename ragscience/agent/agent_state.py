@@ -139,7 +139,7 @@ class ToolsUsed:
 
 
 ToolUse = Callable[..., ToolsUsed]
-"""Chooses tools and calls them: `(question, missing, *, by_llm, most_calls, seconds)`, as `tool_calling.tool_use`."""
+"""Chooses tools and calls them: `(question, missing, *, most_calls, seconds)`, as `tool_calling.tool_use`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,13 +192,11 @@ class Nodes:
         context = self._context
         if context.use_tools is None or not step.may_go_on or context.limits.tool_calls == 0:
             return ToolsUsed()
-        by_llm = self._asking("tools", step) is not None
-        if not by_llm and len(state.rounds) > 1:
-            return ToolsUsed()  # rules choose the same tools each time
+        if self._asking("tools", step) is None:
+            return ToolsUsed()
         return context.use_tools(
             state.question,
             state.drafts[-1].grade.missing if state.drafts else (),
-            by_llm=by_llm,
             most_calls=context.limits.tool_calls,
             seconds=step.seconds,
         )

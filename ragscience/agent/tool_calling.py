@@ -1,4 +1,4 @@
-"""The tools within the loop: called by a model that can call tools, else as the question words the calls by itself.
+"""The tools within the loop: called by a model that can call tools.
 
 LangChain binds the tools to the model; it is imported inside functions.
 """
@@ -6,7 +6,6 @@ LangChain binds the tools to the model; it is imported inside functions.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -14,81 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.agent_state import ToolNote, ToolsUsed, ToolUse
-from ragscience.agent.calculator import calculate
 from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, schemas
-from ragscience.core.errors import Cancelled, ModelProblem, UsageError
+from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.prompt_templates import sanitize
-from ragscience.core.records import Hit, Paper
+from ragscience.core.records import Hit
 from ragscience.models.model_http import SilentReply, cancellable
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
     from ragscience.models.served_llm import ServedLLM
-
-
-MOST_PLANNED = 4
-"""Calls that one question gives."""
-_PAGE = re.compile(r"\b(?:pages?|pp?\.)\s*(\d{1,4})\b", re.IGNORECASE)
-_NUMBERED = re.compile(r"(?:\bsec(?:tion|\.)|§|\bappendix)\s*((?:\d{1,2}|[A-Z])(?:\.\d{1,2})*)\b", re.IGNORECASE)
-_NAMED = re.compile(
-    r"\b(?:the|its|their)\s+(abstract|introduction|conclusions?|discussion|related work|background|acknowledge?ments?"
-    r"|limitations)\b(?!\s+(?:of|that)\s+(?:a|an)\b)"
-    r"|\b(?:the|its|their)\s+(?!same\b|first\b|second\b|last\b|next\b|other\b)([^\W\d]+(?:\s+[^\W\d]+)?)\s+section\b",
-    re.IGNORECASE,
-)
-_NUMBER = r"(?:(?:\d[\d,]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
-_CALL = r"(?:sqrt|abs|min|max|round|floor|ceil|exp|log2|log10|log)\s*\("
-_SUM = re.compile(
-    rf"(?<![\w.])(?:[-(\s]|{_CALL})*{_NUMBER}\s*%?(?:\s*(?:\*\*|//|of\b|[-+*/×÷^%,()−·]|{_CALL}|{_NUMBER})\s*%?)*"
-)
-_ASKED_TO = re.compile(
-    r"(?:\b(?:calculate|compute|evaluate|work out|how much (?:is|are)|what(?:'s| is| are)|result of|equals?)\s*:?|^)"
-    r"\s*$",
-    re.IGNORECASE,
-)
-_CLEAR = re.compile(r"\d\s*(?:\*\*?|\+|×|÷|\^|%\s*of\b)\s*[(\d.]|\d\s+[-−/]\s+[(\d]|sqrt\s*\(|log(?:2|10)?\s*\(")
-
-
-def planned_calls(question: str, about: Sequence[Paper]) -> list[ToolCall]:
-    """The calls that the question words by itself: calculations, then pages and sections of the papers in `about`."""
-    calls = [ToolCall("calculate", {"expression": each}) for each in expressions(question)]
-    pages = dict.fromkeys(map(int, _PAGE.findall(question)))
-    named = (match[1] or match[2] for match in _NAMED.finditer(question))
-    sections = dict.fromkeys((*_NUMBERED.findall(question), *named))
-    for paper in about:
-        calls += [ToolCall("read_page", {"paper": paper.file, "page": page}) for page in pages]
-        calls += [ToolCall("read_section", {"paper": paper.file, "section": section}) for section in sections]
-    return calls[:MOST_PLANNED]
-
-
-def expressions(question: str) -> list[str]:
-    """The arithmetic in a question; years, ranges and versions do not count.
-
-    An explicit request ("Compute 9**9**9") counts even if it has no value, so that the answer can say so.
-    """
-    found = []
-    for match in _SUM.finditer(question):
-        text = match.group().strip(" ,=")
-        while text.count("(") > text.count(")") and text.startswith("("):
-            text = text[1:].lstrip()
-        while text.count(")") > text.count("(") and text.endswith(")"):
-            text = text[:-1].rstrip()
-        behind = question[match.end() : match.end() + 1]
-        asked = _ASKED_TO.search(question[: match.start()]) and not (behind.isalpha() or behind == "_")
-        if not re.search(r"\d", text) or not (_CLEAR.search(text) or (asked and re.search(r"[-/]", text))):
-            continue
-        if asked or _has_value(text):
-            found.append(text)
-    return list(dict.fromkeys(found))
-
-
-def _has_value(text: str) -> bool:
-    try:
-        calculate(text)
-    except UsageError:
-        return False
-    return True
 
 
 TOOL_RULES = """\
@@ -117,7 +51,6 @@ class ToolLimits:
 def tool_use(
     toolbox: Toolbox,
     *,
-    about: Callable[[str], Sequence[Paper]],
     llm: ServedLLM | None,
     allowed: Callable[[Hit], bool],
     cancelled: Callable[[], bool] | None = None,
@@ -125,21 +58,18 @@ def tool_use(
 ) -> ToolUse:
     """The loop's use of tools; passages that are not `allowed` are left out, with what was said of them.
 
-    `about` gives the papers whose pages and sections a question may ask for.
-    `planned_calls` stand in for a model that cannot call tools, or may not. `on_ask` is called before a model is asked.
+    A model that cannot call tools uses none. `on_ask` is called before a model is asked.
     """
 
-    def use(question: str, missing: Sequence[str], *, by_llm: bool, most_calls: int, seconds: float) -> ToolsUsed:
-        if by_llm and llm is not None and llm.calls_tools:
-            wanted = [f"Question: {sanitize(question)}"]
-            wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
-            if on_ask is not None:
-                on_ask()
-            limits = ToolLimits(most_calls, seconds, cancelled)
-            exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
-        else:
-            calls = planned_calls(question, about(question))[:most_calls]
-            exchange = ToolExchange([(call, toolbox.call(call.name, call.arguments)) for call in calls])
+    def use(question: str, missing: Sequence[str], *, most_calls: int, seconds: float) -> ToolsUsed:
+        if llm is None or not llm.calls_tools:
+            return ToolsUsed()
+        wanted = [f"Question: {sanitize(question)}"]
+        wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
+        if on_ask is not None:
+            on_ask()
+        limits = ToolLimits(most_calls, seconds, cancelled)
+        exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
         notes = tuple(_note(call, result, allowed) for call, result in exchange.done)
         tokens = {name: sum(each.get(name, 0) for each in exchange.tokens) for name in ("prompt", "answer")}
         return ToolsUsed(notes, len(exchange.tokens), tokens)

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
+from ragscience.ask.numbered_elements import abstract_of, named_section, numbered_section
+from ragscience.ask.paper_text import PaperText
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize, sendable
-from ragscience.core.records import Element, Filters, Found, Hit, Paper, StoredChunk
-from ragscience.core.tokenizing import counted
+from ragscience.core.records import Filters, Found, Hit, Paper, StoredChunk
+from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.library.filter_selection import no_such_paper, papers_exactly, papers_fitting
 from ragscience.search.names import PaperNames
 from ragscience.sources.bib_entries import entries_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MOST_HITS = 12
 """Passages that one result gives to cite: a section may have a hundred."""
 _NUMBER = re.compile(r"(?:section|sec\.?|§|appendix)?\s*((?:\d+|[A-Z])(?:\.\d+)*)\.?", re.IGNORECASE)
+_SECTION_NOUN = re.compile(r"(?<!\s)\s++section$|^(?:the|section)\s+")
 _HEADINGS_IN_ERRORS = 12
 _LEAST_SHOWN = 80
 """Characters of a passage below which it is left out and not cut."""
@@ -122,37 +125,20 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
 
     Raises NothingFound, naming the paper's headings, if no section matches.
     """
+    text, number = PaperText(library, paper), _NUMBER.fullmatch(section.strip())
+    name = _SECTION_NOUN.sub("", " ".join(section.casefold().split()).strip(" .:\"'"))
+    if number:
+        parts = numbered_section(text, number[1])
+    else:
+        parts = abstract_of(text) if name == "abstract" else named_section(text, name)
     chunks = library.paper_chunks(paper.paper_id)
-    elements = library.contents(paper.paper_id).elements
-    spans = [(element.start, element.end) for element in elements if _fits(element.section, section, element)]
-    found = [chunk for chunk in chunks if any(chunk.start < end and start < chunk.end for start, end in spans)]
-    if not elements:
-        found = [chunk for chunk in chunks if _fits(chunk.section, section, None)]
+    found = [each for each in chunks if any(each.start < part.end and part.start < each.end for part in parts)]
     if found:
         return found
-    names = dict.fromkeys(element.section.rpartition(" › ")[2] for element in elements if element.kind == "heading")
-    known = "; ".join(list(names)[:_HEADINGS_IN_ERRORS]) + ("; …" if len(names) > _HEADINGS_IN_ERRORS else "")
+    names = [joined_lines(part.text) for part in text.parts if part.kind == "heading"]
+    known = "; ".join(names[:_HEADINGS_IN_ERRORS]) + ("; …" if len(names) > _HEADINGS_IN_ERRORS else "")
     fix = f"Its headings: {known}." if names else "Its sections are not known: use search or read_page."
     raise NothingFound(f"{paper.file} has no section {section!r}.", fix)
-
-
-def _fits(path: str, wanted: str, element: Element | None) -> bool:
-    """Whether a place with these headings above it, outermost first, is in the section that is wanted."""
-    name = " ".join(wanted.casefold().split()).strip(" .:\"'")
-    if element is not None and element.kind == "abstract" and name == "abstract":
-        return True
-    number = _NUMBER.fullmatch(wanted.strip())
-    if number:
-        label = number.group(1).casefold()
-        return any(_label(heading) == label for heading in path.split(" › "))
-    words = re.sub(r"(?<!\s)\s++section$|^(?:the|section)\s+", "", name)
-    return bool(words) and any(words in heading.casefold() for heading in path.split(" › "))
-
-
-def _label(heading: str) -> str:
-    """The number that a heading begins with: "3.2" of "3.2 Attention"; empty without one."""
-    first = heading.partition(" ")[0].casefold().rstrip(".:")
-    return first if _NUMBER.fullmatch(first) else ""
 
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}(?:\.0)?")

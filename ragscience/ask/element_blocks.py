@@ -9,7 +9,7 @@ from itertools import pairwise
 from ragscience.ask.numbered_elements import mentioning, tables_at
 from ragscience.ask.paper_text import PaperText, Paragraph, Part, paragraphs_of
 from ragscience.core.records import Block
-from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.core.tokenizing import joined_lines
 
 _SHORT_SECTION = 3600
 """Characters of a section that is given whole; of a longer one, the first sentence of each paragraph."""
@@ -24,18 +24,14 @@ _SHORT_PARAGRAPH = 100
 _EXPLAINS = re.compile(r"\s*(?:where|with|here|in which|such that|for which|and)\b", re.I)
 
 
-def captioned_blocks(paper: PaperText, kind: str, number: str, found: Sequence[Part], asked: set[str]) -> list[Block]:
-    """A table, figure or algorithm with its caption, and sentences that mention it; rows with `asked` terms first."""
+def captioned_blocks(paper: PaperText, kind: str, number: str, found: Sequence[Part]) -> list[Block]:
+    """A table, figure or algorithm with its caption, and sentences that mention it."""
     blocks: list[Block] = []
     for caption in found:
         lead = joined_lines(caption.text)
         tables = tables_at(paper, caption) if kind == "table" else ()
         if tables:
-            text = _one_table(tables)
-            cited = paper.cite([caption, *tables])
-            rows = _asked_rows(text, asked)
-            blocks += [Block("table", rows, cited, lead)] if rows else []
-            blocks.append(Block("table", text, cited, "" if rows else lead))
+            blocks.append(Block("table", _one_table(tables), paper.cite([caption, *tables]), lead))
             continue
         blocks.append(Block("quote", lead, paper.cite([caption])))
         if kind != "figure":
@@ -61,24 +57,6 @@ def _one_table(tables: Sequence[Part]) -> str:
             lines = ["", *lines]
         text += "\n" + "\n".join(lines)
     return text
-
-
-def _asked_rows(table: str, asked: set[str]) -> str:
-    """The header and the rows whose labels have the most of the terms asked for; empty where that says nothing."""
-    head, line, *rows = [*table.split("\n"), "", ""]
-    rows = [row for row in rows if row]
-    wanted = {term for term in asked - set(terms(head)) if len(term) > 2}
-    held = [len(wanted & set(terms(" ".join(_cells(row)[:2])))) for row in rows]
-    most = max(held, default=0)
-    best = [row for row, n in zip(rows, held, strict=True) if n == most]
-    if not most or len(rows) < 6 or 3 * len(best) > len(rows):
-        return ""
-    heads = [row for row in rows[:1] if not any(cell[:1].isdigit() for cell in _cells(row)) and row not in best]
-    return "\n".join([head, line, *heads, *best])
-
-
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
 
 
 def _text_below(paper: PaperText, caption: Part) -> list[Block]:

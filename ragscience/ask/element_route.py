@@ -63,18 +63,14 @@ def _by_number(
     others = {*terms(rest)} - _frame()
     wanted = [(kind, number) for _, _, kind, numbers in mentioned for number in numbers]
     papers = slots.papers or slots.implied or slots.with_described(context).papers
-    if others and any(kind == "section" for kind, _ in wanted):
+    if not papers or (others and (len(papers) > 1 or any(kind == "section" for kind, _ in wanted))):
         return None  # it asks for something in that section
-    if not papers:
-        return None if others else _everywhere(wanted, context)
-    if len(papers) > 1 and others:
-        return None
     blocks: list[Block] = []
     missing = False
     texts = [PaperText(context.library, paper) for paper in papers]
     for paper in texts:
         for kind, number in wanted:
-            found = _blocks(paper, kind, number, others)
+            found = _blocks(paper, kind, number)
             missing = missing or not found
             blocks += found or _what_there_is(paper, kind, number)
     said = ", ".join(f"{kind} {number}" for kind, number in wanted)
@@ -82,7 +78,7 @@ def _by_number(
     return _routed(note, blocks, texts, "low" if missing else "high")
 
 
-def _blocks(paper: PaperText, kind: str, number: str, asked: set[str]) -> list[Block]:
+def _blocks(paper: PaperText, kind: str, number: str) -> list[Block]:
     if kind == "section":
         parts = numbered_section(paper, number)
         return section_blocks(paper, parts) if parts else []
@@ -90,7 +86,7 @@ def _blocks(paper: PaperText, kind: str, number: str, asked: set[str]) -> list[B
         found = [part for one, part in equations(paper) if same_number(one, number)]
         return equation_blocks(paper, found[0]) if found else []
     with_number = [part for one, part in captions(paper, kind) if same_number(one, number)]
-    return captioned_blocks(paper, kind, number, with_number, asked) if with_number else []
+    return captioned_blocks(paper, kind, number, with_number) if with_number else []
 
 
 def _what_there_is(paper: PaperText, kind: str, number: str) -> list[Block]:
@@ -119,24 +115,6 @@ def _said(kind: str, known: Sequence[tuple[str, Part]]) -> str:
 def _item(paper: PaperText, part: Part) -> Block:
     text = joined_lines(part.text)
     return Block("item", text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …", paper.cite([part]))
-
-
-def _everywhere(wanted: Sequence[tuple[str, str]], context: RouteContext) -> Routed | None:
-    """The elements of that number in each paper of the library, a line each."""
-    kind, number = wanted[0]
-    if len(wanted) > 1 or kind in ("equation", "section"):
-        return None
-    blocks: list[Block] = []
-    texts = []
-    for paper in context.papers:
-        text = PaperText(context.library, paper)
-        found = [part for one, part in captions(text, kind) if same_number(one, number)][:1]
-        texts += [text] if found else []
-        blocks += [_item(text, part) for part in found]
-    if not blocks:
-        return None
-    head = Block("text", f"The question names no paper; {len(blocks)} papers have a {kind} {number}:")
-    return _routed(f"Looked for {kind} {number} in every paper.", [head, *blocks], texts, "low")
 
 
 def _by_name(slots: Slots, context: RouteContext) -> Routed | None:

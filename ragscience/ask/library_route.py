@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import help_topics
 from ragscience.ask.route_records import RouteContext, Routed, label, listed
@@ -16,28 +13,18 @@ from ragscience.ask.slots import Slots, year_of
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, tokenize
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-_MOST_GROUPS = 8
-_ROUNDS = 10
+_LEAST_ALIKE = 0.2
+"""Cosine, without what all papers have in common, from which on two papers are joined."""
 _MOST_TERMS = 4
 _MOST_READ = 1_000
 """Papers whose abstracts are read for their words."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_HEADS = frozenset({"model", "models", "system", "systems", "method", "methods", "task", "tasks", "data"})
-"""Words that say something only behind another one: "language models"."""
-_ABSTRACT = re.compile(r"^\W{0,3}abstract\b", re.IGNORECASE | re.MULTILINE)
 _SAY_NOTHING = frozenset(
     """
-    paper papers work works show shows present presents propose proposes new novel based using use used approach method
-    methods results result model models task tasks system systems large performance improve data problem study two one
-    three many several different high better best well first also however given set sets end state art across existing
-    recent improving outperforming ability datasets dataset learning training work provide provides abstract
-    introduction article university department author authors like make outperforms accurate accuracy
-    email number time simple including without via toward towards non university research google conference published
+    paper work show present propose new novel based using use used approach method results result model task system
+    large performance improve data problem study two one three many several different high better best well
+    first also however    given set state art across recent dataset learning training provide abstract introduction university department
+    author like make accuracy email number time simple including without toward research google conference published
     """.split()  # noqa: SIM905  # a list of eighty strings reads worse
 )
 
@@ -53,7 +40,11 @@ class PaperGroup:
 
 
 def groups_of(context: RouteContext) -> list[PaperGroup]:
-    """The papers within the filters in groups, the largest first, by the means of their passages' vectors."""
+    """The papers within the filters in groups, the largest first, by the means of their passages' vectors (Louvain)."""
+    import numpy as np
+    from networkx import Graph
+    from networkx.algorithms.community import louvain_communities
+
     from ragscience.graph.paper_map import paper_map
 
     wanted = {paper.paper_id for paper in context.papers}
@@ -61,109 +52,56 @@ def groups_of(context: RouteContext) -> list[PaperGroup]:
     rows = [row for row, paper in enumerate(known.papers) if paper.paper_id in wanted]
     if not rows:
         return []
-    means = _centred(known.means[rows])
-    papers = [known.papers[row] for row in rows]
-    count = min(_MOST_GROUPS, max(1, round(math.sqrt(len(papers)))))
-    labels, middles = _clusters(means, count)
+    means = known.means[rows]
+    apart = means - means.mean(axis=0) if len(rows) > 2 else means
+    apart /= np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)
+    cosines = apart @ apart.T
+    joined = Graph()
+    joined.add_nodes_from(range(len(rows)))
+    for one, other in zip(*np.nonzero(np.triu(cosines >= _LEAST_ALIKE, 1)), strict=True):
+        joined.add_edge(int(one), int(other), weight=float(cosines[one, other]))
+    found = [sorted(each) for each in louvain_communities(joined, seed=0)]
     groups = []
-    for number in range(len(middles)):
-        members = [row for row in range(len(papers)) if labels[row] == number]
-        members.sort(key=lambda row: -float(means[row] @ middles[number]))
-        if members:
-            groups.append([papers[row] for row in members])
-    groups.sort(key=lambda group: -len(group))
+    for members in sorted(found, key=lambda each: (-len(each), each)):
+        middle = apart[members].mean(axis=0)
+        groups.append([known.papers[rows[row]] for row in sorted(members, key=lambda row: -float(apart[row] @ middle))])
     terms = _telling(groups, context)
     return [PaperGroup(words, tuple(group)) for words, group in zip(terms, groups, strict=True)]
 
 
-def _centred(means: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The unit rows without what all have in common, of length 1 again."""
-    import numpy as np
-
-    apart = means - means.mean(axis=0) if len(means) > 2 else means
-    lengths = np.linalg.norm(apart, axis=1, keepdims=True)
-    return np.asarray(apart / np.where(lengths > 0, lengths, 1), np.float32)
-
-
-def _clusters(means: NDArray[np.float32], count: int) -> tuple[list[int], NDArray[np.float32]]:
-    """(the group of each row, the groups' middles): spherical k-means, begun with rows far from each other."""
-    import numpy as np
-
-    first = int(np.argmax(means @ means.mean(axis=0)))
-    chosen = [first]
-    while len(chosen) < count:
-        nearest = (means @ means[chosen].T).max(axis=1)
-        chosen.append(int(np.argmin(nearest)))
-    middles = means[chosen].copy()
-    labels = np.zeros(len(means), np.int64)
-    for _ in range(_ROUNDS):
-        labels = np.argmax(means @ middles.T, axis=1)
-        for number in range(count):
-            mine = means[labels == number]
-            if len(mine):
-                total = mine.sum(axis=0)
-                middles[number] = total / max(float(np.linalg.norm(total)), 1e-9)
-    return labels.tolist(), middles
-
-
 def _telling(groups: Sequence[Sequence[Paper]], context: RouteContext) -> list[tuple[str, ...]]:
-    """For each group the terms of its titles and abstracts that its papers share and others lack."""
-    of_paper: dict[int, dict[str, str]] = {}
-    for paper in [paper for group in groups for paper in group][:_MOST_READ]:
-        of_paper[paper.paper_id] = dict(_terms(paper, context))
-    everywhere = Counter(stem for terms in of_paper.values() for stem in terms)
+    """For each group the words of its titles and abstracts that its papers share and others lack."""
+    every = [paper for group in groups for paper in group][:_MOST_READ]
+    of_paper = {paper.paper_id: _words(paper, context) for paper in every}
+    everywhere = Counter(stem for words in of_paper.values() for stem in words)
     found = []
     for group in groups:
-        mine = [of_paper[paper.paper_id] for paper in group if paper.paper_id in of_paper]
-        inside = Counter(stem for terms in mine for stem in terms)
-        written = {stem: word for terms in reversed(mine) for stem, word in terms.items()}
-        titles = {stem for paper in group for stem, _ in _grams(title_of(paper))}
-
-        def worth(stem: str, inside: Counter[str] = inside, titles: set[str] = titles) -> float:
-            outside = everywhere[stem] - inside[stem]
-            return (inside[stem] - outside / 2) * (2 if stem in titles else 1) * (1.4 if " " in stem else 1)
-
-        ranked = sorted(inside, key=lambda stem: (-worth(stem), stem))
-        kept: list[str] = []
-        for stem in ranked:
-            is_part = any(set(stem.split()) & set(other.split()) for other in kept)
-            if not is_part and len(kept) < _MOST_TERMS and worth(stem) > 0:
-                kept.append(stem)
-        found.append(tuple(written[stem] for stem in kept))
+        mine = [of_paper.get(paper.paper_id, {}) for paper in group]
+        inside = Counter(stem for words in mine for stem in words)
+        written = {stem: word for words in reversed(mine) for stem, word in words.items()}
+        in_titles = {stem for paper in group for stem in tokenize(title_of(paper))}
+        worth = {
+            stem: (count - (everywhere[stem] - count) / 2) * (2 if stem in in_titles else 1)
+            for stem, count in inside.items()
+        }
+        best = sorted((stem for stem in worth if worth[stem] > 0), key=lambda stem: (-worth[stem], stem))
+        found.append(tuple(written[stem] for stem in best[:_MOST_TERMS]))
     return found
 
 
-def _terms(paper: Paper, context: RouteContext) -> Iterator[tuple[str, str]]:
-    """(stem, as it is written) of the words and pairs of words of a paper's title and abstract."""
+def _words(paper: Paper, context: RouteContext) -> dict[str, str]:
+    """By its stem each word of a paper's title and abstract that says something."""
     text = paper.metadata.abstract
     if not text:
         chunks = context.library.paper_chunks(paper.paper_id)
         text = next((chunk.text for chunk in chunks if chunk.kind == "abstract"), chunks[0].text if chunks else "")
-    begins = _ABSTRACT.search(text, 0, 3000)
-    yield from _grams(f"{title_of(paper)}. {joined_lines(text[begins.end() if begins else 0 :])[:1500]}")
-
-
-@cache
-def _stems_of_nothing() -> frozenset[str]:
-    return frozenset(stem for word in _SAY_NOTHING for stem in tokenize(word))
-
-
-def _grams(text: str) -> Iterator[tuple[str, str]]:
-    before: tuple[str, str, int] | None = None
-    for found in _WORD.finditer(text):
-        word = found.group()
-        stem = "".join(tokenize(word)[:1])
+    found: dict[str, str] = {}
+    for word in _WORD.findall(f"{title_of(paper)}. {joined_lines(text)[:1500]}"):
         lower = word.casefold()
-        if lower in _HEADS and before is not None and text[before[2] : found.start()] == " ":
-            yield f"{before[0]} {stem}", f"{before[1]} {lower}"
-        if len(word) < 3 or lower in STOP_WORDS or stem in _stems_of_nothing() or lower.endswith("ly") or not stem:
-            before = None
-            continue
-        shown = word if any(char.isupper() for char in word[1:]) else lower
-        yield stem, shown
-        if before is not None and text[before[2] : found.start()] == " ":
-            yield f"{before[0]} {stem}", f"{before[1]} {shown}"
-        before = stem, shown, found.end()
+        stem = next(iter(tokenize(word)), "")
+        if stem and len(word) > 2 and not {lower, lower.removesuffix("s")} & (STOP_WORDS | _SAY_NOTHING):
+            found.setdefault(stem, word if any(char.isupper() for char in word[1:]) else lower)
+    return found
 
 
 _ASKABLE = re.compile(r"\b(?:ask|questions?|answer|tell me)\b", re.IGNORECASE)

@@ -5,36 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragscience.ask.paper_text import PaperText, Part
+from ragscience.ask.paper_text import PaperText
 from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at
 from ragscience.ask.slots import Slots, year_of
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
-from ragscience.library.filter_selection import plain_name
 
 ADDRESSES = {"workplaces": "where its authors work", "emails": "the e-mail address of an author"}
 """What may be asked of a paper's authors, in words."""
 _WORKPLACE = re.compile(
-    r"universi|institut|école|academ(?:y|ia)|\bcolleg|\bschool of|hospital|clinic\b|facult|departe?ment|\bdept\b|"
-    r"laborator|\blabs?\b|cent(?:re|er) (?:for|of)|\binc\b|corporation|\bcorp\b|company|\bltd\b|\bgmbh\b|\bllc\b|"
-    r"google|microsoft|openai|facebook|\bmeta\b|deepmind|anthropic|nvidia|amazon|\bibm\b|apple\b|"
-    r"ministry|secretariat|council\b|agency\b|p\. ?o\. ?box|"
-    r"affiliat|while (?:at|interning|with)|\bintern(?:ing|ship)?\b|correspond",
+    r"universi|institut|academ|colleg|school|hospital|clinic|facult|departm|laborator|\blabs?\b|cent(?:re|er)\b|"
+    r"\binc\b|corporation|company|\bltd\b|\bgmbh\b|google|microsoft|openai|facebook|deepmind|\bwhile at\b|"
+    r"\S@|@\S|affiliat|correspond",
     re.IGNORECASE,
 )
 _MAIL = re.compile(r"\S@|@\S|\be-?mail:", re.IGNORECASE)
-_OTHER = re.compile(
-    r"proceedings of|copyright|©|\(c\) |licen[sc]e|received (?:on )?\d|permission (?:to|of)|must be obtained|doi:|"
-    r"https?://|preliminary version|this paper is",
-    re.IGNORECASE,
-)
-_DETAILS = re.compile(
-    r"(?:[\dA-Z]{1,3}\.?\s+)?author(?:s|['’´]s|s['’´])? (?:details|information|affiliations?|addresses)|"
-    r"correspond(?:ence|ing authors?)|affiliations?",
-    re.IGNORECASE,
-)
-_LETTERS = re.compile(r"[^\W\d_]+")
+_RIGHTS = re.compile(r"copyright|©|licen[sc]e|permission|proceedings of", re.IGNORECASE)
 _LONGEST = 900
 """Characters: a longer block of authors has run into the text."""
 _MOST_SMALL = 0.3
@@ -60,30 +47,19 @@ def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Rou
 
 
 def _quotes(paper: PaperText, *, only_mail: bool) -> list[Block]:
-    """The blocks of the paper that say where its authors work, or `only_mail` those with an address for mail."""
-    surnames = {plain_name(author).rpartition(" ")[2] for author in paper.paper.metadata.authors}
+    """What stands above the abstract or in a footnote there and says where authors work, or has an address for mail."""
     chosen = []
     for part in paper.parts:
         text = joined_lines(part.text)
-        if part.kind in ("title", "heading", "reference") or len(text) > _LONGEST or _OTHER.search(text):
+        is_there = part.kind in ("authors", "footnote") or (not part.section and part.kind != "title")
+        if part.page > 1 or not is_there or len(text) > _LONGEST or _RIGHTS.search(text):
             continue
-        if only_mail:
-            tells = _MAIL.search(text) is not None
-        else:
-            tells = bool(_MAIL.search(text) or _WORKPLACE.search(text))
-            tells = tells or (part.kind != "footnote" and not surnames.isdisjoint(_LETTERS.findall(plain_name(text))))
-        if tells and _is_of_authors(part, text):
+        words = text.casefold().split()
+        is_prose = sum(word.strip(".,;:()") in STOP_WORDS for word in words) >= _MOST_SMALL * len(words)
+        tells = _MAIL.search(text) if only_mail else part.kind == "authors" or _WORKPLACE.search(text)
+        if tells and not (is_prose and part.kind != "footnote"):
             chosen.append(Block("quote", text, paper.cite([part])))
     return chosen[:_MOST]
-
-
-def _is_of_authors(part: Part, text: str) -> bool:
-    """Whether it stands where authors and their addresses do: above the abstract, in a footnote there, at the end."""
-    if _DETAILS.fullmatch(part.section.rpartition(" › ")[2]) or (part.page == 1 and part.kind == "footnote"):
-        return True
-    words = text.casefold().split()
-    small = sum(word.strip(".,;:()") in STOP_WORDS for word in words)
-    return part.page == 1 and (part.kind == "authors" or not part.section) and small < _MOST_SMALL * len(words)
 
 
 _WHICH = (

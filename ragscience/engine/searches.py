@@ -95,7 +95,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         steps_by_llm=run.step_llm is not None,
         papers=papers,
         search=search,
-        use_tools=_tools(run, filters, papers, profile) if library.about.chunks else None,
+        use_tools=_tools(run, filters, profile) if library.about.chunks else None,
         limits=Limits(
             settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
         ),
@@ -103,7 +103,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     )
 
 
-def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile: Profile) -> ToolUse:
+def _tools(run: QuestionRun, filters: Filters, profile: Profile) -> ToolUse:
     from ragscience.agent.tool_calling import tool_use
     from ragscience.agent.tools import Toolbox
 
@@ -122,15 +122,10 @@ def _tools(run: QuestionRun, filters: Filters, papers: Sequence[Paper], profile:
     def allowed(hit: Hit) -> bool:
         return kept is None or hit.chunk.chunk_id in kept
 
-    def about(question: str) -> Sequence[Paper]:
-        named = {one.file for one in PaperNames.of(run.library).in_text(question)}
-        return [paper for paper in papers if paper.file in named] or (papers if len(papers) == 1 else ())
-
     toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
     cancelled, name = run.answer_context.cancelled, run.llm.name if run.llm else ""
     return tool_use(
         toolbox,
-        about=about,
         llm=run.step_llm,
         allowed=allowed,
         cancelled=cancelled,

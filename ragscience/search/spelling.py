@@ -8,11 +8,9 @@ library is; the best is taken only where a passage has it as it is spelled.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
-from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from ragscience.core.tokenizing import language_of, tokenize
@@ -38,7 +36,7 @@ _TRIED = 3
 
 _WORD = re.compile(r"(?<![\w’'.+/-])[A-Za-z]+(?![\w’'+/-])")
 _VOWELS = "aeiou"
-_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_KEYS = "qwertyuiop asdfghjkl zxcvbnm"
 _IN_PASSAGE = re.compile(r"[A-Za-z]+")
 
 
@@ -82,33 +80,25 @@ def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...
     return question, tuple(found)
 
 
-def one_edit_away(word: str) -> Iterator[str]:
-    """The strings one insertion, deletion, likely replacement or transposition of neighbours away, some twice.
-
-    They have the first and the last letter of the word.
-    """
-    for i in range(1, len(word) - 1):
-        before, letter, after = word[:i], word[i], word[i + 1 :]
-        yield before + after
-        yield from (before + other + after for other in _taken_for(letter))
-        yield from (before + other + letter + after for other in ascii_lowercase)
-        if len(after) > 1:
-            yield before + after[0] + letter + after[1:]
-    if len(word) > 1:
-        yield from (word[:-1] + other + word[-1] for other in ascii_lowercase)
-
-
-def _taken_for(letter: str) -> set[str]:
-    """The letters that are written for one by mistake."""
-    beside = {other for row in _ROWS for pair in pairwise(row) if letter in pair for other in pair}
-    return (beside | set(_VOWELS if letter in _VOWELS else "")) - {letter}
-
-
 @cache
 def _dictionary() -> SpellChecker:
     from spellchecker import SpellChecker
 
     return SpellChecker(language="en", distance=1)
+
+
+def _one_edit_away(word: str) -> set[str]:
+    """The strings one edit away that have the first and the last letter of the word, and no unlikely letter."""
+    variants: set[str] = _dictionary().edit_distance_1(word)
+    return {each for each in variants if (each[:1], each[-1:]) == (word[0], word[-1]) and _is_likely(word, each)}
+
+
+def _is_likely(word: str, other: str) -> bool:
+    """Whether a letter that became another is a vowel for a vowel, or a key for its neighbour."""
+    changed = [a + b for a, b in zip(word, other, strict=False) if a != b]
+    (pair, *more) = changed or [""]
+    is_replaced = len(word) == len(other) and not more
+    return not is_replaced or set(pair) <= set(_VOWELS) or pair in _KEYS or pair[::-1] in _KEYS
 
 
 def _unknown(words: Sequence[str], library: Store) -> set[str]:
@@ -132,7 +122,7 @@ def _passages(words: Sequence[str], library: Store) -> list[int]:
 def _meant(word: str, library: Store, *, is_name: bool) -> str:
     lower = word.lower()
     of_stem: dict[str, list[str]] = {}
-    for variant in sorted(set(one_edit_away(lower))):
+    for variant in sorted(_one_edit_away(lower)):
         of_stem.setdefault(next(iter(tokenize(variant)), ""), []).append(variant)
     passages = dict(zip(of_stem, _passages([variants[0] for variants in of_stem.values()], library), strict=True))
     likely = sorted(

@@ -33,7 +33,8 @@ def document(parts, metadata):
         start = len(text)
         starts.setdefault(page, start)
         text += said
-        elements.append(Element(start, len(text), kind, page, int(kind == "heading"), section))
+        level = section.count("›") + 1 if kind == "heading" else 0
+        elements.append(Element(start, len(text), kind, page, level, section))
         if kind == "heading":
             heading = heading or start
             continue

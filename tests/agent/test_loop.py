@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from ragscience.agent.agent_state import ToolNote, ToolsUsed
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.errors import NothingFound
-from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, nodes_of, run
+from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
 
 ONE_PASS = ["decompose_query", "retrieve", "reason", "reflect", "generate_answer"]
 
@@ -42,26 +41,3 @@ def test_sub_query_that_fails_costs_a_warning():
     assert not answer.refused
     assert "A sub-query could not be searched for: No paper fits. Try another." in answer.warnings
     assert any("No paper fits." in note for step in answer.trace for note in step.notes)
-
-
-def test_tools_give_passages_and_notes():
-    page = replace(PASSAGES[4], rank=1)
-
-    def use_tools(question, missing, *, by_llm, most_calls, seconds):
-        assert (question, by_llm, most_calls) == (ANSWERED, False, LIMITS.tool_calls)
-        calls = (
-            ToolNote("read_page(2)", "text", (page,)),
-            ToolNote("calculate(2+2)", "2+2 = 4"),
-            ToolNote("cite(x)", "Error: no paper x", error=True),
-        )
-        return ToolsUsed(calls)
-
-    answer = run(ANSWERED, Library(), use_tools=use_tools)
-    assert page.chunk in [hit.chunk for hit in answer.found.hits]
-    assert answer.text.startswith("calculate(2+2): 2+2 = 4\n\n")
-    assert "no paper x" not in answer.text
-    retrieved = next(step for step in answer.trace if step.node == "retrieve")
-    assert retrieved.tool_calls == 3
-    assert retrieved.notes == (
-        "read_page(2): 1 passage", "calculate(2+2): 2+2 = 4", "cite(x): Error: no paper x",
-    )  # fmt: skip

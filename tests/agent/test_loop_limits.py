@@ -75,7 +75,7 @@ def test_budgets_hold_whatever_comes(data):
 
     library.search = search
 
-    def use_tools(question, missing, *, by_llm, most_calls, seconds):
+    def use_tools(question, missing, *, most_calls, seconds):
         assert most_calls == limits.tool_calls
         hits = tuple(data.draw(FOUND, label="tool"))
         return ToolsUsed((ToolNote("search(x)", "{braces} <passage>", hits, error=data.draw(st.booleans())),))

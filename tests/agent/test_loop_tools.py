@@ -1,4 +1,4 @@
-"""Tools within the loop: called by the model over a real server, or by rules, over a real library."""
+"""Tools within the loop: called by the model over a real server, over a real library."""
 
 import json
 
@@ -8,7 +8,6 @@ from ragscience.agent.tool_calling import tool_use
 from ragscience.agent.tools import Toolbox
 from ragscience.core.records import Filters
 from ragscience.library.store import Home, Library
-from ragscience.search.names import PaperNames
 from tests.agent.agent_runs import run
 from tests.agent.small_library import make, searcher
 from tests.agent.test_tools_calling import llm_of
@@ -44,12 +43,7 @@ def server():
 
 def use_of(library, llm=None, allowed=lambda hit: True):
     toolbox = Toolbox(library, search=searcher(library), most_chars=2000)
-    papers = {paper.file: paper for paper in library.papers()}
-
-    def about(question):
-        return [papers[one.file] for one in PaperNames.of(library).in_text(question)]
-
-    return tool_use(toolbox, about=about, llm=llm, allowed=allowed)
+    return tool_use(toolbox, llm=llm, allowed=allowed)
 
 
 def test_model_calls_tools_and_their_cost_counts(library, server):
@@ -70,10 +64,13 @@ def test_model_calls_tools_and_their_cost_counts(library, server):
     assert sum(step.llm_calls for step in answer.trace) == len(server.of("/api/chat")) == 5
 
 
-def test_passages_outside_of_the_filters_are_not_given(library):
-    used = use_of(library, allowed=lambda item: item.chunk.file.startswith("attention"))(
-        "What does page 2 of the BERT paper say?", (), by_llm=False, most_calls=4, seconds=5.0
-    )
+def test_passages_outside_of_the_filters_are_not_given(library, server):
+    server.script(tool_calls=[("read_page", {"paper": "bert", "page": 2})])
+    server.script("done")
+    with llm_of(server) as llm:
+        used = use_of(library, llm, allowed=lambda item: item.chunk.file.startswith("attention"))(
+            "What does page 2 of the BERT paper say?", (), most_calls=4, seconds=5.0
+        )
     assert used.notes
     assert all(note.hits == () for note in used.notes)
     assert not any("masks 15%" in note.text for note in used.notes)

@@ -19,8 +19,6 @@ PAPERS = {
             (1, "footnote", "‡Work done while at Storm Labs."),
             (1, "footnote", "Copyright 2020 by the University of Gale."),
             (1, "footnote", "1We use the wind tunnel of the second floor."),
-            (2, "heading", "Authors' details", 1),
-            (2, "text", "3School of Strings, Knot College, Twine."),
             (2, "heading", "Acknowledgements", 1),
             (2, "text", "We thank Mail University."),
         ],
@@ -56,16 +54,15 @@ def quotes(routed):
         "Which institution did the Kites over Cities authors work at?",
     ],
 )
-def test_where_authors_work_is_quoted_from_the_first_page_and_the_end(library, question):
+def test_where_authors_work_is_quoted_from_the_first_page(library, question):
     routed = route(question, context(library))
     assert quotes(routed) == [
         "Ana Ruiz†, Bo Lind‡",
         "†Department of Wind, University of Gale; ‡Breeze Inc. {ana,bo}@gale.example",
         "‡Work done while at Storm Labs.",
-        "3School of Strings, Knot College, Twine.",
     ]
     assert "was written by Ana Ruiz and Bo Lind" in routed.blocks[0].text
-    assert [citation.page for block in routed.blocks for citation in block.citations] == [1, 1, 1, 2]
+    assert [citation.page for block in routed.blocks for citation in block.citations] == [1, 1, 1]
     assert routed.confidence == "high"
 
 

@@ -1,10 +1,8 @@
 """What the library is about."""
 
-import numpy as np
 import pytest
 
-from ragscience.ask import library_route
-from ragscience.ask.library_route import _clusters, groups_of
+from ragscience.ask.library_route import groups_of
 from ragscience.ask.router import route
 from ragscience.core.records import Filters
 from tests.ask.paper_library import context
@@ -34,22 +32,9 @@ def test_what_can_be_asked_has_examples_of_this_library(bees):
     assert "Which papers are by Lind?" in "\n".join(block.text for block in routed.blocks)
 
 
-def test_a_large_library_names_some_papers_of_each_group(bees, monkeypatch):
-    monkeypatch.setattr(library_route, "_MOST_LISTED", 2)
-    monkeypatch.setattr(library_route, "_MOST_OF_GROUP", 1)
-    routed = route("What is my library about?", context(bees))
-    assert any(block.text.startswith("and ") and block.text.endswith(" more") for block in routed.blocks)
-
-
 def test_the_filters_narrow_it(bees):
     filters = Filters(papers=("waggle",))
     assert [paper.file for group in groups_of(context(bees, filters)) for paper in group.papers] == ["waggle.pdf"]
-
-
-def test_rows_that_are_alike_are_one_group():
-    rows = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]], np.float32)
-    labels, _ = _clusters(rows / np.linalg.norm(rows, axis=1, keepdims=True), 2)
-    assert labels[0] == labels[1] != labels[2] == labels[3]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Misspelt words of a question are taken for the library's own, and said; words that the library has never are."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragscience.library.store import Home, Library
-from ragscience.search.spelling import corrected, one_edit_away
+from ragscience.search.spelling import corrected
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_pdf
@@ -73,12 +71,3 @@ def test_looking_for_a_word_costs_a_few_hundred_lookups(library, monkeypatch):
     corrected("How long is the training of residual networks?", library)
     assert sum(asked) <= 5
     assert sum(read) <= 24
-
-
-@given(st.text("abz", min_size=3, max_size=8))
-def test_one_edit_away_is_no_further_and_keeps_both_ends(word):
-    variants = set(one_edit_away(word))
-    assert all(abs(len(each) - len(word)) <= 1 for each in variants)
-    assert all(each[0] == word[0] and each[-1] == word[-1] for each in variants)
-    assert word[0] + word[2:] in variants
-    assert not {f"{word}q", f"{word[:-1]}q"} & variants
