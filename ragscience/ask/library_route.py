@@ -22,9 +22,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SAY_NOTHING = frozenset(
     """
     paper work show present propose new novel based using use used approach method results result model task system
-    large performance improve data problem study two one three many several different high better best well
-    first also however    given set state art across recent dataset learning training provide abstract introduction university department
-    author like make accuracy email number time simple including without toward research google conference published
+    large performance improve data problem study two one three many several different high better best well first
+    also however given set state art across recent dataset learning training provide abstract introduction
+    university department author like make accuracy email number time simple including without toward research
+    google conference published
     """.split()  # noqa: SIM905  # a list of eighty strings reads worse
 )
 
