@@ -57,7 +57,7 @@ def groups_of(context: RouteContext) -> list[PaperGroup]:
     apart = means - means.mean(axis=0) if len(rows) > 2 else means
     apart /= np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)
     cosines = apart @ apart.T
-    joined = Graph()
+    joined: Graph[int] = Graph()
     joined.add_nodes_from(range(len(rows)))
     for one, other in zip(*np.nonzero(np.triu(cosines >= _LEAST_ALIKE, 1)), strict=True):
         joined.add_edge(int(one), int(other), weight=float(cosines[one, other]))
