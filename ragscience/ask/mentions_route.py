@@ -188,8 +188,9 @@ class _Search:
             if self.kind != "cites"
         ]
         if not having:
-            said = f"I found {'all of ' * (len(each) > 1)}{names} in the {where} of no {'other ' * bool(self.own)}paper"
-            said += "." if introduced else f" of {many}; it may go by another name there."
+            said = f"I found {'all of ' * (len(each) > 1)}{names} in "
+            said += f"the {where} of no other paper." if introduced else f"no {where} of the {many}"
+            said += "" if introduced else "; it may go by another name there."
             return Routed("mentions", note, (Block("text", said), *introduced), nothing_found=not introduced)
         said = f"{'' if is_whole else 'At least '}{counted(len(having), 'other paper' if introduced else 'paper')}"
         said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"

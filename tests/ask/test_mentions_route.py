@@ -67,7 +67,7 @@ def test_several_things_at_once(ask):
 def test_nothing_is_said_in_so_many_words(bees):
     routed = route("Does any paper mention quantum computing?", context(bees))
     assert routed.nothing_found
-    assert "I found “quantum computing” in the text of no paper of 5 papers" in routed.blocks[0].text
+    assert "I found “quantum computing” in no text of the 5 papers" in routed.blocks[0].text
 
 
 def test_conditions_and_filters_narrow_it(ask):
