@@ -1,4 +1,4 @@
-"""Files: of a home, with checksums, the lock of the one writer, SQLite files, and errors as messages."""
+"""Files of a home; checksums, the lock of the one writer, SQLite files, and errors as messages."""
 
 from __future__ import annotations
 

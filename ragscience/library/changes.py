@@ -105,7 +105,7 @@ class Change:
         return paper.paper_id
 
     def remove(self, paper_ids: Collection[int]) -> int:
-        """Remove papers with all their rows; how many there were.; to be done before all else."""
+        """Remove papers with all their rows; how many there were; to be done before all else."""
         db, known = self.db, self.before.listing.rows
         self._removed = [one for one in dict.fromkeys(paper_ids) if one in known]
         for paper in map(known.__getitem__, self._removed):

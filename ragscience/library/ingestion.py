@@ -144,7 +144,7 @@ def file_state(path: Path) -> FileState:
 
 
 class LocalFiles:
-    """The files of papers on this machine's disks; `bucket_files.BucketFiles` has those of a bucket."""
+    """The files of papers on this machine's disks; `bucket.BucketFiles` has those of a bucket."""
 
     def find(self, paths: Sequence[Path], on_found: Callable[[int], None] = lambda _: None) -> FoundFiles:
         """As `find_pdfs`. Raises SourceError where papers are elsewhere and cannot be listed."""

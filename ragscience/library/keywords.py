@@ -1,6 +1,6 @@
 """The keyword index: SQLite's FTS5 over the terms of core/tokenizing.py, in the library's own database.
 
-keyword_scores.py has the formula.
+keyword_index.py has the formula.
 The index says where each term of a question is: where these are few, all passages that have one are scored. FTS5's own
 function `bm25` has a fixed k1 of 1.2 and another floor, but takes about a microsecond a passage: where terms are
 common, its best passages by the rarest terms are the candidates, and these are scored by their texts.

@@ -78,10 +78,10 @@ def from_outside(metadata: Metadata, source: Metadata | None) -> Metadata:
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CITED = re.compile(r"(?<=[,，‚])\s*(?=pp?[.．․]\s*\d)|(?<=[)）])\s+(?=[(（])", re.IGNORECASE)
+"""Where a citation's page stands, and the next one begins: "x, p.3) (raft.pdf" must not read as two of them."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌԚԜαοριυνΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡոսօ")
 """Letters that look like those of English: Cyrillic, Greek, Armenian, phonetic."""
-"""Where a citation's page stands, and the next one begins: "x, p.3) (raft.pdf" must not read as two of them."""
 
 
 @dataclass(frozen=True, slots=True)

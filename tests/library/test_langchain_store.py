@@ -61,11 +61,6 @@ def test_it_is_a_retriever_with_filters_relevance_and_variety(store):
     assert len({document.id for document in varied}) == 4
 
 
-def test_more_than_there_is_gives_all_there_is(filled, store):
-    with Library.open(filled) as library:
-        assert len(store.similarity_search("graph", k=500)) == library.about.chunks
-
-
 def test_a_change_of_the_store_does_not_change_the_library(filled, store):
     store.delete(["1"])
     with Library.open(filled) as library:
