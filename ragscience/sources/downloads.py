@@ -151,14 +151,14 @@ def downloaded_pdf(
     """
     path = folder / f"{hashlib.sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.part"
     try:
-        with _disk_errors(path):
+        with disk_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             got = client.patiently(partial(_attempt, client, url, path, on_progress))
         if why := unreadable(path):
             raise SourceError(f"The PDF at {shown_address(got.url)} {why}.", BY_HAND, reason="unreadable")
         yield got
     finally:
-        with _disk_errors(path):
+        with disk_errors(folder):
             path.unlink(missing_ok=True)
 
 
@@ -206,21 +206,15 @@ def _not_a_pdf(answer: Response, head: bytes) -> SourceError:
 
 
 @contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    """Turn OSErrors of writing a part into SourceErrors."""
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn OSErrors of writing a file, or into a folder, into SourceErrors."""
     try:
         yield
     except OSError as error:
         cause = error.strerror or str(error)
-        message = f"{path.parent} cannot be written: {cause}."
+        message = f"{path} could not be written: {cause}."
         fix = "Look at its permissions, or name another folder with --home."
         if error.errno in _FULL:
-            message = f"The disk is full: {path.parent} takes no more ({cause})."
+            message = f"The disk is full: {path} could not be written ({cause})."
             fix = "Free disk space and run the same command again."
         raise SourceError(message, fix, reason="disk") from error
-
-
-def md5_of(path: Path) -> str:
-    """Of the file's bytes, in hexadecimal. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()

@@ -7,6 +7,7 @@ any moment leaves a download that can be resumed, or a good paper, which the nex
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +18,7 @@ from ragscience.core.errors import SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.system import sync
 from ragscience.sources.arxiv import Candidate
-from ragscience.sources.downloads import DownloadedPdf, OnBytes, downloaded_pdf, file_name, md5_of, numbered
+from ragscience.sources.downloads import DownloadedPdf, OnBytes, disk_errors, downloaded_pdf, file_name, numbered
 from ragscience.sources.fetch_arguments import ArxivId, arxiv_id
 from ragscience.sources.http_client import HttpClient
 
@@ -143,12 +144,8 @@ def _shelved(candidate: Candidate, downloaded: DownloadedPdf, shelf: Shelf) -> S
     if md5 in known.md5s:
         return Shelved(known.md5s[md5], md5, downloaded.size, is_new=False)
     name = file_name(metadata, downloaded.name)
-    try:
+    with disk_errors(shelf.papers / name):
         path, is_new = _put_in_place(downloaded.path, shelf.papers, name, md5)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        fix = "Free disk space, or give this user write permission."
-        raise SourceError(f"{shelf.papers / name} could not be written: {reason}.", fix, reason="disk") from error
     known.add(md5, str(path), metadata)
     return Shelved(str(path), md5, downloaded.size, is_new)
 
@@ -163,6 +160,12 @@ def _put_in_place(part: Path, papers: Path, name: str, md5: str) -> tuple[Path, 
         if path.is_file() and path.stat().st_size == part.stat().st_size and md5_of(path) == md5:
             return path, False
     raise AssertionError("there is always a further name")
+
+
+def md5_of(path: Path) -> str:
+    """Of the file's bytes, in hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def _is_moved(part: Path, path: Path) -> bool:

@@ -20,9 +20,8 @@ from ragscience.engine.events import FetchRequest
 from ragscience.library.store import Home, Library
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import Candidate
-from ragscience.sources.downloads import md5_of
 from ragscience.sources.http_client import HttpClient
-from ragscience.sources.paper_fetch import Known, Shelf, fetch
+from ragscience.sources.paper_fetch import Known, Shelf, fetch, md5_of
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
