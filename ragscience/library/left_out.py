@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.records import Paper
 from ragscience.library.atomic_files import Home, disk_errors, read_checked_json, write_checked_json
 from ragscience.library.paper_contents import NewPaper
+from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.similarity import Duplicate, near_duplicates
 from ragscience.library.store_protocol import Store
 
@@ -197,14 +198,13 @@ class SkippedFiles:
 
 def _row(file: SkippedFile, home: Home) -> dict[str, str]:
     """As JSON; the path relative to the home within it, so that a home may be moved."""
-    within = os.path.join(os.path.abspath(home.root), "")  # noqa: PTH100, PTH118  # with a separator at its end
-    return {**asdict(file), "path": file.path.removeprefix(within)}
+    return {**asdict(file), "path": os.fsdecode(path_within(os.path.abspath(home.root), file.path))}  # noqa: PTH100
 
 
 def _read(home: Home) -> Iterable[SkippedFile]:
     root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
     try:
         rows = read_checked_json(home.skipped)
-        return [SkippedFile(**{**row, "path": os.path.join(root, row["path"])}) for row in rows]  # noqa: PTH118
+        return [SkippedFile(**{**row, "path": path_from(root, os.fsencode(row["path"]))}) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
         return []

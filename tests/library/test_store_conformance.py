@@ -360,8 +360,10 @@ def test_a_killed_writer_loses_at_most_the_paper_in_hand(place):
     for stop in (2, 3):
         said: list[str] = []
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            while sum(line.startswith("added") for line in said) < stop:
-                said.append(process.stdout.readline())
+            for line in process.stdout:
+                said.append(line)
+                if sum(one.startswith("added") for one in said) == stop:
+                    break
             process.send_signal(signal.SIGKILL)
             said += process.stdout
         told += sum(line.startswith("added") and line.endswith("\n") for line in said)
