@@ -33,6 +33,13 @@ def test_the_environment_overrides_and_a_flag_overrides_it(monkeypatch):
     assert load_settings(top_k=None).top_k == 7
 
 
+@pytest.mark.parametrize("name", ["ollama_url", "llm_url", "embed_url", "arxiv_url"])
+@pytest.mark.parametrize("address", ["http://[::1/api", "http://server:99999/api"])
+def test_what_is_no_address_is_refused_before_it_is_used(name, address):
+    with pytest.raises(UsageError, match="it is no address"):
+        load_settings(**{name: address})
+
+
 @pytest.mark.parametrize("name", ["ollama_url", "arxiv_url"])
 def test_an_address_with_a_password_is_refused_and_the_password_is_not_repeated(name):
     with pytest.raises(UsageError, match=f"{name} is .*//…@127.0.0.1.* a user name or a password") as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 # pydantic looks through every installed package for plugins of its own when the first model is built; we use none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -288,7 +289,11 @@ class Settings(BaseSettings):
 
     @field_validator("ollama_url", "llm_url", "embed_url", "arxiv_url")
     @classmethod
-    def _without_credentials(cls, value: str) -> str:
+    def _address(cls, value: str) -> str:
+        try:
+            _ = urlsplit(value).port
+        except ValueError as error:
+            raise ValueError(f"it is no address ({error})") from None
         if "@" in value.split("://", 1)[-1].split("/", 1)[0]:
             raise ValueError("it contains a user name or a password, which would be shown and sent; leave them out")
         return value
