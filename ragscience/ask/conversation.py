@@ -32,6 +32,7 @@ from ragscience.ask.turn_wording import (
     is_added,
     is_alone,
     is_shaped,
+    put_for,
     put_into,
     surely_named,
     with_names,
@@ -257,8 +258,12 @@ def _in_place(
             found.insert(0, TurnReading(rest, _files(state.focus), 0.0 if opened else LEANING + 0.05))
         return found
     if into:
-        files = dict.fromkeys((*_files(about), *(one.file for one in surely_named(into[0], names))))
-        return [TurnReading(into[0], tuple(files), LEANING)]
+        bare = rest.strip(" ?.!,")
+        others = [put_for(into[1], bare, one) for one in surely_named(into[1], names)[1:]]
+        return [
+            TurnReading(text, tuple(dict.fromkeys(one.file for one in (*named, *surely_named(text, names)))), LEANING)
+            for text in dict.fromkeys((into[0], *filter(None, others)))
+        ]
     of_paper = TurnReading(state.question, _files(about), LEANING)
     return [of_paper, TurnReading(joined, _files(state.focus or about), LEANING, is_only_searched=True)]
 

@@ -101,9 +101,7 @@ def put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: P
     before = surely_named(last, names)
     written = list(WORD.finditer(last))
     if named:
-        found = [word for word in written if before and word.start() <= before[0].start < word.end()]
-        end = max(before[0].end, found[0].end()) if found else 0
-        return last[: found[0].start()] + bare + last[end:] if found else ""
+        return put_for(last, bare, before[0]) if before else ""
     if words and words[0].casefold() in PREPOSITIONS:
         return _replaced_phrase(last, words[0], bare)
     if is_shaped(bare):
@@ -117,6 +115,12 @@ def put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: P
     if any(one.start < (after.start() if after else len(last)) and the.end() < one.end for one in before):
         return ""
     return last[: the.end()] + bare.removeprefix("the ") + last[after.start() if after else len(last) :]
+
+
+def put_for(last: str, name: str, replaced: MentionedPaper) -> str:
+    """The last question with a name in the place of a paper's, with the rest of its word: "BERT-large"."""
+    first = next((word for word in WORD.finditer(last) if word.start() <= replaced.start < word.end()), None)
+    return last[: first.start()] + name + last[max(replaced.end, first.end()) :] if first else ""
 
 
 def is_shaped(text: str) -> bool:

@@ -244,13 +244,16 @@ def search_readings(
 
 
 def _also_found(found: Found, joined: Found) -> Found:
-    """What was found, ordered by the mean of its scores and those for the question together with the one before it."""
+    """What was found, and what is found for the question together with the one before it, by the better of two scores.
+
+    The one is a passage's own, the other the mean of both.
+    """
     scores = {hit.chunk.chunk_id: hit.score for hit in joined.hits}
     hits = {hit.chunk.chunk_id: hit for hit in (*joined.hits, *found.hits)}
     own = {hit.chunk.chunk_id: hit.score for hit in found.hits}
-    means = {key: (own.get(key, 0.0) + scores.get(key, 0.0)) / 2 for key in hits}
-    order = sorted(hits, key=lambda key: -means[key])[: min(OF_FOLLOW_UP, max(len(found.hits), len(joined.hits)))]
-    ranked = tuple(replace(hits[key], rank=rank, score=means[key]) for rank, key in enumerate(order, 1))
+    best = {key: max(own.get(key, 0.0), (own.get(key, 0.0) + scores.get(key, 0.0)) / 2) for key in hits}
+    order = sorted(hits, key=lambda key: -best[key])[: max(len(found.hits), len(joined.hits))]
+    ranked = tuple(replace(hits[key], rank=rank, score=best[key]) for rank, key in enumerate(order, 1))
     surer = max((found, joined), key=lambda each: answerability(each, each.question))
     return replace(found, hits=ranked, signals=surer.signals)
 
