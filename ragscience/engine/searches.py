@@ -37,9 +37,6 @@ TOOL_TEXT_CHARS = 4000
 _LOOKED_AT = 6
 """Passages for a thing that is compared, most of which are to be of one paper."""
 
-OF_FOLLOW_UP = 4
-"""Passages that answer a turn which leans on the one before it."""
-
 
 def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
     """The answer by the agent, with the place of each quote on its page; an interrupted run is continued.
