@@ -1,4 +1,4 @@
-"""Expected errors, with their exit codes.
+"""Expected errors, with their exit codes, and addresses as a message may show them.
 
 RagScienceError                 exit 1
 ├── UsageError                  exit 2   a wrong option, setting or argument
@@ -16,6 +16,7 @@ RagScienceError                 exit 1
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, TypeVar
 
 from ragscience.core import PACKAGE_ROOT
@@ -126,3 +127,16 @@ def install_line(extra: str) -> str:
 def missing_package(needs: str, package: str, extra: str, kind: type[_Kind]) -> _Kind:
     """The error where a package of an extra is not installed: what needs it, and the command that installs it."""
     return kind(f"{needs} needs the package {package}, which is not installed.", f"Run `{install_line(extra)}`.")
+
+
+_LONGEST_SHOWN = 120
+
+
+def shown_address(text: str) -> str:
+    """A URL as a message may show it: on one line, not too long, without credentials and without its query."""
+    start = re.split(r"[?#]", text, maxsplit=1)[0]
+    if "@" in start:
+        scheme, _, _ = start.partition("://")
+        start = f"{scheme if len(scheme) < 10 else ''}://…/{start.rpartition('@')[2]}"
+    plain = "".join(character if character.isprintable() else "\ufffd" for character in start.strip())
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}…"

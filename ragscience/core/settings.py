@@ -12,7 +12,6 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import SecretStr, ValidationError
 
-from ragscience.core.addresses import address_of
 from ragscience.core.errors import UsageError
 from ragscience.core.home_config import allow, allowed_hashes, config_file, permission, read_config, write_config
 from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings
@@ -96,7 +95,7 @@ def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> Load
     from_file = {name: absolute_path(name, value, home) for name, value in kept.items() if name not in not_allowed}
     from_ollama = {}
     if os.environ.get(OLLAMA_HOST) and "ollama_url" not in {*from_file, *from_environment, *given}:
-        from_ollama["ollama_url"] = address_of(os.environ[OLLAMA_HOST])
+        from_ollama["ollama_url"] = _address_of(os.environ[OLLAMA_HOST])
     try:
         settings = Settings(**{**from_ollama, **from_file, **given, "home": home})
     except ValidationError as error:
@@ -115,6 +114,21 @@ def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> Load
         sources.update((name, place) for name in names)
     unknown = [_gone(name, config_file(home)) for name in written if name not in Settings.model_fields]
     return LoadedSettings(settings, sources, not_allowed, (*unknown, *_unknown_variables()))
+
+
+_PORT = "11434"
+_ANY_ADDRESS = ("", "0.0.0.0", "[::]")  # noqa: S104  # what a server listens on is called on this machine
+
+
+def _address_of(host: str) -> str:
+    """The URL that OLLAMA_HOST means: http and port 11434 where it has no scheme, else the scheme's own port."""
+    scheme, has_scheme, rest = host.strip().rpartition("://")
+    place, slash, path = rest.rstrip("/").partition("/")
+    name, colon, port = place.rpartition(":")
+    if not colon or not port.isdecimal():
+        name, port = place, "" if has_scheme else _PORT
+    name = "127.0.0.1" if name in _ANY_ADDRESS else name
+    return f"{scheme or 'http'}://{name}" + (f":{port}" if port else "") + slash + path
 
 
 def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:

@@ -267,7 +267,7 @@ class FetchedPaper:
     @property
     def title(self) -> str:
         """Its id or URL, and its title, for a message."""
-        from ragscience.core.addresses import shown_address
+        from ragscience.core.errors import shown_address
 
         title = self.candidate.metadata.title
         short = title if len(title) <= 60 else f"{title[:59]}…"

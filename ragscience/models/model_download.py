@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from ragscience.core.addresses import shown_address
-from ragscience.core.errors import ModelProblem, install_line
+from ragscience.core.errors import ModelProblem, install_line, shown_address
 from ragscience.models.model_http import one_line, said_by, status_of
 from ragscience.models.model_servers import Ollama
 

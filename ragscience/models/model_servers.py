@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from ragscience.core.addresses import shown_address
-from ragscience.core.errors import ModelProblem
+from ragscience.core.errors import ModelProblem, shown_address
 from ragscience.models.model_http import (
     MALFORMED,
     REFUSALS,

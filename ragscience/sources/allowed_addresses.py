@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from ragscience.core.addresses import shown_address
-from ragscience.core.errors import SourceError
+from ragscience.core.errors import SourceError, shown_address
 
 Resolver = Callable[[str, int], Sequence[str]]
 """Gives the IP addresses of a host name, best first, for a port. Raises OSError."""

@@ -17,8 +17,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from ragscience.core.addresses import shown_address
-from ragscience.core.errors import FileProblem, SourceError
+from ragscience.core.errors import FileProblem, SourceError, shown_address
 from ragscience.core.records import Metadata
 from ragscience.reading.author_names import last_name
 from ragscience.reading.name_words import plain_letters

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from ragscience.core.addresses import shown_address
-from ragscience.core.errors import UsageError
+from ragscience.core.errors import UsageError, shown_address
 
 _NEW = r"\d{4}\.\d{4,5}"
 _OLD = r"[a-z]+(?:-[a-z]+)?(?:\.[a-z]{2})?/\d{7}"

@@ -23,8 +23,7 @@ from typing import Any, TypeVar
 import httpx
 
 from ragscience.core import __version__
-from ragscience.core.addresses import shown_address
-from ragscience.core.errors import SourceError
+from ragscience.core.errors import SourceError, shown_address
 from ragscience.sources.allowed_addresses import (
     NetworkRules,
     Resolver,
