@@ -37,8 +37,8 @@ ANSWERS_AT_ONCE = 3
 """Questions of one person, always fewer than the server answers."""
 LOOKS_AT_ONCE = 8
 """Other requests of one person; a browser sends six at once."""
-DRAWN_AT_ONCE = 2
-"""Of these, pages to draw and words to look for: seconds of the processor each."""
+DRAWN = "pages or words", 2
+"""Of these, pages to draw and words to look for: seconds of the processor each, so also without tokens."""
 MOST_SESSIONS = 10_000
 """Sessions that are remembered; the oldest go first."""
 MOST_WAITING = 20
@@ -148,7 +148,7 @@ class AccessGate:
         """What a request counts as, and how many of that kind a person may have under way."""
         if method == "POST" and path in _ANSWERS:
             return "questions", self.most_answers
-        return ("pages or words", DRAWN_AT_ONCE) if path.endswith(_DRAWN) else ("requests", LOOKS_AT_ONCE)
+        return DRAWN if path.endswith(_DRAWN) else ("requests", LOOKS_AT_ONCE)
 
     def waits(self, scope: Scope, person: Person) -> bool:
         """Whether as many changes of the library as may already wait for the person."""
@@ -193,19 +193,24 @@ class Access:
             fix = "`python query.py doctor` says why."
             await problem_response(error.status_code, str(error.detail), fix)(scope, receive, send)
             return
-        refused = self._refused(person, scope)
+        # Without tokens only what takes seconds of the processor counts, for the address that it comes from.
+        kind = self._gate.kind(scope["method"], scope["path"])
+        caller = person.name if person else ""
+        if not caller and kind == DRAWN and scope.get("client"):
+            caller = scope["client"][0]
+        refused = self._refused(person, caller, scope)
         if refused is not None or person is None:
             await (refused or Response(status_code=401))(scope, receive, send)
             return
         scope.setdefault("state", {})["person"] = person
-        counted = person.name, self._gate.kind(scope["method"], scope["path"])[0]
+        counted = caller, kind[0]
         self._gate.under_way[counted] += 1
         try:
             await self._app(scope, receive, with_headers(send, _PRIVATE) if person.name else send)
         finally:
             self._gate.under_way[counted] -= 1
 
-    def _refused(self, person: Person | None, scope: Scope) -> Response | None:
+    def _refused(self, person: Person | None, caller: str, scope: Scope) -> Response | None:
         """Why the request may not go on; None where it may."""
         gate, method, path = self._gate, scope["method"], scope["path"]
         if person is None:
@@ -215,7 +220,7 @@ class Access:
             what = f"This needs the role writer, and yours is {person.role}."
             return problem_response(403, what, "Ask who runs the server for it.")
         what, (kind, most) = "", gate.kind(method, path)
-        if person.name and gate.under_way[person.name, kind] >= most:
+        if caller and gate.under_way[caller, kind] >= most:
             what = f"{most} of your {kind} are under way"
         elif person.name and method == "POST" and needs_writer(method, path) and gate.waits(scope, person):
             what = "Your changes of the library wait"

@@ -3,6 +3,7 @@
 import threading
 
 import httpx
+import pytest
 
 from ragscience.engine.access_tokens import AccessTokens, hash_of
 from ragscience.engine.ingest import Ingest
@@ -32,8 +33,10 @@ def lab(three_papers, folder):
     return tokens, serving(home, {"answers": 3})
 
 
-def client_of(url, token):
-    return httpx.Client(base_url=url, timeout=60, headers={"Authorization": f"Bearer {token}"})
+def client_of(url, token, address="127.0.0.1"):
+    transport = httpx.HTTPTransport(local_address=address)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.Client(base_url=url, timeout=60, headers=headers, transport=transport)
 
 
 class Held:
@@ -106,7 +109,9 @@ def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeyp
             go_on.set()
 
 
-def test_pages_that_one_person_has_drawn_leave_a_place_for_the_others(three_papers, tmp_path, monkeypatch):
+@pytest.mark.parametrize("has_tokens", [True, False])
+def test_pages_that_one_client_has_drawn_leave_a_place_for_the_others(three_papers, tmp_path, monkeypatch, has_tokens):
+    """Clients are told apart by their tokens, or where there are none by their addresses."""
     picture = PagePictures.picture
 
     def waiting(self, paper, number, width):
@@ -115,8 +120,8 @@ def test_pages_that_one_person_has_drawn_leave_a_place_for_the_others(three_pape
         return picture(self, paper, number, width)
 
     monkeypatch.setattr(PagePictures, "picture", waiting)
-    tokens, server = lab(three_papers, tmp_path)
-    with server as url, client_of(url, tokens["ana"]) as ana, client_of(url, tokens["ben"]) as ben:
+    tokens, server = lab(three_papers, tmp_path) if has_tokens else ({}, serving(three_papers))
+    with server as url, client_of(url, tokens.get("ana")) as ana, client_of(url, tokens.get("ben"), "127.0.0.2") as ben:
         address = f"/api/v1/papers/{ana.get('/api/v1/papers').json()['papers'][0]['md5']}"
         held = Held(lambda: ana.get(f"{address}/pages/1/image?width=999"))
         with held:
