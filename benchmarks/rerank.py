@@ -68,17 +68,17 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
 
 def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
     """Checksums and MaxSim of the same unit vectors, as rows of int8 that are multiplied as floats, and as codes."""
-    from ragscience.models.maxsim import DIMENSION, QuestionTokens, encode, maxsim, product_on_one_core
+    from ragscience.models.maxsim import DIMENSION, encode, maxsim, product_on_one_core
 
     rows = np.random.default_rng(0).standard_normal((PASSAGES * TOKENS + ASKED, DIMENSION)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    asked = QuestionTokens(rows[:ASKED])
+    asked = rows[:ASKED]
     int8 = np.split(np.rint(rows[ASKED:] * 127).astype(np.int8), PASSAGES)
     codes = np.split(encode(rows[ASKED:]), PASSAGES)
 
     def by_product() -> object:
         checked = [zlib.crc32(each.data) for each in int8]
-        products = product_on_one_core(np.concatenate(int8).astype(np.float32), asked.tokens.T)
+        products = product_on_one_core(np.concatenate(int8).astype(np.float32), asked.T)
         starts = range(0, PASSAGES * TOKENS, TOKENS)
         return checked, np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / 127
 

@@ -42,17 +42,16 @@ class ServedModel:
     dimension: int = 0
     digest: str = ""
     architecture: str = "llama"
-    size: str = "8.0B"
-    """Its parameters, as Ollama writes them."""
+    parameters: int = 8_030_000_000
 
     @property
     def capabilities(self) -> list[str]:
         return ["embedding"] if self.dimension else ["completion", "tools"]
 
 
-def chat_model(context_length: int = 131072, digest: str = "", *, size: str = "8.0B") -> ServedModel:
+def chat_model(context_length: int = 131072, digest: str = "", *, parameters: int = 8_030_000_000) -> ServedModel:
     """A model that chats."""
-    return ServedModel(context_length, 0, digest, "llama", size)
+    return ServedModel(context_length, 0, digest, "llama", parameters)
 
 
 def embedding_model(dimension: int = 768, context_length: int = 2048, digest: str = "") -> ServedModel:
@@ -345,7 +344,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _card(self, name: str) -> dict[str, Any]:
         _, model = self.script.find(name) or ("", chat_model())
-        details = {"format": "gguf", "family": model.architecture, "parameter_size": model.size}
+        details = {"format": "gguf", "family": model.architecture}
         card = {"name": name, "model": name, "modified_at": CREATED_AT, "size": 1000, "details": details}
         return card | {"digest": self.script.digest(name)}
 
@@ -370,7 +369,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(b"404 page not found", 404, "text/plain")
 
     def _show(self, name: str, model: ServedModel) -> None:
-        info: dict[str, Any] = {"general.architecture": model.architecture}
+        info: dict[str, Any] = {
+            "general.architecture": model.architecture,
+            "general.parameter_count": model.parameters,
+        }
         info[f"{model.architecture}.context_length"] = model.context_length
         info[f"{model.architecture}.embedding_length"] = model.dimension or 4096
         self._json(

@@ -99,12 +99,11 @@ class SentenceTransformerEmbedder:
         self._folder = folder
         self._name = name
         self._row = row
-        self._model: Any = None
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
         """Loads the model to get its dimension. Raises ModelProblem."""
-        dimension = int(self._load().get_embedding_dimension() or 0)
+        dimension = int(self._model.get_embedding_dimension() or 0)
         digest = folder_digest(self._folder)
         digest = self._row.digest(digest) if self._row else digest
         return EmbedderIdentity("sentence-transformers", self._name, digest, dimension)
@@ -119,17 +118,15 @@ class SentenceTransformerEmbedder:
         return vector
 
     def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
-        model = self._load()
-        encode = model.encode_query if task == "query" else model.encode_document
         if not texts:
             return np.empty((0, self.identity.dimension), dtype=np.float32)
+        encode = self._model.encode_query if task == "query" else self._model.encode_document
         rows = encode([sendable(text) for text in texts], convert_to_numpy=True, show_progress_bar=False)
         return unit_rows(np.asarray(rows, dtype=np.float32), self._name)
 
-    def _load(self) -> Any:
-        if self._model is None:
-            self._model = _loaded(self._name, self._make)
-        return self._model
+    @cached_property
+    def _model(self) -> Any:
+        return _loaded(self._name, self._make)
 
     def _make(self, library: Any) -> Any:
         if self._row is None:
@@ -150,7 +147,6 @@ class TorchCrossEncoder:
         self._folder = folder
         self.name = name
         """Its name in the answer's JSON."""
-        self._model: Any = None
 
     @cached_property
     def digest(self) -> str:
@@ -161,15 +157,14 @@ class TorchCrossEncoder:
     def scale(self) -> Scale:
         """By the activation that sentence-transformers puts over the model's output. Raises ModelProblem."""
         scales: dict[str, Scale] = {"Identity": "log-odds", "Sigmoid": "probability"}
-        return scales.get(type(self._load().activation_fn).__name__, "other")
+        return scales.get(type(self._model.activation_fn).__name__, "other")
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
         if not passages:
             return np.empty(0, dtype=np.float32)
-        model = self._load()
         pairs = [(sendable(question), sendable(passage)) for passage in passages]
-        scores = np.asarray(model.predict(pairs, show_progress_bar=False), dtype=np.float32)
+        scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
         if scores.shape != (len(passages),):
             raise ModelProblem(
                 f"{self.name} gives {scores.shape[-1]} scores a passage instead of one.",
@@ -177,12 +172,11 @@ class TorchCrossEncoder:
             )
         return scores
 
-    def _load(self) -> Any:
-        if self._model is None:
-            row = known_model(self.name)
-            how = {"device": "cpu", "local_files_only": True, "max_length": row.tokens if row else None}
-            self._model = _loaded(self.name, lambda library: library.CrossEncoder(str(self._folder), **how))
-        return self._model
+    @cached_property
+    def _model(self) -> Any:
+        row = known_model(self.name)
+        how = {"device": "cpu", "local_files_only": True, "max_length": row.tokens if row else None}
+        return _loaded(self.name, lambda library: library.CrossEncoder(str(self._folder), **how))
 
 
 def _loaded(name: str, make: Callable[[Any], Any]) -> Any:
@@ -245,11 +239,6 @@ class OnnxCrossEncoder:
         """The sha256 of the weights, in hexadecimal; empty until they are needed."""
         return self._session.prepared.sha256 if self._session.opened else ""
 
-    @property
-    def sessions_opened(self) -> int:
-        """How many times the model has been loaded for this object."""
-        return self._session.opened
-
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
 
@@ -260,7 +249,8 @@ class OnnxCrossEncoder:
         pairs = [self._tokenizer.encode(sendable(question), sendable(passage)) for passage in passages]
         for numbers, logits in self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs]):
             scores[numbers] = logits[:, 0]
-        return _sigmoid(scores) if self.scale == "probability" else scores
+        # tanh does not overflow.
+        return 0.5 * (1.0 + np.tanh(0.5 * scores)) if self.scale == "probability" else scores
 
 
 def _scale(folder: Path) -> Scale:
@@ -293,9 +283,3 @@ def _scale(folder: Path) -> Scale:
 
 def _is_torchs(name: object) -> bool:
     return isinstance(name, str) and name.startswith("torch.")
-
-
-def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    # tanh does not overflow.
-    scores: NDArray[np.float32] = (0.5 * (1.0 + np.tanh(0.5 * logits))).astype(np.float32)
-    return scores

@@ -21,7 +21,6 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +40,7 @@ DIMENSION = 64
 CODE_BYTES = 28
 """Parts of a vector, each a byte."""
 CENTROIDS = Path(__file__).with_name("token_centroids.npy")
+"""Shape (28, 256, 3)."""
 CENTROIDS_SHA256 = "5208fa8a4159bfd0927e4572843f5692b592d4b51227dcb5481326382c7cd185"
 MEAN_COSINE = 0.9926
 """Of a vector with the one that its code stands for, over the text that the centroids are from."""
@@ -56,7 +56,7 @@ _BLOCK = 256
 
 def encode(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
     """The codes, shape (n, 28), of vectors of shape (n, 64): of each part the nearest centroid."""
-    centroids = _centroids()
+    centroids = _matrix(CENTROIDS, CENTROIDS_SHA256)
     codes = np.empty((len(vectors), CODE_BYTES), np.uint8)
     # |x - c|² is least where x·c - |c|²/2 is greatest.
     halves = np.square(centroids).sum(axis=2) / 2
@@ -79,7 +79,7 @@ def cosines(codes: NDArray[np.uint8], tokens: NDArray[np.float32]) -> NDArray[np
     which as a mean of vectors is shorter than these, and by MEAN_COSINE: what a code is off its vector points anywhere,
     and so takes that share from each cosine in the mean.
     """
-    centroids = _centroids()
+    centroids = _matrix(CENTROIDS, CENTROIDS_SHA256)
     products = np.matmul(centroids, parts_of(tokens).transpose(0, 2, 1))
     table = np.concatenate([products, np.square(centroids).sum(axis=2, keepdims=True)], axis=2)
     columns = np.ascontiguousarray(codes.T)
@@ -94,16 +94,16 @@ def cosines(codes: NDArray[np.uint8], tokens: NDArray[np.float32]) -> NDArray[np
 
 
 @cache
-def _centroids() -> NDArray[np.float32]:
-    """Shape (28, 256, 3), float32. Raises ModelProblem if the file is damaged."""
-    content = CENTROIDS.read_bytes()
-    if hashlib.sha256(content).hexdigest() != CENTROIDS_SHA256:
-        raise ModelProblem(f"{CENTROIDS.name} is not the one that belongs here.", "Download the project's files again.")
-    centroids: NDArray[np.float32] = np.load(io.BytesIO(content))
-    return centroids
+def _matrix(file: Path, sha256: str) -> NDArray[np.float32]:
+    """What `file` holds, float32. Raises ModelProblem if it is damaged."""
+    content = file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelProblem(f"{file.name} is not the one that belongs here.", "Download the project's files again.")
+    matrix: NDArray[np.float32] = np.load(io.BytesIO(content))
+    return matrix
 
 
-_BLOCK_maxsim = 1 << 18
+_MOST_PRODUCTS = 1 << 18
 """Multiplications up to which OpenBLAS uses one thread."""
 EMBEDDING_BATCH = 64
 """Passages that are embedded in one call; more are no faster, and are lost together where a call fails."""
@@ -111,15 +111,8 @@ MOST_TOKEN_BYTES = 2 * 2**30
 """Disk space for token vectors of a library (about 5 KiB a passage): 400,000 passages; those of more are made when a
 search needs them."""
 PROJECTION = Path(__file__).with_name("projection.npy")
+"""Shape (384, 64), made by tools/make_projection.py."""
 PROJECTION_SHA256 = "4f58777f81233e816d5c5da4740acee055dba85b33b18f7136bb4b9aa336a435"
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionTokens:
-    """A question's token vectors."""
-
-    tokens: NDArray[np.float32]
-    """Unit rows, shape (tokens, 64): those that carry meaning, or the whole question's vector if none does."""
 
 
 def embed_batch(
@@ -148,22 +141,25 @@ def projected_tokens(text: TokenVectors) -> NDArray[np.float32]:
     return _projected(text.token_vectors[carries_meaning(text.pieces)])
 
 
-def question_tokens(text: TokenVectors) -> QuestionTokens:
-    """The token vectors of a question for comparison with passages."""
+def question_tokens(text: TokenVectors) -> NDArray[np.float32]:
+    """Unit rows, shape (tokens, 64): of the words of a question that carry meaning, or of it all if none does."""
     keep = carries_meaning(text.pieces)
     tokens = text.token_vectors[keep] if keep.any() else text.vector[np.newaxis]
-    return QuestionTokens(_projected(tokens))
+    return _projected(tokens)
 
 
-def maxsim(question: QuestionTokens, passages: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-    """MaxSim, -1 to 1, of each passage, given by its codes: shape (len(passages),), float32; -1 without tokens."""
+def maxsim(question: NDArray[np.float32], passages: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+    """MaxSim, -1 to 1, of each passage, given by its codes: shape (len(passages),), float32; -1 without tokens.
+
+    `question` as `question_tokens` gives it.
+    """
     scores = np.full(len(passages), -1.0, np.float32)
     having = [row for row, passage in enumerate(passages) if len(passage)]
     if not having:
         return scores
     lengths = [len(passages[row]) for row in having]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    products = cosines(np.concatenate([passages[row] for row in having]), question.tokens)
+    products = cosines(np.concatenate([passages[row] for row in having]), question)
     scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1)
     return scores
 
@@ -174,7 +170,7 @@ def product_on_one_core(left: NDArray[np.float32], right: NDArray[np.float32]) -
     For such small products threads only wait for each other: on a busy machine they take 100 times as long.
     """
     rows, inner, columns = left.shape[0], left.shape[1], right.shape[1]
-    blocks = -(-rows * inner * columns // _BLOCK_maxsim)
+    blocks = -(-rows * inner * columns // _MOST_PRODUCTS)
     product = np.empty((rows, columns), np.float32)
     for block in range(blocks):
         first, last = rows * block // blocks, rows * (block + 1) // blocks
@@ -202,18 +198,6 @@ def _has_letters(piece: str) -> bool:
 def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Unit rows, shape (n, 64), of vectors of shape (n, 384): normalised, projected, normalised again."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
-    low = product_on_one_core(unit, _projection())
+    low = product_on_one_core(unit, _matrix(PROJECTION, PROJECTION_SHA256))
     made: NDArray[np.float32] = low / np.maximum(np.linalg.norm(low, axis=1, keepdims=True), 1e-6)
     return made
-
-
-@cache
-def _projection() -> NDArray[np.float32]:
-    """The matrix, shape (384, 64), float32, of tools/make_projection.py. Raises ModelProblem if it is damaged."""
-    content = PROJECTION.read_bytes()
-    if hashlib.sha256(content).hexdigest() != PROJECTION_SHA256:
-        raise ModelProblem(
-            f"{PROJECTION.name} is not the one that belongs here.", "Download the project's files again."
-        )
-    matrix: NDArray[np.float32] = np.load(io.BytesIO(content))
-    return matrix

@@ -101,7 +101,8 @@ class MiniLM:
         self._expected_sha256 = expected_sha256
         self._loaded: tuple[Any, BertSession] | None = None
         self._loading = Lock()
-        self._kept_places = lru_cache(maxsize=KEPT_PLACES)(self._places_by_tokenizer)
+        self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
+        """Where each word piece that `compress` keeps begins and ends in a text, shape (n, 2); raises ModelProblem."""
         self._recent: dict[str, TokenVectors] = {}
         """The texts that were last embedded: a question is asked for by the search, and again by its quotes."""
 
@@ -109,11 +110,6 @@ class MiniLM:
     def identity(self) -> EmbedderIdentity:
         """Known without loading the model."""
         return IDENTITY
-
-    @property
-    def sessions_opened(self) -> int:
-        """How many times the model has been loaded for this object; a search with stored vectors needs one."""
-        return self._loaded[1].opened if self._loaded else 0
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, shape (len(texts), 384), float32. Raises ModelProblem."""
@@ -153,17 +149,13 @@ class MiniLM:
             for number, hidden in zip(numbers, output, strict=True):
                 states[number] = hidden[: len(rows[number])]
         results, taken = [], 0
-        for encoding, ids, windows in zip(encodings, pieces, spans, strict=True):
+        for encoding, windows in zip(encodings, spans, strict=True):
             vector, token_vectors = pool_windows(states[taken : taken + len(windows)], windows)
             taken += len(windows)
-            results.append(TokenVectors(vector, np.array(ids, dtype=np.int32), token_vectors, *_places(encoding)))
+            results.append(TokenVectors(vector, token_vectors, *_places(encoding)))
         return results
 
-    def kept_places(self, text: str) -> NDArray[np.int32]:
-        """Where each word piece that `compress` keeps begins and ends in `text`, shape (n, 2). Raises ModelProblem."""
-        return self._kept_places(text)
-
-    def _places_by_tokenizer(self, text: str) -> NDArray[np.int32]:
+    def _kept_places(self, text: str) -> NDArray[np.int32]:
         tokenizer, _ = self._load()
         offsets, pieces = _places(tokenizer.encode(sendable(text)))
         return offsets[carries_meaning(pieces)]

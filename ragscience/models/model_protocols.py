@@ -23,8 +23,6 @@ class TokenVectors:
 
     vector: NDArray[np.float32]
     """Unit vector, shape (384,)."""
-    token_ids: NDArray[np.int32]
-    """Token ids, shape (n,), without special tokens."""
     token_vectors: NDArray[np.float32]
     """The last hidden state of each word piece, not normalised, shape (n, 384)."""
     offsets: NDArray[np.int32]

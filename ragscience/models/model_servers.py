@@ -245,8 +245,7 @@ class Ollama(ModelServer):
             architecture = info.get("general.architecture", "")
             context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
             capabilities = tuple(str(each) for each in answer.get("capabilities") or ())
-            size = str((answer.get("details") or {}).get("parameter_size", ""))
-            parameters = positive(info.get("general.parameter_count")) or _parameters(size)
+            parameters = positive(info.get("general.parameter_count"))
         except json_errors() as error:
             raise self.problem(error, name) from None
         return ModelDetails(positive(context), positive(dimension), capabilities, parameters)
@@ -332,12 +331,3 @@ class OpenAIServer(ModelServer):
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _parameters(size: str) -> int | None:
-    """The number that Ollama writes as "494.03M" or "8.0B"; None for anything else."""
-    unit = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}.get(size[-1:])
-    try:
-        return positive(round(float(size[:-1]) * unit)) if unit else None
-    except (ValueError, OverflowError):
-        return None

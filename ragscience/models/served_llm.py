@@ -231,10 +231,6 @@ class ServedLLM:
         _ = self.chat_model
         return ServedReply(self, messages, max_tokens, schema)
 
-    def stream(self, prompt: str) -> Iterator[str]:
-        """The reply, piece by piece; empty pieces are left out. Raises ModelProblem."""
-        yield from self.reply([("user", prompt)], max_tokens=self.num_predict)
-
     def chunks(
         self,
         messages: Sequence[Any],

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.library.store import Store
-    from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
 
 
@@ -130,7 +129,7 @@ def search(
             more = [*scope.present(also), *own]
             first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
 
-        def maxsims_of(tokens: QuestionTokens | None, fused: Mapping[int, float]) -> dict[int, float]:
+        def maxsims_of(tokens: NDArray[np.float32] | None, fused: Mapping[int, float]) -> dict[int, float]:
             return _maxsims(tokens, fused, library, models.tokens_from if profile.rerank_depth else None, log)
 
         with timed(log.timings, "late_ms") if tokens is not None and profile.rerank_depth else nullcontext():
@@ -233,13 +232,13 @@ def _reranked(
 
 def _embedded(
     texts: Sequence[str], models: SearchModels, log: SearchLog
-) -> list[tuple[NDArray[np.float32] | None, QuestionTokens | None]]:
+) -> list[tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]]:
     """Each text's vector and, for late interaction, its token vectors: from one pass if one model makes both.
 
     None, with a warning, where a model fails.
     """
     vectors: list[NDArray[np.float32] | None] = [None] * len(texts)
-    tokens: list[QuestionTokens | None] = [None] * len(texts)
+    tokens: list[NDArray[np.float32] | None] = [None] * len(texts)
     if models.tokens_from is not None:
         from ragscience.models.maxsim import question_tokens
 
@@ -259,7 +258,7 @@ def _embedded(
 
 
 def _maxsims(
-    tokens: QuestionTokens | None,
+    tokens: NDArray[np.float32] | None,
     fused: Mapping[int, float],
     library: Store,
     tokens_from: TokenEmbedder | None,

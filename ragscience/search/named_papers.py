@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.library.store import Store
-    from ragscience.models.maxsim import QuestionTokens
     from ragscience.search.first_pass import Scope
 
 
@@ -57,7 +56,7 @@ class SearchedPaper:
     """Ids of its passages that the filters allow, ascending."""
     vector: NDArray[np.float32] | None = None
     """The text's, where it was embedded."""
-    tokens: QuestionTokens | None = None
+    tokens: NDArray[np.float32] | None = None
 
 
 def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
@@ -116,7 +115,7 @@ def preferred(
     papers: Sequence[SearchedPaper],
     library: Store,
     profile: Profile,
-    maxsims: Callable[[QuestionTokens | None, Mapping[int, float]], Mapping[int, float]],
+    maxsims: Callable[[NDArray[np.float32] | None, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
     """The scores, 0 to 1, of all candidates by id, in which those of the named papers' passages are higher.
 
@@ -141,7 +140,7 @@ def _among_themselves(
     own: Sequence[int],
     library: Store,
     profile: Profile,
-    maxsims: Callable[[QuestionTokens | None, Mapping[int, float]], Mapping[int, float]],
+    maxsims: Callable[[NDArray[np.float32] | None, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
     by_bm25 = dict(zip(own, keyword_scores(library, paper.text, own).tolist(), strict=True))
     lists: list[tuple[float, Mapping[int, float]]] = [(profile.bm25_weight, by_bm25)]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragscience.library.store import Store
-    from ragscience.models.maxsim import QuestionTokens
     from ragscience.models.model_protocols import Reranker, Scale, TokenEmbedder
 
 
@@ -78,7 +77,7 @@ MAX_LIVE_PASSAGES = 8
 
 
 def maxsim_scores(
-    question: QuestionTokens, fused: Mapping[int, float], *, library: Store, tokens_from: TokenEmbedder
+    question: NDArray[np.float32], fused: Mapping[int, float], *, library: Store, tokens_from: TokenEmbedder
 ) -> dict[int, float]:
     """MaxSim, -1 to 1, of each candidate with stored token vectors, and of the first few of the others.
 

@@ -79,7 +79,7 @@ def token_matches(
     kept = carries_meaning(whole.pieces)
     if not kept.any():
         return TokenMatches((), {}, names, named)
-    tokens = question_tokens(whole).tokens
+    tokens = question_tokens(whole)
     stored = library.tokens.of([chunk.chunk_id for chunk in chunks])
     passages: dict[int, PassageMatches] = {}
     for chunk in chunks:
@@ -144,7 +144,7 @@ class WordPresence:
             return {}
         tokens = [stored[chunk_ids[row]] for row in having]
         starts = np.concatenate([[0], np.cumsum([len(each) for each in tokens])[:-1]])
-        alike = cosines(np.concatenate(tokens), question_tokens(whole).tokens)
+        alike = cosines(np.concatenate(tokens), question_tokens(whole))
         best = np.full((len(chunk_ids), alike.shape[1]), -1.0)
         best[having] = np.maximum.reduceat(alike, starts, axis=0)
         columns: dict[str, list[int]] = {}

@@ -68,9 +68,9 @@ def test_chat_switches_the_agent_on_and_off(asked):
 
 
 @pytest.mark.parametrize("how", ["--agent", "--corrective"])
-@pytest.mark.parametrize(("size", "forms"), [("494M", 0), ("8.0B", 1)])
-def test_a_small_model_writes_the_answer_and_rules_do_the_rest(asked, how, size, forms):
-    with OllamaServer(models={"llama3.1:8b": chat_model(size=size)}) as server:
+@pytest.mark.parametrize(("parameters", "forms"), [(494_000_000, 0), (8_030_000_000, 1)])
+def test_a_small_model_writes_the_answer_and_rules_do_the_rest(asked, how, parameters, forms):
+    with OllamaServer(models={"llama3.1:8b": chat_model(parameters=parameters)}) as server:
         server.default_reply = lambda body: (
             "{}" if body.get("format") else "The glaze matures at 1280 degrees Celsius (kilns.pdf, p.1)."
         )

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from ragscience.models.minilm import MiniLM, find_minilm
+from ragscience.models.model_servers import Ollama
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 
 LAYERS, HIDDEN, INNER, HEADS, POSITIONS, VOCABULARY = 2, 32, 64, 4, 512, 30522
 
@@ -71,6 +73,29 @@ def make_bert(folder: Path, *, labels: int, seed: int = 7, prefix: str | None = 
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
         shutil.copy(packaged / name, folder / name)
     return folder
+
+
+def close(llm):
+    """End the connections of a chat model."""
+    if "chat_model" in llm.__dict__:
+        model = llm.chat_model
+        (model._client._client if hasattr(model, "_client") else model.http_client).close()
+
+
+@pytest.fixture
+def ollama_llm():
+    """`ollama_llm(url)`: llama3.1:8b of that server, whose connections end with the test."""
+    made = []
+
+    def make(url, *, num_ctx=4096, timeout_seconds=20.0):
+        ollama = Ollama(url, timeout_seconds=timeout_seconds, offline=True)
+        options = ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=64)
+        made.append(ServedLLM(ollama, "llama3.1:8b", options=options, digest="d1", sleep=lambda _: None))
+        return made[-1]
+
+    yield make
+    for llm in made:
+        close(llm)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import Ollama
 from ragscience.models.model_servers import OpenAIServer as OpenAIClient
 from ragscience.models.served_llm import ChatOptions, ServedLLM
-from ragscience.models.structured_output import ask_structured
+from tests.models.conftest import close
 from tests.openai_server import DONE, OpenAIServer, Raw, chunk, event, usage
 
 MODEL = "qwen"
@@ -140,12 +140,6 @@ def ask(server, says):
         close(llm)
 
 
-def close(llm):
-    if "chat_model" in llm.__dict__:
-        model = llm.chat_model
-        (model._client._client if hasattr(model, "_client") else model.http_client).close()
-
-
 def good(says, text="Fine.", **end):
     return Raw(says.piece(text) + says.end(**end), kind=says.kind)
 
@@ -225,7 +219,7 @@ def test_silence_between_tokens_keeps_what_came(says, ask, server):
     assert ended.requests == 1
 
 
-@pytest.mark.parametrize("alive", [b": keep-alive\n\n", b"\n", b"\r\n"])
+@pytest.mark.parametrize("alive", [b": keep-alive\n\n", b"\r\n"])
 def test_signs_of_life_are_no_tokens(says, ask, alive):
     ended = ask(Raw(b"", kind=says.kind, endless=alive if says.api == "openai" else b"\n"), first=SHORT)
     assert len(ended.messages) == 1
@@ -353,9 +347,6 @@ def test_lm_studio_tells_its_window_once_the_model_is_loaded():
         assert [llm.server.served_context(MODEL) for _ in range(2)] == [None, 2048]
 
 
-# -- the size
-
-
 # -- thoughts
 
 
@@ -395,28 +386,15 @@ def test_thoughts_between_marks_are_no_part_of_the_answer(says, ask, cut):
 # -- JSON replies
 
 
-SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
-
-
-def score(value):
-    if not isinstance(value, dict) or "score" not in value:
-        raise ValueError("it has no score")
-    return float(value["score"])
-
-
-def structured(says, server, *answers):
-    server.raw(*answers, path=says.path)
-    llm = says.llm(server.url, [])
-    made = ask_structured(llm, PROMPT, schema=SCHEMA, read=score, max_tokens=64, seconds=30)
-    close(llm)
-    return made, server.of(says.path)
-
-
 def test_a_schema_goes_out_as_the_server_wants_it(says, server):
-    made, (body,) = structured(says, server, good(says, '{"score": 7}'))
-    assert made.value == 7
+    schema = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
+    server.raw(good(says, '{"score": 7}'), path=says.path)
+    llm = says.llm(server.url, [])
+    assert "".join(llm.reply(PROMPT, max_tokens=64, schema=schema)) == '{"score": 7}'
+    close(llm)
+    (body,) = server.of(says.path)
     if says.api == "ollama":
-        assert body["format"] == SCHEMA
+        assert body["format"] == schema
     else:
-        assert body["response_format"]["json_schema"]["schema"] == SCHEMA
+        assert body["response_format"]["json_schema"]["schema"] == schema
         assert (body["stream"], body["max_tokens"]) == (True, 64)

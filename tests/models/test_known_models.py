@@ -166,6 +166,20 @@ def test_without_sentence_transformers_one_line_says_what_is_missing(tmp_path, m
     assert "pip install" in caught.value.fix
 
 
+@pytest.mark.torch
+def test_another_folder_is_known_by_its_weights_and_told_in_one_line_where_it_cannot_be_loaded(tmp_path):
+    one, same, other = (
+        SentenceTransformerEmbedder(make_bert(tmp_path / name, labels=0, seed=seed), "own").identity
+        for name, seed in (("one", 7), ("same", 7), ("other", 9))
+    )
+    assert one == same != other
+    assert (one.provider, one.dimension) == ("sentence-transformers", HIDDEN)
+    (tmp_path / "config.json").write_text('{"model_type": "no-such-model"}')
+    with pytest.raises(ModelProblem, match="cannot load own") as caught:
+        SentenceTransformerEmbedder(tmp_path, "own").embed_query("x")
+    assert "\n" not in caught.value.message
+
+
 def test_damaged_weights_are_told(tmp_path, model_cache):
     folder = make_known(tmp_path, BGE)
     (folder / "model.safetensors").write_bytes(b"no weights")

@@ -9,8 +9,6 @@ import pytest
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.llm_reranker import INSTRUCTIONS, LLMReranker
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.search.reranking import rerank
 from tests.ollama_server import OllamaServer
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
@@ -50,26 +48,11 @@ def warnings():
 
 
 @pytest.fixture
-def make(server, warnings):
-    """Rerankers of the server's model, each with a client of its own."""
-    made = []
+def make(server, warnings, ollama_llm):
+    def make(*, num_ctx=8192):
+        return LLMReranker(ollama_llm(server.url, num_ctx=num_ctx), depth=10, on_warning=warnings.append)
 
-    def make(*, num_ctx=8192, depth=10, seconds=30.0, timeout_seconds=5.0):
-        ollama = Ollama(server.url, timeout_seconds=timeout_seconds, offline=True)
-        llm = ServedLLM(
-            ollama,
-            MODEL,
-            options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=100),
-            digest="d1",
-            sleep=lambda _: None,
-        )
-        made.append(llm)
-        return LLMReranker(llm, depth=depth, seconds=seconds, on_warning=warnings.append)
-
-    yield make
-    for llm in made:
-        if "chat_model" in llm.__dict__:
-            llm.chat_model._client._client.close()
+    return make
 
 
 def order_of(reranker, passages):
@@ -173,9 +156,3 @@ def test_no_attack_leaves_its_fence_or_speaks_the_models_markup(server, make, na
             assert len(re.findall(rf"<\s*{fence}", form)) == len(re.findall(rf"<\s*/\s*{fence}", form)) == 1
     for word in re.findall(r"\b(?:PWNED|obey|Ignore)\b", ATTACKS[name]):
         assert word in text
-
-
-# -- what a server does wrong
-
-
-# -- what is kept

@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
+from ragscience.models import bert_session
 from ragscience.models.minilm import WINDOW_TOKENS, MiniLM, find_minilm, pool_windows
 from ragscience.models.token_counting import load_tokenizer, split_windows
 
@@ -52,10 +54,9 @@ def test_the_token_vectors_come_from_the_same_pass(minilm, oracle):
     theirs = oracle.encode(text, output_value="token_embeddings").numpy()
     np.testing.assert_allclose(ours.token_vectors, theirs[1:-1], atol=1e-4)
     np.testing.assert_array_equal(ours.vector, minilm.embed_query(text))
-    assert len(ours.token_ids) == len(ours.token_vectors) == len(ours.offsets)
+    assert len(ours.token_vectors) == len(ours.offsets)
     pieces = [text[start:end] for start, end in ours.offsets]
     assert pieces[:3] == ["The", "Transform", "er"]
-    assert ours.token_ids.dtype == np.int32
 
 
 def test_no_tail_is_invisible(minilm):
@@ -63,7 +64,7 @@ def test_no_tail_is_invisible(minilm):
     plain, other = minilm.embed_documents([head, head + " zebrafish larvae in brackish water"])
     assert plain @ other < 0.9995
     (tokens,) = minilm.embed_with_tokens([head])
-    assert len(tokens.token_ids) == len(tokens.token_vectors) > 3 * WINDOW_TOKENS
+    assert len(tokens.token_vectors) > 3 * WINDOW_TOKENS
     assert tokens.offsets[-1, 1] == len(head)
 
 
@@ -129,3 +130,50 @@ def test_a_shared_token_is_taken_from_the_window_with_more_around_it():
     states = [np.full((12, 1), value, dtype=np.float32) for value in (1.0, 2.0)]
     _, pooled = pool_windows(states, windows)
     assert pooled[:, 0].tolist() == [1.0] * 8 + [2.0] * 8
+
+
+# -- how often the model is loaded: each load costs what a whole search should cost
+
+QUESTION, PASSAGE = "How many layers does the encoder have?", "The encoder is a stack of six layers. " * 30
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """The sessions of onnxruntime that were opened: whether each is packed."""
+    opened, open_session = [], bert_session._inference_session
+
+    def counted(folder, *, packed):
+        opened.append(packed)
+        return open_session(folder, packed=packed)
+
+    monkeypatch.setattr(bert_session, "_inference_session", counted)
+    return opened
+
+
+@pytest.fixture
+def embedder(model_cache):
+    return MiniLM(cache_folder=model_cache, on_warning=pytest.fail)
+
+
+def test_questions_load_it_once_larger_work_once_more_and_then_never_again(embedder, loads):
+    assert loads == []
+    for question in (QUESTION, "And the decoder?", "Which BLEU score does it reach?"):
+        embedder.embed_query(question)
+    assert loads == [False]
+    for _ in range(2):
+        embedder.embed_documents([f"{PASSAGE} {number}" for number in range(4)])
+        embedder.embed_query(QUESTION)
+    assert loads == [False, True]
+
+
+def test_a_question_has_the_same_vector_whatever_ran_before_and_beside_it(minilm, embedder, loads):
+    alone = minilm.embed_query(QUESTION)
+    loads.clear()
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(embedder.embed_query, QUESTION) for _ in range(8)]
+        ingested = pool.submit(embedder.embed_documents, [f"{PASSAGE} {number}" for number in range(4)])
+        asked += [pool.submit(embedder.embed_query, QUESTION) for _ in range(8)]
+        assert all(np.array_equal(one.result(), alone) for one in asked)
+        ingested.result()
+    assert np.array_equal(embedder.embed_query(QUESTION), alone)
+    assert sorted(loads) == [False, True]

@@ -75,29 +75,6 @@ def serving(folder, repository, monkeypatch, cache):
         server.server_close()
 
 
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    folder = make_bert(tmp_path / "source", labels=1)
-    for name in ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json"):
-        (folder / name).unlink()
-    with serving(folder, "tiny/cross", monkeypatch, tmp_path / "hub") as handler:
-        yield handler
-
-
-def test_the_cross_encoder_is_fetched_and_then_found(hub):
-    progress = []
-    folder = pull_model("tiny/cross", progress.append)
-    assert find_on_this_machine("tiny/cross") == folder
-    for name, content in hub.files.items():
-        assert (folder / name).read_bytes() == content
-        size = len(content)
-        assert [step.done_bytes for step in progress if step.item == name][-1] == size
-    assert {step.item for step in progress} == set(hub.files)
-    before = sum(command == "GET" for command, _ in hub.asked)
-    pull_model("tiny/cross", progress.append)
-    assert sum(command == "GET" for command, _ in hub.asked) == before
-
-
 def test_layers_with_folders_of_their_own_come_along(tmp_path, monkeypatch):
     folder = make_bert(tmp_path / "source", labels=0)
     layers = [{"path": "", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}, {"path": "2_Dense"}]

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models import served_embedder
 from ragscience.models.model_http import is_loopback
 from ragscience.models.model_servers import Ollama
-from ragscience.models.served_embedder import ServedEmbedder
+from ragscience.models.served_embedder import QueryEmbedder, ServedEmbedder
 from ragscience.models.token_counting import byte_windows
 from tests.ollama_server import OllamaServer, chat_model, embedding_model, hashed_embedding
 
@@ -141,3 +142,33 @@ def test_windows_keep_to_the_bytes_and_lose_nothing(text, most_bytes):
         assert start is not None
         covered = max(covered, start + len(window))
     assert covered == len(text)
+
+
+# -- an embedder that may not be there
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_after_a_failure_it_is_left_alone_until_the_pause_is_over(server, opened):
+    now, asked = [0.0], []
+
+    def opens():
+        asked.append("open")
+        return embedder(server)
+
+    questions = QueryEmbedder(EmbedderIdentity("ollama", NOMIC, "ab12", 16), opens, clock=lambda: now[0])
+    if opened:
+        questions.embed_query("a")
+    server.fault("/api/embed", times=None, dimension=7)
+    for _ in range(3):
+        with pytest.raises(ModelProblem, match="vectors of dimension") as caught:
+            questions.embed_query("a")
+        assert "rebuild" in caught.value.fix
+    assert (len(asked), len(server.of("/api/embed"))) == (1, 1 + opened)
+    server.clear_faults()
+    for seconds, answers in ((59.9, False), (60.0, True), (61.0, True)):
+        now[0] = seconds
+        if answers:
+            assert questions.embed_query("a").shape == (16,)
+        else:
+            with pytest.raises(ModelProblem):
+                questions.embed_documents(["a"])

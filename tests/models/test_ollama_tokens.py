@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -20,30 +18,6 @@ PROSE = (
 def server():
     with OllamaServer(models={LLAMA: chat_model()}) as running:
         yield running
-
-
-@pytest.fixture
-def make():
-    made = []
-
-    def make(url, *, num_ctx=4096, num_predict=64, timeout_seconds=20.0):
-        ollama = Ollama(url, timeout_seconds=timeout_seconds, offline=False)
-        waited = []
-        made.append(
-            ServedLLM(
-                ollama,
-                LLAMA,
-                options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=num_predict),
-                sleep=waited.append,
-            )
-        )
-        made[-1].waited = waited
-        return made[-1]
-
-    yield make
-    for llm in made:
-        if "chat_model" in llm.__dict__:
-            llm.chat_model._client._client.close()
 
 
 # -- counting
@@ -105,9 +79,6 @@ def test_scripts_that_some_tokenizers_know_by_the_word_are_no_cut():
     assert not TokenCounter().was_cut(text, 1, round(0.5 * base_tokens(text)), window=8192)
 
 
-# -- replies
-
-
 def read(llm, text="hi", max_tokens=64):
     messages = [("system", "Rules."), ("user", text)]
     reply = llm.reply(messages, max_tokens=max_tokens)
@@ -115,16 +86,13 @@ def read(llm, text="hi", max_tokens=64):
     return said, reply, llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
 
 
-# -- the window
-
-
 def words(text):
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
-def test_a_server_that_serves_less_is_found_out(server, make):
+def test_a_server_that_serves_less_is_found_out(server, ollama_llm):
     server.count_tokens, server.served_context = words, 600
-    llm = make(server.url, num_ctx=4096)
+    llm = ollama_llm(server.url, num_ctx=4096)
     assert llm.window == 4096
     assert read(llm, PROSE * 2)[2]
     assert server.cut_prompts == 1
@@ -133,16 +101,16 @@ def test_a_server_that_serves_less_is_found_out(server, make):
 
 
 @pytest.mark.parametrize("fault", [{"malformed": True}, {"status": 404}, {"cut_after": 0}])
-def test_a_server_without_that_list_costs_nothing(server, make, fault):
+def test_a_server_without_that_list_costs_nothing(server, ollama_llm, fault):
     server.served_context = 600
     server.fault("/api/ps", **fault)
-    llm = make(server.url)
+    llm = ollama_llm(server.url)
     assert not read(llm)[2]
     assert llm.window == 4096
     read(llm)
     assert len(server.of("/api/ps")) == 1
 
 
-def test_an_answer_that_runs_over_the_window_has_pushed_the_prompt_out(server, make):
+def test_an_answer_that_runs_over_the_window_has_pushed_the_prompt_out(server, ollama_llm):
     server.script("Long.", prompt_eval_count=500, eval_count=600)
-    assert read(make(server.url, num_ctx=1024), PROSE)[2]
+    assert read(ollama_llm(server.url, num_ctx=1024), PROSE)[2]

@@ -28,12 +28,13 @@ def server():
         yield server
 
 
-def asked(server, *, seconds=30.0, max_tokens=200):
-    ollama = Ollama(server.url, timeout_seconds=5.0, offline=True)
-    llm = ServedLLM(
-        ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100), sleep=lambda _: None
-    )
-    return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=max_tokens, seconds=seconds)
+@pytest.fixture
+def asked(ollama_llm):
+    def asked(server):
+        llm = ollama_llm(server.url)
+        return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=200, seconds=30.0)
+
+    return asked
 
 
 class SlowToLoad(ServedLLM):
@@ -79,12 +80,12 @@ def test_an_answers_time_begins_with_its_call(server, slow_to_load):
         '{"outer": {"score": 1, {"score": 1}',
     ],
 )
-def test_json_is_found_wherever_it_is(server, said):
+def test_json_is_found_wherever_it_is(server, asked, said):
     server.script(pieces=[said])
     assert (asked(server).value, len(server.of("/api/chat"))) == (1, 1)
 
 
-def test_wrong_shape_is_told_and_repaired_once(server):
+def test_wrong_shape_is_told_and_repaired_once(server, asked):
     server.script('{"grade": "good"}', prompt_eval_count=10, eval_count=3)
     server.script('{"score": 0.25}', prompt_eval_count=20, eval_count=4)
     done = asked(server)
@@ -96,7 +97,7 @@ def test_wrong_shape_is_told_and_repaired_once(server):
 
 
 @pytest.mark.parametrize("said", ["no idea", "", "  ", "{" * 500, "[" * 5000, '{"score": "high"}', '{"score": NaN}'])
-def test_what_stays_wrong_is_no_value_and_no_third_call(server, said):
+def test_what_stays_wrong_is_no_value_and_no_third_call(server, asked, said):
     server.script(pieces=[said])
     server.script(pieces=[said])
     done = asked(server)
