@@ -9,19 +9,15 @@ from hypothesis import strategies as st
 
 from config import load_settings
 from ragscience.agent.corrective import (
-    CORRECT_FROM,
     EXTRA_PASSAGES,
-    INCORRECT_BELOW,
     MOST_REWRITES,
     Corrective,
     CorrectiveContext,
     expansions,
     joined,
     reworded,
-    verdict_of,
 )
 from ragscience.agent.llm_questions import AMBIGUOUS, CORRECT, INCORRECT
-from ragscience.ask.confidence import answerability
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
 from ragscience.engine.events import Searched
@@ -94,14 +90,6 @@ def says(server, **value):
     server.script(json.dumps(value))
 
 
-@pytest.mark.parametrize(("signals", "verdict"), [(SURE, CORRECT), (DOUBTFUL, AMBIGUOUS), (WRONG, INCORRECT)])
-def test_scores_give_a_verdict(signals, verdict):
-    found = Found(QUESTION, "default", FIRST, (), {}, signals)
-    assert verdict_of(found, QUESTION) == verdict
-    score = answerability(found, QUESTION)
-    assert (score >= CORRECT_FROM, score < INCORRECT_BELOW) == (verdict == CORRECT, verdict == INCORRECT)
-
-
 def test_right_passages_are_left_alone():
     search = Searches((FIRST, SURE))
     corrected = look(search)
@@ -125,12 +113,6 @@ def test_doubtful_ones_are_searched_again_once():
     assert corrected.found.question == QUESTION
     assert "1 passage was added" in corrected.warnings[0]
     assert corrected.found.timings_ms == {"search_ms": 4.0}
-
-
-def test_rewritten_question_does_not_judge_itself():
-    corrected = look(Searches((FIRST, DOUBTFUL), (SECOND, SURE)))
-    assert corrected.found.signals == DOUBTFUL
-    assert corrected.verdict == AMBIGUOUS
 
 
 def test_wrong_ones_are_said_and_not_searched_again():
@@ -210,9 +192,6 @@ def test_acronyms_are_written_out_both_ways():
     assert expansions("What does the large language model do?", passages) == ["LLM"]
     assert expansions("What does XYZ do?", passages) == []
     assert reworded("What does the LLM do?", passages, lambda file: "") == "LLM large language model"
-
-
-words = st.lists(st.sampled_from(["the", "LLM", "what", "encoder", "(", "model", "large", "language", "?"]), max_size=9)
 
 
 @given(st.lists(st.integers(1, 30), unique=True), st.lists(st.integers(1, 30), unique=True), st.integers(0, 20))

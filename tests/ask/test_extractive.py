@@ -1,7 +1,6 @@
 """Answers without an LLM."""
 
 import re
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,11 +13,9 @@ from ragscience.ask import extractive
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.quote_candidates import Unit, follows, units_of
-from ragscience.ask.unit_scores import score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Found, QuestionPart
-from ragscience.core.tokenizing import joined_lines, numbers, terms
 from ragscience.models.span_reader import AnswerSpan
 from ragscience.search.token_matches import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
@@ -61,16 +58,6 @@ def test_the_sentence_that_answers_is_quoted_with_its_page():
     assert warnings == ()
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_no_more_than_asked_for(limit):
-    passages = [
-        hit(f"Training number {i} took {i} days of work by people {i}x.", page=i, rank=i, start=999 * i)
-        for i in range(1, 9)
-    ]
-    units, _ = extract(QUESTION, passages, limit=limit)
-    assert len(units) == limit
-
-
 def test_without_an_embedder_words_decide():
     units, warnings = extract(QUESTION, [SAMPLING, TRAINING], limit=1)
     assert "3.5 days" in units[0].text
@@ -92,28 +79,8 @@ def test_each_part_of_a_question_chooses_among_its_own_passages():
         assert warnings == ()
 
 
-def test_parts_never_quote_the_same_place_twice():
-    both = (TRAINING, SAMPLING)
-    units, _ = extract_parts(
-        in_parts(("How many days did training take", both), ("which beam size was used", both)), limit=5
-    )
-    places = sorted(unit.place for unit in units)
-    assert len(places) > 1
-    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(places))
-
-
-def test_a_question_in_one_piece_is_quoted_as_ever():
-    whole = extract(TWO_PARTS, (TRAINING, SAMPLING), limit=3)
-    assert extract_parts(in_parts(), limit=3) == whole
-
-
 def broken(question, chunks):
     raise ModelProblem("Its file is damaged.")
-
-
-def test_a_model_that_fails_is_said_once_whatever_the_parts():
-    _, warnings = extract_parts(in_parts(("training", (TRAINING,)), ("days", (TRAINING,))), matcher=broken, limit=1)
-    assert len(warnings) == 1
 
 
 def test_a_model_that_fails_costs_a_warning():
@@ -149,15 +116,6 @@ def test_token_vectors_decide_where_words_cannot():
     assert "gamma" in units[0].text
     units, _ = extract("zzz", [one], limit=1)
     assert "gamma" not in units[0].text
-
-
-def test_a_passage_without_token_vectors_is_compared_by_words():
-    def matcher(question, chunks):
-        return TokenMatches(((0, 3),), {})
-
-    one = hit(f"{ALONE}. Fog stops bees at the hive in the morning. {ALONE}.")
-    units, _ = extract("fog bees", [one], matcher=matcher, limit=2)
-    assert "Fog stops" in units[0].text
 
 
 class CrossEncoder:
@@ -224,24 +182,6 @@ def test_a_quote_is_shown_on_one_line_and_cited_as_on_the_page():
     assert citations[0].quote == one.chunk.text
 
 
-NAMES = ["Alpha", "Gamma", "Delta", "Epsilon", "Zeta", "Beta"]
-TABLE = (
-    "Table 2: Test scores of the models on both sets.\nModel\nDev\nTest\n"
-    + "".join(
-        f"{name} with retrieval and large\nreranker and long training\n{i}0.3\n{i}0.4\n" for i, name in enumerate(NAMES)
-    )
-    + "Everything else in this paper is prose that fills whole lines, as this one does, to the very end of it,\n" * 3
-)
-
-
-def test_a_row_is_quoted_behind_its_caption_and_header():
-    units, _ = extract("test score of Beta with retrieval", [hit(TABLE)], limit=1)
-    shown, citations = shown_and_cited(units)
-    assert shown.startswith("Table 2: Test scores of the models on both sets. Model Dev Test")
-    assert "Beta with retrieval and large reranker and long training 50.3 50.4" in shown
-    assert "Table 2" not in citations[0].quote
-
-
 MARKDOWN_TABLE = (
     "Table 3. Error of the kiln by its heat. "
     + "The sentence after it goes on for longer than what is quoted of a caption and tells "
@@ -300,16 +240,6 @@ def test_a_later_part_of_a_table_has_the_header_of_the_first():
     assert alone.text == "\n".join(ROWS[:4])
 
 
-def test_an_equation_is_quoted_with_the_words_that_lead_to_it():
-    text = (
-        "The output of every layer of the feed-forward network is computed by this formula:\n"
-        "FFN(x) =\nmax(0, xW1)\nW2 + b2\n"
-        "Another line of prose that is as long as the first of them, so that the widths are known.\n"
-    )
-    [unit] = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
-    assert unit.text.startswith("The output of every layer")
-
-
 @given(
     st.text(st.sampled_from("ab.9 \n-T"), max_size=300),
     st.lists(st.integers(0, 300), max_size=4),
@@ -327,27 +257,6 @@ def test_each_word_of_a_unit_is_on_exactly_one_page(text, offsets):
 
 
 ALONE = "and this sentence goes on for so long that no other one has room beside it in a quote, " * 4
-
-
-def long_sentences(*beginnings):
-    return " ".join(f"{beginning} {ALONE}until it ends." for beginning in beginnings)
-
-
-def test_quotes_come_in_the_order_of_their_choice():
-    late = hit(long_sentences("Bees like fog."), file="a.pdf", rank=1, start=5000, page=9)
-    early = hit(long_sentences("Bees slow down."), file="a.pdf", rank=3, start=10, page=1)
-    other = hit(long_sentences("Kilns are hot."), file="b.pdf", rank=2, page=4)
-    units = [units_of(late)[0], units_of(other)[0], units_of(early)[0]]
-    text, citations = shown_and_cited(units)
-    assert [(c.file, c.page) for c in citations] == [("a.pdf", 9), ("b.pdf", 4), ("a.pdf", 1)]
-    assert text.index("Bees like") < text.index("Kilns") < text.index("Bees slow")
-
-
-def test_a_choice_says_why_each_unit_was_chosen():
-    choice = extractive.extract(QUESTION, [TRAINING, SAMPLING], readers=Readers(), limit=2)
-    (first,) = choice.units
-    assert first.score == score_of(first.features)
-    assert first.features["meaning"] > 0 and 0 < first.features["words"] <= 1
 
 
 def test_a_citation_says_where_in_the_document_its_words_stand():
@@ -415,14 +324,6 @@ def test_the_first_quote_takes_up_its_neighbours_and_later_ones_are_shorter():
     assert later and all(unit.end - unit.start <= 250 for unit in later)
 
 
-def test_quotes_are_as_many_as_fit_but_three_at_least():
-    few = [hit(long_sentences("Bees like fog."), rank=1), hit(long_sentences("Kilns and bees."), rank=2, start=9000)]
-    many = hit(" ".join(f"Bee {i} likes the fog number {i}." for i in range(30)), rank=3, start=90_000)
-    units, _ = extract("bees in fog", [*few, many], limit=8)
-    assert 3 <= len(units) <= 8
-    assert sum(len(unit.shown) for unit in units) <= 8 * 205 or len(units) == 3
-
-
 def test_a_quote_does_not_take_up_the_next_section_or_a_caption():
     prose = "The last sentence of a section stands here, and it is as wide as any other line of this whole passage."
     for behind in (
@@ -431,12 +332,6 @@ def test_a_quote_does_not_take_up_the_next_section_or_a_caption():
     ):
         (first, second) = units_of(hit(f"{prose}\n{behind}\n{prose}\n"))[:2]
         assert not follows(first, second)
-
-
-def test_the_first_quote_of_a_table_takes_up_rows_beside_the_best():
-    units, _ = extract("error of the kiln at 1240 degrees", [hit(MARKDOWN_TABLE)], limit=1)
-    assert units[0].text.count("\n") >= 1
-    assert "| 1240 degrees | 6.7 percent |" in units[0].text
 
 
 def test_a_heading_is_quoted_with_the_sentence_under_it_alone():
@@ -455,12 +350,6 @@ def test_an_equation_takes_the_whole_sentence_before_it_along_though_it_has_a_fu
     units = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
     assert any(unit.text.startswith("Each layer") for unit in units)
     assert not any(unit.text.startswith("FFN") for unit in units)
-
-
-def test_a_long_run_of_rows_is_a_table_even_with_signs_in_it():
-    rows = "".join(f"r = {i}\n{i}.1\n{i}.2\nsome name\n" for i in range(1, 9))
-    text = "A line of prose that is as wide as a line can be in this passage, and it ends in a full stop here.\n" + rows
-    assert not [unit for unit in units_of(hit(text)) if unit.text.startswith("A line") and "5.1" in unit.text]
 
 
 @given(st.text(st.sampled_from("ab.9 \nA=-"), max_size=400))
@@ -485,76 +374,11 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
-ROAST = (
-    "The oven stands in the yard. It is heated with oak for two hours. Bread goes in when the stones are white. "
-    "A loaf takes forty minutes. 3.2 Cooling\n\nThe loaf cools on a rack."
-)
-
-
-def sentences_of(passage, *wanted):
-    """The units of a passage that begin so."""
-    units = units_of(passage)
-    return [next(unit for unit in units if unit.text.startswith(words)) for words in wanted]
-
-
-def test_nothing_to_quote():
-    assert extract("x", [], limit=5) == ([], ())
-    assert quoted([]) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("scien-\ntific", "scientific"), ("GPT-\n3", "GPT-3"), ("byte-pair\n  encoding", "byte-pair encoding"), ("", "")],
-)
-def test_joined_lines(text, expected):
-    assert joined_lines(text) == expected
-
-
-def test_terms_are_the_same_on_both_sides():
-    assert terms("the pre-\ntraining") == terms("pretraining")
-    assert set(terms("Pretraining")) <= set(terms("pre-training"))
-    assert terms("models") == terms("Model")
-    assert terms("the of and") == []
-    assert "28.4" in terms("28.4 BLEU")
-
-
-def test_numbers_are_whole():
-    assert numbers("28.4, 2,500M and 200, 000; eight") == {"28.4", "2500", "200000"}
-
-
-def test_the_extractive_path_imports_no_langchain():
-    import subprocess
-
-    code = (
-        "import sys\n"
-        "from ragscience.ask.answer_context import AnswerContext, AnswerRequest\n"
-        "from ragscience.ask.answers import answer\n"
-        "from ragscience.core.records import Found\n"
-        "from ragscience.ask.answer_context import Circuit\n"
-        "from ragscience.ask.prompts import Prompts\n"
-        "circuit = Circuit(failures=1, pause_seconds=1.0, clock=float)\n"
-        "context = AnswerContext(None, None, None, {}, Prompts(), circuit, 1.0, 5, 0.25)\n"
-        "answer(AnswerRequest('q'), context, search=lambda q: Found(q, 'default', ()))\n"
-        "heavy = ('langchain', 'langsmith', 'httpx', 'ollama', 'torch', 'numpy')\n"
-        "print([m for m in sys.modules if m.startswith(heavy)])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_the_first_quote_goes_on_with_what_it_announces():
     before = " ".join(f"Number {i} of the sentences before it, which are about kilns and glazes." for i in range(9))
     text = f"{before} The loss of heat of a kiln is computed as follows: Ten parts of clay, {ALONE}and so on."
     (first, *_), _ = extract("How is the loss of heat of a kiln computed?", [hit(text)], limit=1)
     assert "computed as follows: Ten parts of clay" in first.text
-
-
-def test_what_is_far_behind_the_first_is_not_quoted():
-    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {ALONE}.")
-    other = hit(f"Bees are slow. {ALONE}.", rank=9, start=9000)
-    units, _ = extract("cobalt glaze of a kiln in degrees", [one, other], limit=8)
-    assert "cobalt" in units[0].text
-    assert not [unit for unit in units if "Bees" in unit.text]
 
 
 def of_paper(one, number, header):
@@ -593,11 +417,3 @@ def test_the_first_quote_takes_up_no_labels_of_a_drawing():
     one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {labels}")
     units, _ = extract("At how many degrees is the kiln fired?", [one], limit=1)
     assert units[0].text.rstrip() == "The kiln is fired with cobalt glaze at 1280 degrees."
-
-
-def test_the_first_quote_takes_up_no_figures_of_an_axis():
-    axis = "20 10 0 1 2 3 4 5 6 20 10 0 1 2 3 4 5 6 iter. Training error, plain."
-    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {axis}")
-    units, _ = extract("cobalt glaze of a kiln in degrees", [one], limit=1)
-    assert "1280" in units[0].text
-    assert "20 10 0" not in units[0].text

@@ -79,17 +79,6 @@ def test_even_is_half_the_cosine_and_half_bm25_over_the_highest(library, every, 
     assert [hit.score for hit in hits] == pytest.approx([expected[hit.chunk.chunk_id] for hit in hits])
 
 
-@pytest.mark.parametrize("more", [None, {"graph": lambda question: {}}])
-def test_deep_without_a_graph_shares_its_weights_in_proportion(library, every, more):
-    cosines, words = every
-    union = set(best(cosines, 100)) | set(best({key: score for key, score in words.items() if score > 0}, 60))
-    dense, bm25 = scaled(cosines, union), scaled(words, union)
-    expected = {key: (0.45 * dense[key] + 0.20 * bm25[key]) / 0.65 for key in union}
-    result = found(library, DEEP, more=more)
-    assert ids_of(result) == best(expected, 12)
-    assert [hit.score for hit in result.hits] == pytest.approx([expected[key] for key in ids_of(result)])
-
-
 def test_deep_with_a_graph_is_the_production_notes_sum(library, every):
     cosines, words = every
     far = min(cosines, key=lambda key: cosines[key] + words[key])
@@ -155,14 +144,6 @@ def test_what_a_source_names_is_a_candidate_and_carries_its_score(library):
     assert "graph" not in without.hits[0].scores
 
 
-def test_ranks_of_a_source_count_under_rrf(library):
-    rrf = Profile("rrf", 3, 3, "rrf", 1.0, 1.0, 0, 50, more_weights=(("graph", 0.5),))
-    outside = next(key for key in range(1, library.about.chunks + 1) if key not in ids_of(found(library, rrf)))
-    result = found(library, rrf, more={"graph": lambda question: {ids_of(found(library, rrf))[0]: 0.2, outside: 0.9}})
-    (hit,) = (hit for hit in result.hits if hit.chunk.chunk_id == outside)
-    assert hit.score == pytest.approx(0.5 / 61)
-
-
 def test_filters_and_nonsense_hold_for_sources_too(library):
     first, second = library.papers()[:2]
     inside = library.paper_chunks(first.paper_id)[0].chunk_id
@@ -206,8 +187,3 @@ def test_graded_passages_are_ordered_and_the_others_keep_place_and_score(library
     assert [hit.score for hit in after[:4]] == [9.0, before[1].score, 5.0, 2.0]
     assert [hit.scores["rerank"] for hit in after[:5]] == [9.0, None, 5.0, 2.0, None]
     assert after[1].scores["fused"] == before[1].scores["fused"]
-
-
-def test_a_grade_is_no_signal_of_answerability(library):
-    assert "rerank" not in found(library, EVEN, reranker=Grader(10.0, 9.0)).signals
-    assert "rerank" in found(library, EVEN, reranker=Counting()).signals

@@ -138,14 +138,6 @@ def test_a_reranker_that_fails_costs_its_order_and_a_warning(library):
     assert "It fell over." in broken.warnings[0]
 
 
-def test_a_profile_without_depth_reads_nothing_again(library):
-    reranker = ShortestFirst()
-    flat = Profile("balanced", 20, 20, "weighted", 0.7, 0.3, 0, 4)
-    hits = found(library, reranker=reranker, profile=flat).hits
-    assert reranker.read == []
-    assert [hit.chunk.chunk_id for hit in hits] == [hit.chunk.chunk_id for hit in found(library).hits]
-
-
 NARROW = Profile("default", 2, 2, "weighted", 0.7, 0.3, 20, 50)
 
 

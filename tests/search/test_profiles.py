@@ -27,25 +27,6 @@ def test_default_is_made_of_the_settings():
     assert (profile.dense_weight, profile.bm25_weight, profile.fusion) == (0.6, 0.4, "weighted")
 
 
-def test_even_is_the_graph_guides():
-    profile = named("even")
-    assert (profile.dense_weight, profile.bm25_weight, profile.fusion) == (0.5, 0.5, "by-max")
-    assert (profile.dense_candidates, profile.prefilter, profile.rerank_depth, profile.top_k) == (30, 10, 10, 5)
-    assert (profile.llm_reranks, profile.corrective) == (True, True)
-
-
-def test_deep_is_the_production_notes():
-    profile = named("deep")
-    assert (profile.dense_candidates, profile.bm25_candidates) == (100, 60)
-    assert (profile.prefilter, profile.rerank_depth, profile.rerank_batch, profile.top_k) == (80, 80, 8, 12)
-    weights = {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
-    assert weights == {"dense": 0.45, "bm25": 0.20, "graph": 0.20, "gear": 0.15}
-
-
-def test_only_even_corrects_and_asks_an_llm():
-    assert [name for name in PROFILE_NAMES if named(name).corrective or named(name).llm_reranks] == ["even"]
-
-
 def test_with_the_graph_a_profile_keeps_the_sum_of_its_weights():
     default, rrf, deep = (with_graph(named(name)) for name in ("default", "rrf", "deep"))
     assert dict(default.more_weights) == {"graph": 0.20, "gear": 0.15}
@@ -59,11 +40,6 @@ def test_asking_for_more_widens_the_lists():
     assert (profile.top_k, profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50, 50)
     assert named("deep", wanted=100).prefilter == 200
     assert named("default", wanted=50).prefilter == 0
-
-
-def test_balanced_reads_nothing_again_however_many_are_asked_for():
-    assert named("balanced", wanted=50).rerank_depth == 0
-    assert named("balanced", wanted=50).top_k == 50
 
 
 def test_asking_for_fewer_keeps_the_lists():
