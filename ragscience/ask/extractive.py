@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.ask.cells import asked_rows
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.read_spans import PieceReading, Reader, read_pieces
@@ -16,7 +15,7 @@ from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, sco
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
-from ragscience.core.tokenizing import STOP_WORDS, terms
+from ragscience.core.tokenizing import STOP_WORDS
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
@@ -34,8 +33,6 @@ _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
 _SHOWN = 2
 """Quotes that are shown; the others are for who asks for all."""
-_GAIN = 0.6
-"""What a later quote gains by all of the question that the quotes before it do not cover."""
 _CHARS_A_QUOTE = 260
 """All quotes together have as many characters times their limit, but there are"""
 _FEWEST = 3
@@ -44,21 +41,12 @@ _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
 _LOOKED_AT = 80
 """Runs that may be quoted: the best ones."""
-_LIKENESS = 0.1
-"""What a run loses that has all its terms in common with one chosen before it; less, the fewer they share."""
 _SAME = 0.7
 """Share of its terms that a run may have in common with a better one before it counts as a repetition,"""
 _FEWEST_SHARED = 4
 """provided that they share as many."""
-_ANNOUNCED_CHARS = 300
-"""How much longer it may be for what it announces: a formula, a list."""
-_ANNOUNCING = ("as follows", "the following", "given by", "defined as", "written as", "computed as")
 _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
-_FIRST_HITS, _MOST_TABLES = 2, 6
-"""Passages whose papers' tables are looked through, and how many tables:"""
-_FITS = 0.5
-"""as far as a row has this share of the question's words."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
@@ -73,8 +61,6 @@ class Readers:
     scorer: Reranker | None = None
     """A cross-encoder."""
     spans: Reader | None = None
-    tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
-    """All tables of papers, by the papers' ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +100,6 @@ class _Run:
     terms: frozenset[str]
     """With those of a row's header."""
     numbers: frozenset[str]
-    cosines: tuple[float, ...]
-    """For each of `Asked.tokens`."""
 
     @property
     def unread(self) -> float:
@@ -126,12 +110,11 @@ class _Run:
 def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
     """At most `limit` units that answer best.
 
-    All runs of up to three sentences, and single rows, are scored (unit_scores.py) and chosen one by one by maximal
-    marginal relevance (Carbonell and Goldstein 1998, SIGIR). The first takes up its neighbours; later ones are shorter.
-    Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
+    All runs of up to three sentences, and single rows, are scored (unit_scores.py). Later ones are shorter than the
+    first. Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a
+    warning.
     """
     units = [unit for hit in hits for unit in units_of(hit)]
-    units += _rows_elsewhere(question, hits, readers)
     matches, warnings = None, list[str]()
     if readers.matcher is not None and hits:
         try:
@@ -159,7 +142,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         except ModelProblem as problem:
             warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
-    chosen = _chosen(asked, pieces, runs, alone, limit)
+    chosen = _chosen(pieces, runs, alone, limit)
     scored_units = tuple(
         ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run, readings)) for run in chosen
     )
@@ -171,25 +154,6 @@ def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
     for start, end in sorted(named, reverse=True):
         question = f"{question[:start]}they{question[end:]}"
     return question
-
-
-def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
-    """The best row of each table, in the papers of the first passages, that has most of the question's words."""
-    asked = frozenset(terms(question))
-    if readers.tables is None or not asked:
-        return []
-    known = {hit.chunk.chunk_id for hit in hits}
-    papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])
-    tables = [chunk for chunk in readers.tables(tuple(papers)) if chunk.chunk_id not in known]
-    tables.sort(key=lambda chunk: -len(asked.intersection(terms(chunk.searched))))
-    words = [(frozenset({term}), 1 / len(asked)) for term in sorted(asked)]
-    found = []
-    for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
-        rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
-        fits = [(row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows)) if row]
-        if fits and max(fits)[0] >= _FITS:
-            found.append(rows[-max(fits)[1]])
-    return found
 
 
 def _best(readings: Mapping[int, PieceReading], span: tuple[int, int]) -> float:
@@ -306,7 +270,6 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
         features,
         words,
         frozenset[str]().union(*(each.numbers for each in run)),
-        tuple(map(max, zip(*(piece.cosines for piece in run), strict=True))),
     )
 
 
@@ -324,42 +287,20 @@ def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
     ]
 
 
-def _chosen(
-    asked: Asked, pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int
-) -> list[_Run]:
-    """The runs that are quoted, in the order of their choice; `alone` has the score of each piece by itself."""
+def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
+    """The runs that are quoted, the best first; `alone` has the score of each piece by itself."""
     chosen: list[_Run] = []
-    left, length = list(range(len(runs))), 0
-    likeness, covered = dict.fromkeys(left, 0.0), [1.0] * len(asked.tokens)
-    while left and len(chosen) < limit:
-        best = runs[
-            max(
-                left,
-                key=lambda i: (runs[i].score - _LIKENESS * likeness[i] + _GAIN * _gain(asked, runs[i], covered), -i),
-            )
-        ]
-        if not chosen:
-            best = _grown(pieces, alone, best)
-            left = [i for i in left if _is_short(runs[i])]
-        if chosen and best.unread < _LOWEST * chosen[0].unread:
+    length = 0
+    for run in sorted(runs, key=lambda run: -run.score):
+        if chosen and (not _is_short(run) or any(_repeats(run, other) for other in chosen)):
+            continue
+        run = run if chosen else _grown(pieces, alone, run)
+        length += len(run.unit.shown)
+        is_weak = bool(chosen) and run.unread < _LOWEST * chosen[0].unread
+        if is_weak or len(chosen) == limit or (len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit):
             break
-        length += len(best.unit.shown)
-        if len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit:
-            break
-        covered = [max(pair) for pair in zip(covered, best.cosines, strict=True)] if chosen else list(best.cosines)
-        chosen.append(best)
-        left = [i for i in left if not _repeats(runs[i], best)]
-        for i in left:
-            likeness[i] = max(likeness[i], len(runs[i].terms & best.terms) / len(runs[i].terms | best.terms))
+        chosen.append(run)
     return chosen
-
-
-def _gain(asked: Asked, run: _Run, covered: Sequence[float]) -> float:
-    """How much of the question the run says that is not covered yet, 0 to 1."""
-    return sum(
-        weight * max(0.0, cosine - before)
-        for (_, weight), cosine, before in zip(asked.tokens, run.cosines, covered, strict=True)
-    )
 
 
 def _is_short(run: _Run) -> bool:
@@ -371,21 +312,17 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
     """The run with those neighbours that say something, the better one first, up to `_FIRST_CHARS`; its score stays."""
     first, last = run.first, run.last
     while True:
-        before, after = first - 1, last + 1
-        goes_on = after < len(pieces) and follows(pieces[last].unit, pieces[after].unit)
-        longer = _length(pieces[first].unit, pieces[after].unit) if goes_on else 0
-        if goes_on and _announces(pieces[last].unit) and longer <= _FIRST_CHARS + _ANNOUNCED_CHARS:
-            last = after
-            continue
-        wider = []
-        if before >= 0 and _says(pieces[before]) and follows(pieces[before].unit, pieces[first].unit):
-            wider.append((alone[before], before, last))
-        if goes_on and _says(pieces[after]):
-            wider.append((alone[after], first, after))
-        fitting = [each for each in wider if _length(pieces[each[1]].unit, pieces[each[2]].unit) <= _FIRST_CHARS]
-        if not fitting:
+        wider = [
+            (alone[new], low, high)
+            for new, low, high in ((first - 1, first - 1, last), (last + 1, first, last + 1))
+            if 0 <= new < len(pieces)
+            and _says(pieces[new])
+            and follows(pieces[min(new, last)].unit, pieces[max(new, first)].unit)
+            and len(pieces[low].unit.lead) + pieces[high].unit.end - pieces[low].unit.start <= _FIRST_CHARS
+        ]
+        if not wider:
             return replace(_run(pieces, (first, last), run.features), score=run.score)
-        _, first, last = max(fitting)
+        _, first, last = max(wider)
 
 
 def _says(piece: Piece) -> bool:
@@ -400,15 +337,6 @@ def _says(piece: Piece) -> bool:
 
 def _is_rest(piece: Piece) -> bool:
     return piece.unit.start == 0 and bool(_RESTS.match(piece.unit.text))
-
-
-def _announces(unit: Unit) -> bool:
-    """Whether what it says stands behind it."""
-    return unit.text.endswith(":") or unit.text.casefold().rstrip(" .").endswith(_ANNOUNCING)
-
-
-def _length(first: Unit, last: Unit) -> int:
-    return len(first.lead) + last.end - first.start
 
 
 def _overlap(one: Unit, other: Unit) -> bool:

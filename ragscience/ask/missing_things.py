@@ -56,8 +56,6 @@ _DOUBTFUL = 0.6
 """where the answer is in doubt anyway, below this."""
 _SHORTEST_STEM = 3
 """Letters of a term that may be a part of another word."""
-_FORMULA = ("equation", "formula", "equations", "formulas", "formulae")
-"""Words for what a paper writes by signs."""
 _RARE = 0.35
 """A less rare word is too plain to be missed."""
 
@@ -149,10 +147,6 @@ def sought(
             is_there = any(_are_close(text, thing.terms[0], thing.beside) for text in near)
         else:
             is_there = all(any(counts[term] or _has(everything, term) for term in group) for group in thing.terms)
-            if thing.word.casefold() in _FORMULA:
-                is_there = is_there or any(sign in hit.chunk.text for hit in hits for sign in "=≈≤≥")
-            if is_there and _has_inner_capital(thing.word) and presence.is_common_word(thing.word):
-                is_there = _is_written(thing.word, hits)
         rare = max(min(rarity[term] for term in group) for group in thing.terms)
         like = [likeness[part] for part in _INSIDE.split(thing.word.casefold()) if part in likeness]
         found.append(Sought(thing, is_there, rare, min(like, default=None)))
@@ -227,18 +221,6 @@ def _are_close(text: Sequence[str], numbers: Collection[str], beside: Collection
     ours = [place for place, term in enumerate(text) if term in numbers]
     theirs = [place for place, term in enumerate(text) if term in beside]
     return any(abs(one - other) <= _BESIDE for one in ours for other in theirs)
-
-
-def _has_inner_capital(word: str) -> bool:
-    """As in "ZeRO", which is not "zero"; not in "LSTMs"."""
-    return word.isalpha() and not word.isupper() and any(letter.isupper() for letter in word[1:].removesuffix("s"))
-
-
-def _is_written(word: str, hits: Sequence[Hit]) -> bool:
-    """Whether a passage has the word, or its plural, with any capital after its first letter."""
-    stem = word.removesuffix("s").casefold()
-    parts = (part for hit in hits for each in _WORD.findall(hit.chunk.searched) for part in _INSIDE.split(each))
-    return any(part.removesuffix("s").casefold() == stem and any(map(str.isupper, part[1:])) for part in parts)
 
 
 def _has(text: Collection[str], term: str) -> bool:

@@ -44,13 +44,7 @@ _COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|
 _WORD = re.compile(r"[^\W_][\w'’.&+-]*")
 _PERSON_AFTER = re.compile(r"\b(?:by|did|has|from|of|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
-_AFTER_ON = re.compile(r"\b(?:on|about|with|of) ((?:[\w-]+ ){1,3})$", re.IGNORECASE)
-_LAST_WORDS = re.compile(
-    r"\b(?:on|about|of|for|with|concerning|regarding|treats?|covers?|studies|into) ((?:[\w-]+ ?){1,4}?)[ ?.!]*$",
-    re.IGNORECASE,
-)
 _JOINING = frozenset(["of", "and", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
-_PLACES = frozenset({"library", "collection", "papers", "documents", "texts", "articles", "works", "topic", "topics"})
 _LIBRARY_NOUNS = frozenset({"paper", "article", "document", "publication", "pdf", "work", "study", "text", "file"})
 _SMALL = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"})
 _VENUE_KIND = frozenset({"conference", "journal", "proceedings", "workshop", "international"})
@@ -186,18 +180,7 @@ class Slots:
             elif runs[-1] or word[0] not in _JOINING:
                 runs[-1].append(word)
         best = max((_trimmed(run) for run in runs), key=_worth, default=[])
-        if not best:
-            last = _LAST_WORDS.search(self.without_names)
-            is_thing = last is not None and not {*last[1].casefold().split()} <= {
-                *STOP_WORDS,
-                *_LIBRARY_NOUNS,
-                *_PLACES,
-            }
-            return last[1] if last is not None and is_thing else ""
-        thing = self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’")
-        before = _AFTER_ON.search(self.question[: best[0].start()]) if thing.islower() else None
-        words = before[1].split() if before else []
-        return thing if any(word.casefold() in STOP_WORDS for word in words) else " ".join([*words, thing])
+        return self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’") if best else ""
 
 
 def _asks(word: str) -> bool:

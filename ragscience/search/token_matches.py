@@ -111,12 +111,6 @@ class WordPresence:
         highest = np.log((passages + 1) / 0.5)
         return {term: float(np.log((passages + 1) / (count + 0.5)) / highest) for term, count in counts.items()}
 
-    def is_common_word(self, word: str) -> bool:
-        """Whether it is an ordinary English word, in lower case."""
-        from ragscience.models.minilm import common_words
-
-        return word.lower() in common_words()
-
     def _counted(self, terms: Sequence[str], filters: Filters) -> tuple[int, dict[str, int]]:
         found = term_counts(self._library, terms, (), self._library.select(filters))
         return found.passages, dict(zip(found.terms, found.frequencies.tolist(), strict=True))

@@ -302,19 +302,6 @@ def test_the_reader_gets_no_names_of_papers_and_one_row_of_a_table():
     assert sum("|" in text for text in texts) == 1
 
 
-def test_what_is_like_a_chosen_quote_gives_way_to_something_else():
-    def said(words, page):
-        return hit(f"{words} " + f"x{page}y " * 60 + ".", page=page, rank=1, start=9000 * page)
-
-    passages = [said("glaze kiln cobalt blue 1", 1), said("glaze kiln cobalt blue 2", 2), said("glaze radar 3", 3)]
-    units, _ = extract("glaze kiln cobalt", passages, limit=2)
-    assert [unit.hit.chunk.page_start for unit in units] == [1, 2]
-    alike = "harbour tide engine wheel brass sum error Dover moon chart"
-    passages = [said(f"glaze kiln {alike} 1", 1), said(f"glaze kiln {alike} 2", 2), said("glaze kiln fog wind 3", 3)]
-    units, _ = extract("glaze kiln", passages, limit=2)
-    assert [unit.hit.chunk.page_start for unit in units] == [1, 3]
-
-
 def test_the_first_quote_takes_up_its_neighbours_and_later_ones_are_shorter():
     text = " ".join(
         f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(40)
@@ -372,13 +359,6 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     units, _ = extract("How hot are kilns and bees?", [one, two], limit=5)
     places = sorted((unit.place[1], unit.place[2]) for unit in units)
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
-
-
-def test_the_first_quote_goes_on_with_what_it_announces():
-    before = " ".join(f"Number {i} of the sentences before it, which are about kilns and glazes." for i in range(9))
-    text = f"{before} The loss of heat of a kiln is computed as follows: Ten parts of clay, {ALONE}and so on."
-    (first, *_), _ = extract("How is the loss of heat of a kiln computed?", [hit(text)], limit=1)
-    assert "computed as follows: Ten parts of clay" in first.text
 
 
 def of_paper(one, number, header):
