@@ -33,6 +33,10 @@ _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
 _SHOWN = 2
 """Quotes that are shown; the others are for who asks for all."""
+_GAIN = 0.6
+"""What a later quote gains by all of the question that the quotes before it do not cover."""
+_LIKENESS = 0.1
+"""What a run loses that has all its terms in common with one chosen before it; less, the fewer they share."""
 _CHARS_A_QUOTE = 260
 """All quotes together have as many characters times their limit, but there are"""
 _FEWEST = 3
@@ -100,6 +104,8 @@ class _Run:
     terms: frozenset[str]
     """With those of a row's header."""
     numbers: frozenset[str]
+    cosines: tuple[float, ...]
+    """For each of `Asked.tokens`."""
 
     @property
     def unread(self) -> float:
@@ -110,9 +116,9 @@ class _Run:
 def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
     """At most `limit` units that answer best.
 
-    All runs of up to three sentences, and single rows, are scored (unit_scores.py). Later ones are shorter than the
-    first. Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a
-    warning.
+    All runs of up to three sentences, and single rows, are scored (unit_scores.py) and chosen one by one by maximal
+    marginal relevance (Carbonell and Goldstein 1998, SIGIR). The first takes up its neighbours; later ones are shorter.
+    Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
     """
     units = [unit for hit in hits for unit in units_of(hit)]
     matches, warnings = None, list[str]()
@@ -142,7 +148,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         except ModelProblem as problem:
             warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
-    chosen = _chosen(pieces, runs, alone, limit)
+    chosen = _chosen(asked, pieces, runs, alone, limit)
     scored_units = tuple(
         ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run, readings)) for run in chosen
     )
@@ -270,6 +276,7 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
         features,
         words,
         frozenset[str]().union(*(each.numbers for each in run)),
+        tuple(map(max, zip(*(piece.cosines for piece in run), strict=True))),
     )
 
 
@@ -287,20 +294,33 @@ def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
     ]
 
 
-def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
-    """The runs that are quoted, the best first; `alone` has the score of each piece by itself."""
+def _chosen(
+    asked: Asked, pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int
+) -> list[_Run]:
+    """The runs that are quoted, in the order of their choice; `alone` has the score of each piece by itself."""
     chosen: list[_Run] = []
-    length = 0
-    for run in sorted(runs, key=lambda run: -run.score):
-        if chosen and (not _is_short(run) or any(_repeats(run, other) for other in chosen)):
-            continue
-        run = run if chosen else _grown(pieces, alone, run)
-        length += len(run.unit.shown)
-        is_weak = bool(chosen) and run.unread < _LOWEST * chosen[0].unread
-        if is_weak or len(chosen) == limit or (len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit):
+    left, length, covered = list(runs), 0, [1.0] * len(asked.tokens)
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda run: run.score + _new(asked, run, covered, chosen))
+        if not chosen:
+            best = _grown(pieces, alone, best)
+            left = [run for run in left if _is_short(run)]
+        length += len(best.unit.shown)
+        is_weak = bool(chosen) and best.unread < _LOWEST * chosen[0].unread
+        if is_weak or (len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit):
             break
-        chosen.append(run)
+        covered = [max(pair) for pair in zip(covered, best.cosines, strict=True)] if chosen else list(best.cosines)
+        chosen.append(best)
+        left = [run for run in left if not _repeats(run, best)]
     return chosen
+
+
+def _new(asked: Asked, run: _Run, covered: Sequence[float], chosen: Sequence[_Run]) -> float:
+    """What a run gains by what it says of the question that is not covered yet, less what it shares with a quote."""
+    pairs = zip(asked.tokens, run.cosines, covered, strict=True)
+    gain = sum(weight * max(0.0, cosine - before) for (_, weight), cosine, before in pairs)
+    alike = max((len(run.terms & one.terms) / len(run.terms | one.terms) for one in chosen), default=0.0)
+    return _GAIN * gain - _LIKENESS * alike
 
 
 def _is_short(run: _Run) -> bool:
