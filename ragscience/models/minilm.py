@@ -85,7 +85,6 @@ class MiniLM:
         cache_folder: Path,
         on_warning: Callable[[str], None],
         folder: Path | None = None,
-        expected_sha256: str = WEIGHTS_SHA256,
         packed: bool = False,
         cores: int = 0,
     ) -> None:
@@ -98,7 +97,6 @@ class MiniLM:
         self._cache_folder = cache_folder
         self._on_warning = on_warning
         self._folder = folder
-        self._expected_sha256 = expected_sha256
         self._loaded: tuple[Any, BertSession] | None = None
         self._loading = Lock()
         self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
@@ -167,7 +165,7 @@ class MiniLM:
                 session = BertSession(
                     folder,
                     cache_folder=self._cache_folder,
-                    expected_sha256=self._expected_sha256,
+                    expected_sha256=WEIGHTS_SHA256,
                     on_warning=self._on_warning,
                     packed=self._packed,
                     cores=self._cores,

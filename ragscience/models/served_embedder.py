@@ -20,7 +20,7 @@ from ragscience.core.records import EmbedderIdentity
 from ragscience.models.model_http import check_installed, retry_pause
 from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama
-from ragscience.models.token_counting import byte_windows, embed_in_windows, unit_rows
+from ragscience.models.token_counting import byte_windows, sendable, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,22 +122,26 @@ class ServedEmbedder:
         dimension = self.identity.dimension
         most_bytes = max(64, self._context * BYTES_PER_TOKEN - len(prefix.encode()))
 
-        def embed(windows: list[str]) -> NDArray[np.float32]:
-            vectors = np.empty((len(windows), dimension), dtype=np.float32)
-            for start in range(0, len(windows), BATCH):
-                batch = [prefix + window for window in windows[start : start + BATCH]]
-                rows = self._ask(batch)
-                found = sorted({len(row) for row in rows})
-                if len(rows) != len(batch) or found != [dimension]:
-                    raise ModelProblem(
-                        f"{self._name} gave {len(rows)} vectors of dimension {found} for {len(batch)} texts; "
-                        f"{dimension} was expected.",
-                        "Pull the model again, then `python ingest.py rebuild --embeddings`.",
-                    )
-                vectors[start : start + len(batch)] = unit_rows(np.stack(rows), self._name)
-            return vectors
-
-        return embed_in_windows(texts, lambda text: byte_windows(text or " ", most_bytes), embed, self._name)
+        windows = [
+            (number, window)
+            for number, text in enumerate(texts)
+            for window in byte_windows(sendable(text) or " ", most_bytes)
+        ]
+        # Of each text the mean of its windows, weighted by their length.
+        totals = np.zeros((len(texts), dimension), dtype=np.float32)
+        for start in range(0, len(windows), BATCH):
+            batch = windows[start : start + BATCH]
+            rows = self._ask([prefix + window for _, window in batch])
+            found = sorted({len(row) for row in rows})
+            if len(rows) != len(batch) or found != [dimension]:
+                raise ModelProblem(
+                    f"{self._name} gave {len(rows)} vectors of dimension {found} for {len(batch)} texts; "
+                    f"{dimension} was expected.",
+                    "Pull the model again, then `python ingest.py rebuild --embeddings`.",
+                )
+            for (number, window), vector in zip(batch, unit_rows(np.stack(rows), self._name), strict=True):
+                totals[number] += vector * np.float32(len(window))
+        return unit_rows(totals, self._name)
 
     def _ask(self, inputs: list[str]) -> list[NDArray[np.float32]]:
         """A vector for each input; where the server gives no digest, checked by that of the probe, which goes first."""

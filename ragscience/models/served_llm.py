@@ -43,6 +43,7 @@ _SAME_AS_STOP = frozenset({"eos", "eos_token", "end_turn", "stop_sequence"})
 """Other servers' words for the end of a reply."""
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 """Fields in which servers send reasoning: llama.cpp, vLLM and DeepSeek; newer vLLM and OpenRouter; others."""
+_UNKNOWN = ModelDetails()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,31 +162,24 @@ class ServedLLM:
         *,
         options: ChatOptions,
         digest: str = "",
-        details: ModelDetails | None = None,
+        details: ModelDetails = _UNKNOWN,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.server = server
         self.name = name
         """With Ollama with its tag, "llama3.1:8b"."""
         self.digest = digest
+        self.details = details
+        """What the server says about the model."""
         self.options = options
         self.num_predict = options.num_predict
         self.silence = Silence(first=options.first_token_seconds, between=server.timeout_seconds)
         """How long a reply may be silent."""
         self.sleep = sleep
         self.counter = TokenCounter()
-        self._known = details
         self._served: int | None = None
         self._asked_served = False
         self._refuses_tools = False
-
-    @cached_property
-    def details(self) -> ModelDetails:
-        """What the server says about the model."""
-        try:
-            return self._known or self.server.show(self.name)
-        except ModelProblem:
-            return ModelDetails()
 
     @property
     def calls_tools(self) -> bool:
@@ -217,7 +211,7 @@ class ServedLLM:
             num_ctx=self.options.num_ctx,
             num_predict=self.num_predict,
             # Without it LangChain drops what the server sends apart; other models refuse it.
-            reasoning=True if self._known is not None and "thinking" in self._known.capabilities else None,
+            reasoning=True if "thinking" in self.details.capabilities else None,
             client_kwargs=client,
         )
 

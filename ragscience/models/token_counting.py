@@ -13,7 +13,6 @@ import json
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -151,24 +150,6 @@ def byte_windows(text: str, most_bytes: int) -> list[str]:
     for first, last in split_windows(int(ends[-1]), most_bytes, most_bytes // 8):
         pieces.append(text[np.searchsorted(starts, first) : np.searchsorted(ends, last, side="right")])
     return pieces
-
-
-def embed_in_windows(
-    texts: Sequence[str],
-    cut: Callable[[str], list[str]],
-    embed: Callable[[list[str]], NDArray[np.float32]],
-    name: str,
-) -> NDArray[np.float32]:
-    """Unit rows, shape (len(texts), dimension), float32: of each text the mean of its windows, weighted by length.
-
-    `cut` gives the windows of a text, `embed` unit rows for windows. Raises ModelProblem as `unit_rows`.
-    """
-    pieces = [(number, window) for number, text in enumerate(texts) for window in cut(sendable(text))]
-    vectors = embed([window for _, window in pieces])
-    totals = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
-    weights = np.array([max(1, len(window)) for _, window in pieces], dtype=np.float32)
-    np.add.at(totals, [number for number, _ in pieces], vectors.astype(np.float32) * weights[:, None])
-    return unit_rows(totals, name)
 
 
 def unit_rows(rows: NDArray[np.float32], name: str) -> NDArray[np.float32]:

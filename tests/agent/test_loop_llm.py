@@ -49,9 +49,8 @@ def server():
 @pytest.fixture
 def llm(server):
     ollama = Ollama(server.url, timeout_seconds=30.0, offline=False)
-    llm = ServedLLM(
-        ollama, LLAMA, options=ChatOptions(temperature=0.0, num_ctx=8192, num_predict=256), sleep=lambda _: None
-    )
+    options = ChatOptions(temperature=0.0, num_ctx=8192, num_predict=256)
+    llm = ServedLLM(ollama, LLAMA, options=options, details=ollama.show(LLAMA), sleep=lambda _: None)
     yield llm
     if "chat_model" in llm.__dict__:
         llm.chat_model._client._client.close()

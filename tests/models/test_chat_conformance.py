@@ -23,6 +23,7 @@ from tests.openai_server import DONE, OpenAIServer, Raw, chunk, event, usage
 MODEL = "qwen"
 KEY = "sk-very-secret-0123456789"
 PROMPT = [("system", "Rules."), ("user", "What is attention?")]
+UNKNOWN = ModelDetails()
 SHORT = 0.25
 """Seconds that a silent server is waited for, where the silence is what a case is about."""
 LONG_ENOUGH = 100.0
@@ -35,7 +36,7 @@ class InOllama:
     name = api = "ollama"
     path, kind = "/api/chat", "application/x-ndjson"
 
-    def llm(self, url, waited, details=None, between=LONG_ENOUGH, **options):
+    def llm(self, url, waited, details=UNKNOWN, between=LONG_ENOUGH, **options):
         server = Ollama(url.removesuffix("/v1"), timeout_seconds=between, offline=False)
         options = ChatOptions(0.0, 4096, 64, **options)
         return ServedLLM(server, MODEL, options=options, details=details, sleep=waited.append)
