@@ -180,14 +180,6 @@ def test_another_folder_is_known_by_its_weights_and_told_in_one_line_where_it_ca
     assert "\n" not in caught.value.message
 
 
-def test_damaged_weights_are_told(tmp_path, model_cache):
-    folder = make_known(tmp_path, BGE)
-    (folder / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(ModelProblem, match="cannot be read") as caught:
-        opened(folder, BGE, model_cache).embed_query("x")
-    assert "models pull" in caught.value.fix
-
-
 def test_each_row_says_all_that_is_needed():
     for short, row in model_download.known_models().items():
         assert (hub_name(short), known_model(row.name), known_model(f"/some/where/{short}")) == (row.name, row, row)

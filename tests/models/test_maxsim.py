@@ -51,16 +51,6 @@ def test_maxsim_is_the_mean_over_the_question_of_the_best_passage_token():
     assert np.ptp(scores) > 0.01
 
 
-def test_what_is_kept_are_the_codes_of_unit_vectors():
-    text = passed(("word",) * 50)
-    kept = compress(text)
-    assert (kept.shape, kept.dtype) == ((50, CODE_BYTES), np.uint8)
-    exact = projected_tokens(text)
-    np.testing.assert_allclose(np.linalg.norm(exact, axis=1), 1, atol=1e-5)
-    np.testing.assert_array_equal(exact, question_tokens(text))
-    assert cosines(kept, exact).argmax(axis=0).tolist() == list(range(50)), "each is most like its own code"
-
-
 def test_stop_words_and_punctuation_are_left_out_but_not_the_beginning_of_a_word():
     kept = carries_meaning(PIECES)
     assert [piece for piece, keep in zip(PIECES, kept, strict=True) if keep] == [

@@ -116,14 +116,6 @@ def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
 # -- reranker
 
 
-def test_the_cross_encoder_is_taken_where_its_files_are(small_cross_encoder, model_cache):
-    for setting in ("auto", "cross-encoder"):
-        name = str(small_cross_encoder)
-        choice = choose_reranker(setting, name, late=False, cache_folder=model_cache, on_warning=pytest.fail)
-        assert choice.model.score("a", ["b", "c"]).shape == (2,)
-        assert (choice.warning, name in choice.why) == ("", True)
-
-
 def test_a_missing_cross_encoder_is_a_warning_or_an_error(model_cache):
     choice = choose_reranker("auto", "nobody/nothing", late=False, cache_folder=model_cache, on_warning=pytest.fail)
     assert choice.model is None
@@ -151,6 +143,3 @@ def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
     assert llm(here, "extractive").model is None
     with pytest.raises(ModelProblem, match="no model mistral"):
         llm(here, "ollama", "mistral")
-
-
-# -- the table
