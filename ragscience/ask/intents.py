@@ -32,6 +32,8 @@ class Kind:
     """That of a topic of help.toml begins with "help "."""
     needs: str
     """ "paper", "two papers", "library" (and no paper), "thing"; "" for nothing."""
+    by: str
+    """The module whose `answer` answers it; "" for the passages."""
     examples: tuple[str, ...]
 
 
@@ -44,8 +46,11 @@ def help_topics() -> dict[str, Any]:
 def kinds() -> tuple[Kind, ...]:
     """All kinds, in the order of the columns of the weights."""
     asked = tomllib.loads(Path(__file__).with_name("intents.toml").read_text("utf-8"))
-    found = [Kind(name, one["needs"], tuple(one["examples"])) for name, one in asked.items()]
-    return (*found, *(Kind(f"help {name}", "", tuple(one["examples"])) for name, one in help_topics().items()))
+    found = [Kind(name, one["needs"], one.get("by", ""), tuple(one["examples"])) for name, one in asked.items()]
+    return (
+        *found,
+        *(Kind(f"help {name}", "", "library_route", tuple(one["examples"])) for name, one in help_topics().items()),
+    )
 
 
 @cache

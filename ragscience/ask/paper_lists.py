@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Conditions, Slots, year_of
@@ -14,31 +13,17 @@ from ragscience.core.tokenizing import counted
 _MOST_SHOWN = 30
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What papers are asked for."""
-
-    counts: bool
-    conditions: Conditions
-    order: str
-    """As `Slots.order`."""
-    most: int
-    """How many of the order are asked for; 0: all."""
-
-
 def answer(_: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The papers that a question asks for."""
-    order, most = slots.order
-    asked = _Asked(slots.counts, slots.conditions, order, most)
-    found = _ordered(asked.conditions.fit(context.papers), asked)
-    what = _said(asked.conditions)
-    lacks = _unknown(context.papers, asked.conditions)
-    if order in ("newest", "oldest"):
+    found = _ordered(slots.conditions.fit(context.papers), slots)
+    what = _said(slots.conditions)
+    lacks = _unknown(context.papers, slots.conditions)
+    if slots.order[0] in ("newest", "oldest"):
         lacks = _unknown(context.papers, Conditions(years=(0, 9999)))
     if not found:
-        said = " ".join([f"I found no paper that is known to be {what}.", *lacks, _known_venues(asked, context)])
+        said = " ".join([f"I found no paper that is known to be {what}.", *lacks, _known_venues(slots, context)])
         return Routed("papers", f"Looked for papers {what}.", (Block("text", said.strip()),), nothing_found=True)
-    return Routed("papers", _note(what, asked, context), _blocks(found, asked, context, lacks), confidence="high")
+    return Routed("papers", _note(what, slots, context), _blocks(found, slots, context, lacks), confidence="high")
 
 
 def _unknown(papers: Sequence[Paper], conditions: Conditions) -> list[str]:
@@ -55,16 +40,16 @@ def _unknown(papers: Sequence[Paper], conditions: Conditions) -> list[str]:
     ]
 
 
-def _blocks(found: Sequence[Paper], asked: _Asked, context: RouteContext, lacks: Sequence[str]) -> tuple[Block, ...]:
+def _blocks(found: Sequence[Paper], asked: Slots, context: RouteContext, lacks: Sequence[str]) -> tuple[Block, ...]:
     what = _said(asked.conditions)
-    shown = found[: min(asked.most or _MOST_SHOWN, _MOST_SHOWN)]
-    if asked.most == 1:
-        beside = [paper for paper in found[1:] if _key(paper, asked.order) == _key(found[0], asked.order)]
+    shown = found[: min(asked.order[1] or _MOST_SHOWN, _MOST_SHOWN)]
+    if asked.order[1] == 1:
+        beside = [paper for paper in found[1:] if _key(paper, asked.order[0]) == _key(found[0], asked.order[0])]
         shown = [found[0], *beside][:_MOST_SHOWN]
-        intro = f"The {_superlative(asked.order)} {'papers are' if beside else 'paper is'}:"
-    elif asked.most:
+        intro = f"The {_superlative(asked.order[0])} {'papers are' if beside else 'paper is'}:"
+    elif asked.order[1]:
         what = f" {what}" if what else ""
-        intro = f"The {len(shown)} {_superlative(asked.order)} papers{what}:"
+        intro = f"The {len(shown)} {_superlative(asked.order[0])} papers{what}:"
     elif asked.conditions == Conditions():
         passages = f", in {counted(sum(paper.chunks for paper in found), 'passage')}"
         pages = f" with {counted(sum(paper.pages for paper in found), 'page')}"
@@ -77,19 +62,19 @@ def _blocks(found: Sequence[Paper], asked: _Asked, context: RouteContext, lacks:
         verb = "is" if len(found) == 1 else "are"
         intro = f"{counted(len(found), 'paper')} {verb} {what}:"
     items = [Block("item", _line(paper, asked)) for paper in shown]
-    more = len(found) - len(shown) if asked.most != 1 else 0
-    behind = [f"And {more:,} more: `python ingest.py list` shows all."] if more > 0 and not asked.most else []
+    more = len(found) - len(shown) if asked.order[1] != 1 else 0
+    behind = [f"And {more:,} more: `python ingest.py list` shows all."] if more > 0 and not asked.order[1] else []
     behind += lacks
     return (Block("text", intro), *items, *((Block("text", " ".join(behind)),) if behind else ()))
 
 
-def _line(paper: Paper, asked: _Asked) -> str:
+def _line(paper: Paper, asked: Slots) -> str:
     year, is_guess = year_of(paper)
     parts = [label(paper)]
     if year and is_guess:
         parts[0] += f" ({year} by its arXiv id or its file's name)"
     known = paper.metadata
-    if asked.conditions.authors or asked.order == "most authors":
+    if asked.conditions.authors or asked.order[0] == "most authors":
         many = len(known.authors) > 6
         parts.append(
             ", ".join(known.authors[:5]) + f" and {len(known.authors) - 5} more" if many else listed(known.authors)
@@ -98,9 +83,9 @@ def _line(paper: Paper, asked: _Asked) -> str:
         parts.append(f"{known.authors[0]}{' et al.' if len(known.authors) > 1 else ''}")
     if asked.conditions.venue:
         parts.append(known.venue or "its venue by its file's name")
-    if asked.order in ("longest", "shortest"):
+    if asked.order[0] in ("longest", "shortest"):
         parts.append(counted(paper.pages, "page"))
-    if asked.order == "added":
+    if asked.order[0] == "added":
         parts.append(f"added {paper.added_at[:10]}")
     fields = [
         name for name, is_asked in (("year", asked.conditions.years), ("venue", asked.conditions.venue)) if is_asked
@@ -127,11 +112,11 @@ def _key(paper: Paper, order: str) -> tuple[object, ...]:
             return (paper.file,)
 
 
-def _ordered(papers: Sequence[Paper], asked: _Asked) -> list[Paper]:
-    order = asked.order or ("newest" if asked.conditions.years else "name")
+def _ordered(papers: Sequence[Paper], asked: Slots) -> list[Paper]:
+    order = asked.order[0] or ("newest" if asked.conditions.years else "name")
     if order == "added":
         return sorted(papers, key=lambda paper: paper.added_at, reverse=True)
-    if order in ("newest", "oldest") and asked.most:
+    if order in ("newest", "oldest") and asked.order[1]:
         papers = [paper for paper in papers if year_of(paper)[0]]
     return sorted(papers, key=lambda paper: (*_key(paper, order), label(paper)))
 
@@ -155,15 +140,15 @@ def _said(conditions: Conditions) -> str:
     return " and ".join(parts) if len(parts) < 3 else listed(parts)
 
 
-def _note(what: str, asked: _Asked, context: RouteContext) -> str:
-    if asked.order and asked.most == 1:
+def _note(what: str, asked: Slots, context: RouteContext) -> str:
+    if asked.order[0] and asked.order[1] == 1:
         return f"Compared the metadata of {counted(len(context.papers), 'paper')}."
     return (
         f"Looked through the metadata of {counted(len(context.papers), 'paper')}{f' for those {what}' if what else ''}."
     )
 
 
-def _known_venues(asked: _Asked, context: RouteContext) -> str:
+def _known_venues(asked: Slots, context: RouteContext) -> str:
     if not asked.conditions.venue:
         return ""
     venues = sorted({paper.metadata.venue for paper in context.papers if paper.metadata.venue})

@@ -12,23 +12,13 @@ from ragscience.core.records import Block
 from ragscience.core.tokenizing import language_of
 
 if TYPE_CHECKING:
+    from ragscience.ask.intents import Kind
     from ragscience.ask.slots import Slots
 
 
 _LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
 kind, on the program too; and the least one of the kind itself."""
-_ANSWERED_BY = {
-    "authors": "paper_facts", "workplaces": "paper_facts", "emails": "paper_facts", "year": "paper_facts",
-    "venue": "paper_facts", "identifier": "paper_facts", "title": "paper_facts", "length": "paper_facts",
-    "entry": "paper_facts", "papers": "paper_lists", "library_subjects": "library_route",
-    "mentions": "mentions_route", "topic": "mentions_route", "uses": "mentions_route", "evaluates": "mentions_route",
-    "compares_with": "mentions_route", "cites": "mentions_route", "summary": "aspect_route",
-    "contributions": "aspect_route", "findings": "aspect_route", "limitations": "aspect_route",
-    "aims": "aspect_route", "comparison": "aspect_route", "data_sets": "aspect_route", "baselines": "aspect_route",
-    "tasks": "aspect_route", "metrics": "aspect_route", "hyperparameters": "aspect_route",
-}  # fmt: skip
-"""The module that answers each kind."""
 
 
 def route(question: str, context: RouteContext, files: Sequence[str] = (), *, leans: bool = False) -> Routed | None:
@@ -44,16 +34,15 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
     routed = element_route.answer(slots, context)
     if routed is not None:
         return routed
-    kind = "" if language_of(question) else kind_of(slots, context)
-    if not kind or (leans and _ANSWERED_BY.get(kind) == "mentions_route"):
+    kind = None if language_of(question) else kind_of(slots, context)
+    if kind is None or (leans and kind.by == "mentions_route"):
         return None
-    if _needs_paper(kind) and not slots.papers:
+    if kind.needs in ("paper", "two papers") and not slots.papers:
         slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)
         if not slots.papers:
-            return _unknown_paper(slots.described) if _ANSWERED_BY[kind] == "paper_facts" else None
-    module = "library_route" if kind.startswith("help ") else _ANSWERED_BY[kind]
-    answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{module}").answer
-    return answer(kind, slots, context)
+            return _unknown_paper(slots.described) if kind.by == "paper_facts" else None
+    answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{kind.by}").answer
+    return answer(kind.name, slots, context)
 
 
 def _unknown_paper(name: str) -> Routed:
@@ -63,13 +52,13 @@ def _unknown_paper(name: str) -> Routed:
     return Routed("papers", f"Looked for a paper called “{name}”.", (Block("text", said),), nothing_found=True)
 
 
-def kind_of(slots: Slots, context: RouteContext) -> str:
-    """The kind of the question, of those that what it names allows; "" for a question to the passages."""
+def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
+    """The kind of the question, of those that what it names allows; None for a question to the passages."""
     from ragscience.ask.intents import PASSAGES, kinds
 
     known = context.probabilities(slots.masked)
     if not len(known):
-        return ""
+        return None
     papers = len(slots.papers)
     allowed = {
         "": True,
@@ -87,10 +76,4 @@ def kind_of(slots: Slots, context: RouteContext) -> str:
     is_sure = total >= (_LEAST if best.needs else _LEAST_OF_HELP) * (total + against) and chances[best] > max(
         lacking, _LEAST_OF_BEST
     )
-    return best.name if is_sure else ""
-
-
-def _needs_paper(name: str) -> bool:
-    from ragscience.ask.intents import kinds
-
-    return any(kind.name == name and kind.needs in ("paper", "two papers") for kind in kinds())
+    return best if is_sure else None
