@@ -26,13 +26,6 @@ def test_the_guides_values():
     assert settings.reranker == "cross-encoder/ms-marco-MiniLM-L-6-v2"
 
 
-def test_the_environment_overrides_and_a_flag_overrides_it(monkeypatch):
-    monkeypatch.setenv("RAG_TOP_K", "7")
-    assert load_settings().top_k == 7
-    assert load_settings(top_k=9).top_k == 9
-    assert load_settings(top_k=None).top_k == 7
-
-
 @pytest.mark.parametrize("name", ["ollama_url", "llm_url", "embed_url", "arxiv_url"])
 @pytest.mark.parametrize("address", ["http://[::1/api", "http://server:99999/api"])
 def test_what_is_no_address_is_refused_before_it_is_used(name, address):
@@ -114,14 +107,6 @@ def test_ollamas_own_variable_is_heeded(monkeypatch, host, address):
     monkeypatch.setenv("OLLAMA_HOST", host)
     loaded = load_with_sources()
     assert (loaded.settings.ollama_url, loaded.sources["ollama_url"]) == (address, "OLLAMA_HOST")
-
-
-def test_an_unknown_name_in_the_environment_is_a_warning(monkeypatch):
-    monkeypatch.setenv("RAG_TOPK", "7")
-    warnings = []
-    assert load_settings(on_warning=warnings.append).top_k == Settings.model_fields["top_k"].default
-    assert [text for text in warnings if "RAG_TOPK" in text and "RAG_TOP_K" in text] == warnings
-    assert len(warnings) == 1
 
 
 def test_a_setting_that_has_gone_is_a_warning_wherever_it_is_written(monkeypatch, tmp_path):

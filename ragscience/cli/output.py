@@ -29,12 +29,10 @@ PROSE = 100
 _LEAST_WIDTH = 20
 
 
-def console(stream: IO[str] | None = None) -> Console:
-    """A stream (stdout) for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
-    is_watched = (stream or sys.stdout).isatty()
-    made = Console(
-        file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_watched, force_terminal=is_watched
-    )
+def console() -> Console:
+    """Stdout for people: no markup is read out of texts, and nothing is wrapped or coloured in a pipe."""
+    is_watched = sys.stdout.isatty()
+    made = Console(highlight=False, markup=False, emoji=False, soft_wrap=not is_watched, force_terminal=is_watched)
     made.width = max(made.width, _LEAST_WIDTH)
     return made
 
@@ -75,16 +73,16 @@ def put(out: Console, text: str | Text, sign: str | Text = "", *, style: str = "
         before = Text(" " * before.cell_len)
 
 
-def facts(rows: Iterable[tuple[str, str]], out: Console, *, style: str = "dim") -> None:
+def facts(rows: Iterable[tuple[str, str]], out: Console) -> None:
     """Names and what is said of them, in two columns."""
     named = list(rows)
     width = min(max((cell_len(name) for name, _ in named), default=0), out.width // 3 if out.is_terminal else 99)
     for name, value in named:
         lead = name + " " * (width - cell_len(name) + 2)
         if cell_len(name) > width:
-            put(out, name, style=style)
+            put(out, name, style="dim")
             lead = " " * (width + 2)
-        put(out, flat(value), Text(lead, style))
+        put(out, flat(value), Text(lead, "dim"))
 
 
 def print_table(

@@ -17,27 +17,11 @@ def outcome(number, kind, **values):
     return Outcome(question, None, "", {"seconds": 0.5, "tokens": 1200.0, **named})
 
 
-ASKED = Evaluation(
-    "set.jsonl",
-    (outcome(1, "number", answer=1.0, all_evidence=0.0), outcome(2, "fact\x1b[31m", answer=0.0, all_evidence=1.0)),
-    (),
-    {"mode": "ask", "papers": "3"},
-)
-
-
-def seen(show, what, *, width=80, terminal=False, encoding="utf-8"):
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
-    show(what, Console(file=stream, width=width, force_terminal=terminal, highlight=False, color_system=None))
-    stream.flush()
-    return raw.getvalue().decode(encoding)
-
-
 def test_the_questions_that_failed_are_listed_with_why_and_their_pages():
     unanswerable = replace(outcome(6, "none").question, answerable=False, evidence=(), question="Who won?")
-    asked = replace(
-        ASKED,
-        outcomes=(
+    asked = Evaluation(
+        "set.jsonl",
+        (
             outcome(1, "fact", all_evidence=1.0, answer=1.0, cited=1.0, refused=0.0),
             outcome(2, "fact", all_evidence=0.0, answer=0.0, cited=0.0, refused=0.0),
             outcome(3, "fact", all_evidence=1.0, answer=0.0, cited=1.0, refused=0.0),
@@ -46,8 +30,12 @@ def test_the_questions_that_failed_are_listed_with_why_and_their_pages():
             Outcome(unanswerable, None, "", {"seconds": 0.5, "rightly refused": 0.0}),
             replace(outcome(7, "fact"), error="The model is gone."),
         ),
+        (),
+        {"mode": "ask", "papers": "3"},
     )
-    lines = seen(show_evaluation, asked).splitlines()
+    out = io.StringIO()
+    show_evaluation(asked, Console(file=out, width=80))
+    lines = out.getvalue().splitlines()
     listed = lines[lines.index("Ended in an error: 1") :]
     assert [line for line in listed if line] == [
         "Ended in an error: 1",

@@ -66,12 +66,6 @@ def test_settings_of_a_request_hold_for_it_alone(engine):
         engine.search(SearchRequest(SPEED, profile="nosuch"))
 
 
-@pytest.mark.parametrize("question", ["", "   ", "x" * 10_000, "a\x00b"])
-def test_what_is_no_question_is_refused(engine, question):
-    with pytest.raises(UsageError):
-        engine.ask(AskRequest(question))
-
-
 def test_events_tell_of_the_search_and_give_the_whole_answer(engine):
     events = []
     answer = engine.ask(AskRequest(SPEED), on_event=events.append)
@@ -120,13 +114,6 @@ def test_a_question_is_cancelled_while_the_model_is_silent(own_home, agent):
             thread.join(120)
             assert ended == [False], "it waited for the model"
             silence.set()
-
-
-def test_a_home_without_a_library_warns_and_makes_nothing(tmp_path):
-    with Engine.open(tmp_path) as engine:
-        assert engine.search(SearchRequest(SPEED)).hits == ()
-        assert "The library is empty" in engine.ask(AskRequest(SPEED)).warnings[0]
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_close_releases_the_telemetry_although_the_library_fails(engine, tmp_path):

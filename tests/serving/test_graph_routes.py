@@ -9,39 +9,9 @@ import httpx
 import pytest
 
 from ragscience.engine.graph_runs import LibraryGraph
-from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
-from ragscience.library.store import Home, Library
-from tests.conftest import copied
 from tests.pdf_factory import make_pdf
-from tests.serving.conftest import serving
+from tests.serving.conftest import fill_graph, serving
 from tests.serving.test_paper_routes import finished, paper_of
-
-SAID = {
-    "harmonic radar": (("Harmonic radar", "USES", "Transponder X2"), ("Transponder X2", "PART_OF", "Bee tag")),
-    "Kelvin-7": (("Kelvin-7", "USES", "Brass wheel"), ("Kelvin-7", "EVALUATED_ON", "Dover tides")),
-}
-"""What the papers are said to relate, by words of the passage."""
-
-
-def fill_graph(home):
-    """A small graph of the home's papers: what an extractor would have kept."""
-    with Library.open_for_writing(Home(home)) as library:
-        for chunk in (one for paper in library.papers() for one in library.paper_chunks(paper.paper_id)):
-            triples = [triple for words, all_ in SAID.items() if words in chunk.text for triple in all_]
-            names = {name for source, _, target in triples for name in (source, target)}
-            found = Extracted(
-                chunk.chunk_id,
-                tuple(EntityMention(name, "METHOD", 1, 0.9) for name in sorted(names)),
-                tuple(Triple(one, "METHOD", kind, other, "METHOD", 0.8) for one, kind, other in triples),
-            )
-            library.graph.put("import", "1", [(chunk.chunk_id, encoded(found))])
-
-
-@pytest.fixture(scope="module")
-def graph_home(three_papers, tmp_path_factory):
-    home = copied(three_papers, tmp_path_factory.mktemp("graph"))
-    fill_graph(home)
-    return home
 
 
 @pytest.fixture(scope="module")
@@ -132,20 +102,6 @@ def test_similar_papers(graph):
     found = graph.get(f"/api/v1/graph/similar/{bees['md5']}", params={"limit": 1}).json()
     assert (found["md5"], len(found["related"])) == (bees["md5"], 1)
     assert set(found["related"][0]) == {"md5", "file", "title", "cosine"}
-
-
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("graph/concepts/turnip", 404),
-        ("graph/similar/" + "0" * 32, 404),
-        ("graph/similar/..%2f..%2fetc%2fpasswd", 404),
-    ],
-)
-def test_what_is_not_there_is_a_problem(graph, path, status):
-    response = graph.get(f"/api/v1/{path}")
-    assert response.status_code == status
-    assert response.headers["content-type"] == "application/problem+json"
 
 
 def test_the_data_of_the_map(graph):

@@ -5,8 +5,7 @@ import pytest
 
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
-from tests.serving.conftest import serving
-from tests.serving.test_graph_routes import fill_graph
+from tests.serving.conftest import fill_graph, serving
 from tests.serving.test_paper_routes import finished
 
 TITLES = {

@@ -82,23 +82,6 @@ def test_the_sources_of_an_answer_have_their_places(client, bees):
     assert "path" not in first
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("papers/" + "0" * 32 + "/pages/1/geometry", 404),
-        ("papers/" + "0" * 32 + "/pages/1/image", 404),
-        ("papers/BEES/pages/9/geometry", 404),
-        ("papers/BEES/pages/9/image", 404),
-        ("passages/99999999", 404),
-        ("answers/ffffffff/sources", 404),
-    ],
-)
-def test_what_is_not_there_is_a_problem(client, bees, path, status):
-    response = client.get(f"/api/v1/{path}".replace("BEES", bees))
-    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
-    assert response.json()["detail"]
-
-
 def test_words_without_a_letter_have_no_place(client, bees):
     response = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "– ( ) –"})
     assert response.status_code == 404

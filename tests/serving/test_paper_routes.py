@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 from tests.pdf_factory import make_pdf
 from tests.serving.raw_requests import check_problem
 
@@ -54,23 +52,6 @@ def test_bibliographies(client):
     assert client.get("/api/v1/bibliography").text.count("@") >= 3
     one = client.get("/api/v1/bibliography", params={"md5": bees["md5"], "form": "csl"}).json()
     assert len(one) == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("papers/" + "0" * 32, 404),
-        ("papers/" + "0" * 32 + "/file", 404),
-        ("papers/..%2f..%2fetc%2fpasswd", 404),
-        ("papers/..%2f..%2fetc%2fpasswd/file", 404),
-        ("jobs/" + "0" * 32, 404),
-        ("bibliography?md5=" + "0" * 32, 404),
-    ],
-)
-def test_what_is_not_there_is_a_problem(client, path, status):
-    response = client.get(f"/api/v1/{path}")
-    assert response.status_code == status
-    assert response.headers["content-type"] == "application/problem+json"
 
 
 def test_a_page_that_a_paper_does_not_have(client):

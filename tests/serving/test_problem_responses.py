@@ -100,3 +100,20 @@ def test_no_refusal_tells_a_reader_to_type_a_command(client, method, path, body)
     assert fix == problem["fix"] or ".py" in fix
     assert ".py" not in problem["detail"]
     assert fix
+
+
+NO = "0" * 32
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"papers/{NO}", f"papers/{NO}/file", "papers/..%2f..%2fetc%2fpasswd", "papers/..%2f..%2fetc%2fpasswd/file",
+        f"papers/{NO}/pages/1/geometry", f"papers/{NO}/pages/1/image", "papers/BEES/pages/9/geometry",
+        "papers/BEES/pages/9/image", "passages/99999999", "answers/ffffffff/sources", f"jobs/{NO}",
+        f"bibliography?md5={NO}", f"graph/similar/{NO}", "graph/similar/..%2f..%2fetc%2fpasswd",
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_a_problem(client, papers, path):
+    (bees,) = (md5 for md5, file in papers.items() if file == "bees.pdf")
+    assert check_problem(client.get(f"/api/v1/{path}".replace("BEES", bees)))["status"] == 404

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from ragscience.core.errors import UsageError
 from ragscience.upkeep.asked import LogFile, log_line
 from tests.conftest import ROOT
 from tests.upkeep.asked_made import TRACE, asked, asked_of_a_model
@@ -88,9 +87,3 @@ def test_processes_that_share_a_log_tear_no_line(tmp_path):
     assert len(lines) == 600
     assert {fields(line)["query"] for line in lines} == {each * 150 for each in "abc"}
     assert all(set(fields(line)["query"]) == set(fields(line)["trace_id"]) for line in lines)
-
-
-@pytest.mark.parametrize("name", ["", "no/such/folder.log"])
-def test_a_log_that_cannot_be_written_is_said_before_the_work(tmp_path, name):
-    with pytest.raises(UsageError, match="cannot be written"):
-        LogFile(tmp_path / name)
