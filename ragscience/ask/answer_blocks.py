@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragscience.ask.extractive import ScoredUnit, quoted
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Block, Citation, Found, Sentence
-from ragscience.core.sentences import below_of, first_line, leading_of
+from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
 
 
 def as_text(blocks: Sequence[Block]) -> str:
@@ -46,17 +46,20 @@ def places(citations: Sequence[Citation]) -> str:
 def _block_text(block: Block) -> str:
     where = places(block.citations)
     behind = f" {where}" if where else ""
+    text = formulas_named(block.text, block.citations[0].page) if block.citations else block.text
     match block.kind:
         case "heading":
-            return f"**{block.text}**{behind}"
+            return f"**{text}**{behind}"
         case "quote":
-            return f"{_led(block.lead)}“{block.text}”{behind}"
+            return f"{_led(block.lead)}“{text}”{behind}"
+        case "formula" if not block.lead:
+            return f"{text}{behind}"
         case "table" | "formula":
-            return "\n\n".join(part for part in (block.lead + behind if block.lead else where, block.text) if part)
+            return "\n\n".join(part for part in (block.lead + behind if block.lead else where, text) if part)
         case "item":
-            return f"- {block.text}{behind}"
+            return f"- {text}{behind}"
         case _:
-            return f"{block.text}{behind}"
+            return f"{text}{behind}"
 
 
 def _led(lead: str) -> str:

@@ -19,6 +19,7 @@ from ragscience.cli.output import PROSE, console, flat, hand_over, link_style, p
 from ragscience.cli.running import say
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.records import Answer, Found, PathStep
+from ragscience.core.sentences import formulas_named
 from ragscience.core.system import GROUP_OF_ITS_OWN, slashed
 from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
@@ -44,7 +45,7 @@ def hits_view(found: Found, out: Console) -> None:
         put(out, line, Text(sign, "bold"))
         scores = "  ".join(f"{name} {value:.3f}" for name, value in hit.scores.items() if value is not None)
         put(out, f"{scores}  by {' + '.join(hit.found_by)}", " " * len(sign), style="dim")
-        put(out, shortened(chunk.text, SNIPPET_CHARS), " " * len(sign), width=PROSE)
+        put(out, shortened(formulas_named(chunk.text, chunk.page_start), SNIPPET_CHARS), " " * len(sign), width=PROSE)
         out.print()
     paths_view(found, out)
 

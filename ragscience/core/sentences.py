@@ -248,7 +248,7 @@ def leading_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 def first_line(block: Block) -> tuple[str, str]:
     """(The line that answers, the words in it that were asked for or ""); a long sentence is cut around these words."""
-    line, key = block.line, block.key
+    line, key = formulas_named(block.line, block.citations[0].page if block.citations else 0), block.key
     if len(line) > _LINE_CHARS:
         at = line.find(key) if key else 0
         start = max(0, min(at - _LINE_CHARS // 2, len(line) - _LINE_CHARS))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import UNCITED, Answer, Citation, Sentence
+from ragscience.core.sentences import formulas_named
 from ragscience.core.tokenizing import tokenize
 from ragscience.engine.places import Source, sources_of
 from ragscience.engine.printable import asked_terms, plain
@@ -118,7 +119,7 @@ def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
         answer = kept.answer
         parts.append(f"## {number}. {_line(answer.question)}\n")
         marked_text = _marked(answer.text, answer.sentences) if answer.citations else answer.text
-        parts.append(_inert(marked_text) + "\n")
+        parts.append(_inert(formulas_named(marked_text)) + "\n")  # an answer that an older version kept
         if answer.citations:
             parts.append("Sources:\n")
             marked = not _is_quotes(answer)
@@ -182,7 +183,7 @@ def _source(source: Source, *, marked: bool) -> str:
 
 
 def _quote(citation: Citation, *, marked: bool) -> str:
-    quote = " ".join(citation.quote.split())
+    quote = formulas_named(" ".join(citation.quote.split()), citation.page)
     said = f"“{_inert(quote)}”" if quote else ""
     mark = MARKS["supported" if citation.supported else "unsupported"] if marked else ""
     return f"{said} {mark}".strip()

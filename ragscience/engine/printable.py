@@ -16,7 +16,7 @@ from urllib.parse import quote
 from ragscience.core import LICENCE, __version__
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer, Found, Paper, PathStep, title_of
-from ragscience.core.sentences import split_sentences
+from ragscience.core.sentences import formulas_named, split_sentences
 from ragscience.core.serialization import select
 from ragscience.core.tokenizing import counted as counted
 from ragscience.core.tokenizing import tokenize
@@ -145,7 +145,7 @@ _OUTLINE = f"schema {_PAPER} bibtex_key names outline tables figures references 
 
 def search_output(found: Found, question_id: str | None) -> dict[str, Any]:
     """What `search --json` prints for one question."""
-    return select(_SEARCH, found, id=question_id, **_shown(found))
+    return _named(select(_SEARCH, found, id=question_id, **_shown(found)))  # type: ignore[no-any-return]
 
 
 def answer_output(
@@ -157,7 +157,7 @@ def answer_output(
 ) -> dict[str, Any]:
     """What `ask --json` prints for one question; `conversation` and `created_at` are None where nothing was kept."""
     found = answer.found
-    return select(
+    shown = select(
         _ANSWER,
         answer,
         found,
@@ -171,6 +171,21 @@ def answer_output(
         conversation=conversation,
         created_at=created_at,
     )
+    return _named(shown)  # type: ignore[no-any-return]
+
+
+def _named(value: Any, page: int = 0) -> Any:
+    """The JSON value with "[formula, p.5]" in place of each formula that was not understood; `page` is its record's."""
+    if isinstance(value, str):
+        return formulas_named(value, page)
+    if hasattr(value, "__dataclass_fields__"):
+        value = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    if isinstance(value, dict):
+        cited = value.get("citation") or next(iter(value.get("citations") or ()), None)
+        own: Any = value.get("page") or value.get("page_start")
+        page = own or getattr(cited, "page", page)
+        return {name: _named(each, page) for name, each in value.items()}
+    return [_named(each, page) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _shown(found: Found) -> dict[str, Any]:

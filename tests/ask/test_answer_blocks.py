@@ -18,6 +18,7 @@ def test_each_kind_of_block_reads_as_it_should():
         Block("item", "MNLI"),
         Block("table", "| a |\n|---|\n| 1 |", (cite(5),), "Table 2: Sizes."),
         Block("formula", "E = mc²", (cite(6),)),
+        Block("formula", "⟪E m c 2⟫", (cite(7),)),
     )
     assert as_text(blocks) == (
         "Found in 1 paper: a.pdf\n\n"
@@ -26,7 +27,8 @@ def test_each_kind_of_block_reads_as_it_should():
         "**Data**\n\n"
         "- SQuAD (a.pdf, p.2)\n- MNLI\n\n"
         "Table 2: Sizes. (a.pdf, p.5)\n\n| a |\n|---|\n| 1 |\n\n"
-        "(a.pdf, p.6)\n\nE = mc²"
+        "E = mc² (a.pdf, p.6)\n\n"
+        "[formula, p.7] (a.pdf, p.7)"
     )
     assert as_text(()) == ""
 

@@ -2,7 +2,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ragscience.core.records import Citation, Sentence
+from ragscience.core.serialization import to_json
 from ragscience.engine.markdown_export import as_markdown
+from ragscience.engine.printable import answer_output
 from ragscience.library.history import KeptAnswer
 from tests.library.answers_made import answer
 
@@ -39,6 +41,15 @@ def test_markdown_has_question_answer_marks_and_pages_with_their_quotes():
         "I do not know.\n\n"
         "*2026-01-31 09:05 UTC, answer def*\n"
     )
+
+
+def test_no_export_has_the_signs_of_formulas_that_were_not_understood():
+    quote = cite(quote="so ⟪a b⟫ holds")
+    kept_answer = kept(text="It says ⟪a b⟫.", citations=(quote,), sentences=(Sentence("x", "quote", 1.0, quote),))
+    assert "“so [formula, p.2] holds”" in as_markdown("t", [kept_answer])
+    for printed in (as_markdown("t", [kept_answer]), to_json(answer_output(kept_answer.answer))):
+        assert "[formula" in printed
+        assert not set("⟪⟫") & set(printed)
 
 
 def test_a_sentence_that_is_not_in_the_answer_leaves_no_mark():

@@ -1,7 +1,7 @@
 // A checked answer: its blocks or sentences, what supports them, what is missing, and how it was found.
 
 import { drawProse, VERDICTS } from "./answer_prose.js";
-import { button, counted, make, named, raised, withCode } from "./elements.js";
+import { button, counted, make, raised, withCode } from "./elements.js";
 import { stepLines } from "./step_lines.js";
 import { drawTable, isTable } from "./tables.js";
 
@@ -92,9 +92,9 @@ function drawBlock(block, quotes, cite) {
   }
   if (block.kind === "formula") {
     return make("figure", attributes, block.lead ? make("p", { class: "lead" }, block.lead) : null,
-      make("div", { class: "formula" }, raised(named(block))), make("figcaption", {}, cites(block, cite, mark)));
+      make("div", { class: "formula" }, raised(block.text)), make("figcaption", {}, cites(block, cite, mark)));
   }
-  return make("blockquote", attributes, lead(block, "p"), make("p", {}, "“", raised(named(block)), "” ", cites(block, cite, mark)));
+  return make("blockquote", attributes, lead(block, "p"), make("p", {}, "“", raised(block.text), "” ", cites(block, cite, mark)));
 }
 
 function lead(block, name = "span") {

@@ -29,11 +29,6 @@ export function raised(text) {
     at % 2 ? make("sup", {}, make("span", { class: "sign" }, "^"), part.slice(1).replace(/^\{|\}$/g, "")) : part));
 }
 
-/** A block's text with "formula, p.5" in place of a formula that was not understood: its page shows it. */
-export function named(block) {
-  return block.text.replace(/⟪[^⟪⟫]*(?:⟫|$)|^[^⟪⟫]*⟫/g, `[formula, p.${block.citations[0]?.page ?? "?"}]`);
-}
-
 /** Text with its commands in `…` as code. */
 export function withCode(text) {
   return text.split(/`([^`\n]{1,300})`/).map((part, at) => (at % 2 ? make("code", {}, part) : part));
