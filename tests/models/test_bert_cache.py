@@ -1,6 +1,7 @@
 """The ONNX form of a model is made once, believed while it is whole, and made anew when it is not."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -21,7 +22,7 @@ def states(folder, cache, warnings):
 
 def prepared(folder, cache, warnings=None, expected=None):
     notify = pytest.fail if warnings is None else warnings.append
-    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_warning=notify, anew=False)
+    return prepare(folder, cache_folder=cache, expected_sha256=expected, on_warning=notify)
 
 
 def test_it_is_made_once_and_leaves_nothing_behind(small_bert, tmp_path):
@@ -46,6 +47,13 @@ def test_a_cut_file_is_made_anew_with_one_warning(small_bert, tmp_path, name):
     assert "damaged" in warnings[0]
     np.testing.assert_array_equal(states(small_bert, cache, warnings), expected)
     assert len(warnings) == 1
+
+
+def test_what_is_gone_before_it_is_opened_is_made_anew(small_bert, tmp_path):
+    session = BertSession(small_bert, cache_folder=tmp_path / "cache", expected_sha256=None, on_warning=pytest.fail)
+    shutil.rmtree(session.prepared.folder)
+    ((_, output),) = session.run([ROW])
+    np.testing.assert_array_equal(output, states(small_bert, tmp_path / "other", []))
 
 
 @pytest.mark.parametrize("name", ["weights.bin", "model.onnx"])
@@ -91,7 +99,7 @@ def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, t
     code = (
         "import sys\nfrom pathlib import Path\nfrom ragscience.models.bert_session import prepare\n"
         "sys.stdin.readline()\n"
-        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_warning': print, 'anew': False}\n"
+        "how = {'cache_folder': Path(sys.argv[2]), 'expected_sha256': None, 'on_warning': print}\n"
         "print(prepare(Path(sys.argv[1]), **how).folder)"
     )
     command = [sys.executable, "-c", code, str(small_bert), str(cache)]
