@@ -215,7 +215,9 @@ def explained(what: str, error: sqlite3.DatabaseError, damaged: Callable[[str], 
     whole = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     code = sqlite3.SQLITE_CORRUPT if whole == sqlite3.SQLITE_IOERR_SHORT_READ else whole & 0xFF
     # Of a key that is there twice, only damage can be the cause; of a table or column that is not there, too.
-    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column"))
+    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(
+        ("no such table", "no such column", "no such fts5 table")
+    )
     if missing or code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
         return damaged(f"{what} is damaged: {error}.")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:

@@ -413,7 +413,9 @@ class BucketFiles(LocalFiles):
         total = size + sum(sizes.values())
         for used, folder in folders:
             is_part = folder.name.startswith(_PART) and used < now - _PART_SECONDS
-            if is_part or (total > CACHE_BYTES and used <= now - _USED_SECONDS):
+            if is_part or (
+                total > CACHE_BYTES and abs(now - used) >= _USED_SECONDS
+            ):  # the clock may have been put back
                 shutil.rmtree(folder, ignore_errors=True)
                 total -= sizes[folder]
 

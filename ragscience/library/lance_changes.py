@@ -48,10 +48,15 @@ class LanceChange(Change):
         self._tables: dict[str, tuple[Any, int]] = {}
 
     def add(self, role: str, columns: Mapping[str, Any]) -> None:
-        """Add rows."""
+        """Add rows, and read the last of them: Lance may keep a file that was cut at a limit of the system."""
+
+        def write(table: Any) -> None:
+            table.add(rows)
+            table.take_offsets([table.count_rows() - 1]).to_arrow()
+
         rows = as_table(role, columns)
         if rows.num_rows:
-            self._step(role, lambda table: table.add(rows))
+            self._step(role, write)
 
     def delete(self, role: str, where: str) -> None:
         """Delete the rows that fit."""

@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -134,14 +134,28 @@ class LanceDatabase:
         number = change.before.state.number
         change.note(number=number + 1, commit=uuid.uuid4().hex)
         values = {"number": number + 1, "state": change.state.to_json()}
+        version = int(self._library.version)
         try:
             with self._guard, lance_errors(self.uri):
                 done = self._library.update(where=f"number = {number}", values=values).rows_updated == 1
         except LibraryBusy:
             done = False
-        after = self._at_newest(at_once=True)
+        try:
+            after = self._at_newest(at_once=True)
+        except RagScienceError:
+            if done:
+                self._take_back(version)
+            raise
         if not done and (after is None or after.state.commit != change.state.commit):
             raise changed_meanwhile()
+
+    def _take_back(self, version: int) -> None:
+        """Put back the version before the last, which cannot be read: a file was cut at a limit of the system."""
+        with self._guard, suppress(RagScienceError), lance_errors(self.uri):
+            self._library.checkout_latest()
+            if int(self._library.version) == version + 1:
+                self._library.checkout(version)
+                self._library.restore()
 
     def tidied(self, act: Callable[[LanceChange], None]) -> None:
         """Make a change, and delete old versions after it."""
