@@ -9,7 +9,6 @@ import pytest
 
 from tests.conftest import ROOT
 
-
 SEED = "20261126"
 
 
