@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from ragscience.ask.cells import asked_rows
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.read_spans import PieceReading, Reader, read_pieces
@@ -15,7 +16,7 @@ from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, sco
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
-from ragscience.core.tokenizing import STOP_WORDS
+from ragscience.core.tokenizing import STOP_WORDS, terms
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
@@ -51,6 +52,10 @@ _FEWEST_SHARED = 4
 """provided that they share as many."""
 _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
+_FIRST_HITS, _MOST_TABLES = 2, 6
+"""Passages whose papers' tables are looked through, and how many tables:"""
+_FITS = 0.5
+"""as far as a row has this share of the question's words."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
 _READ_UNITS, _READ_WEIGHT = 12, 0.5
@@ -65,6 +70,8 @@ class Readers:
     scorer: Reranker | None = None
     """A cross-encoder."""
     spans: Reader | None = None
+    tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
+    """All tables of papers, by the papers' ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
     """
     units = [unit for hit in hits for unit in units_of(hit)]
+    units += _rows_elsewhere(question, hits, readers)
     matches, warnings = None, list[str]()
     if readers.matcher is not None and hits:
         try:
@@ -160,6 +168,25 @@ def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
     for start, end in sorted(named, reverse=True):
         question = f"{question[:start]}they{question[end:]}"
     return question
+
+
+def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
+    """The best row of each table, in the papers of the first passages, that has most of the question's words."""
+    asked = frozenset(terms(question))
+    if readers.tables is None or not asked:
+        return []
+    known = {hit.chunk.chunk_id for hit in hits}
+    papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])
+    tables = [chunk for chunk in readers.tables(tuple(papers)) if chunk.chunk_id not in known]
+    tables.sort(key=lambda chunk: -len(asked.intersection(terms(chunk.searched))))
+    words = [(frozenset({term}), 1 / len(asked)) for term in sorted(asked)]
+    found = []
+    for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
+        rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
+        fits = [(row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows)) if row]
+        if fits and max(fits)[0] >= _FITS:
+            found.append(rows[-max(fits)[1]])
+    return found
 
 
 def _best(readings: Mapping[int, PieceReading], span: tuple[int, int]) -> float:
