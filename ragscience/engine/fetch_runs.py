@@ -66,7 +66,9 @@ class FetchRun:
         a meaning; what fails later is in the result.
         """
         if self._settings.offline:
-            raise UsageError("`fetch` needs the network, and --offline forbids it.", "Leave --offline out.")
+            raise UsageError(
+                "`fetch` needs the network, and --offline forbids it.", "Leave --offline out, or unset RAG_OFFLINE."
+            )
         refuse_papers_in(self._settings)
         wanted, searches = _understood(request)
         with open_store(self._home, self._settings) as library:

@@ -172,7 +172,9 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
         known = ", ".join(row.name.rpartition("/")[2] for row in models.known_models().values())
         raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
     if settings.offline:
-        raise UsageError("`models pull` needs the network, and --offline forbids it.", "Leave --offline out.")
+        raise UsageError(
+            "`models pull` needs the network, and --offline forbids it.", "Leave --offline out, or unset RAG_OFFLINE."
+        )
 
     def progress(done: models.PullProgress) -> None:
         on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
