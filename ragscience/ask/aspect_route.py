@@ -1,7 +1,7 @@
-"""What a paper says of itself as a whole: a summary, its findings and limits, its data sets, baselines and measures.
+"""What a paper says of itself as a whole: a summary, its contributions, findings, limits and aims.
 
 aspects.toml has the aspects. Of each the sentences are chosen that hold its words where such sentences stand, after the
-classic features of extracts (Edmundson 1969, J. ACM 16(2)); of what has names, those that are enumerated there, too.
+classic features of extracts (Edmundson 1969, J. ACM 16(2)).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import takewhile
@@ -18,9 +18,8 @@ from pathlib import Path
 from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
-from ragscience.core.records import Block, Citation, Hit
-from ragscience.core.tokenizing import STOP_WORDS, joined_lines, terms
-from ragscience.search.introduced_names import NAME
+from ragscience.core.records import Block, Hit
+from ragscience.core.tokenizing import terms
 from ragscience.search.names import PaperNames
 
 _ASKED = {
@@ -30,21 +29,16 @@ _ASKED = {
     "limitations": (("Limits", 8),),
     "aims": (("Method", 1), ("Question", 3)),
 }
-"""The aspects that a kind of question asks for, and how many sentences; a list has one of its own name."""
+"""The aspects that a kind of question asks for, and how many sentences."""
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
-_LISTED = {
-    "data_sets": "data set", "baselines": "baseline", "tasks": "task", "metrics": "measure",
-    "hyperparameters": "hyperparameter",
-}  # fmt: skip
-_MOST_PAPERS, _MOST_QUALIFIERS = 6, 5
+_MOST_PAPERS = 6
 _BEGINNING = 3
 """Sentences from which a summary begins where none says what the paper does."""
-_MOST_ITEMS, _MOST_QUOTES, _MOST_ANNOUNCED = 20, 8, 10
+_MOST_ANNOUNCED = 10
 _APPENDIX = re.compile(r"(?:appendix|supplement|[A-Z](?:\.\d{1,2})?\.?\s)", re.IGNORECASE)
 _FIGURES = re.compile(r"\d\s?%|\d\.\d|\d\s?[×x]\b|\d\s(?:times|points|fold)|\d{2,}(?:,\d{3})?")
 _SOURCE = re.compile(r"\s?(?:\([^()]{0,80}\b(?:19|20)\d\d[a-z]?\)|\[[\d, –-]{1,20}\])")
-_SHORT = re.compile(r"\s?\([^()]{1,12}\)")
 _LEANS = re.compile(
     r"(?:this|these|those|it|they|such|that|thus|therefore|hence|also|but|and|so|second|third|finally|section|here)\b|"
     r".{0,300}\b(?:fig(?:ure)?s?|tables?|sections?|appendix|eqs?|equations?|above|below)\b",
@@ -52,12 +46,7 @@ _LEANS = re.compile(
 )
 """A sentence that says nothing by itself, or announces what stands elsewhere."""
 _IS_A = re.compile(r"((?:\S+ ){0,4}\S+) (?:is|are) (?:a|an|the)\b")
-_COUNTS = re.compile(r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|following)\b|:$", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
-_NAMES = rf"(?:the )?(?!Table|Figure|Section|Appendix){NAME}(?: {NAME}){{0,4}}"
-_ENUMERATED = re.compile(rf"{_NAMES}(?:(?:,|;)? (?:and|or|as well as) {_NAMES}|[,;] {_NAMES})++")
-_ITEM = re.compile(rf"[^\w(]{{0,4}}({_NAMES})(?=[.:,]| \()")
-_BETWEEN = re.compile(r"[,;]? (?:and|or|as well as) (?:the )?|[,;] (?:the )?")
 _LEAST, _LIKE, _LONGEST = 1.5, 0.6, 420
 """The score from which on a sentence says an aspect; the share of its words that another may have; its characters."""
 
@@ -107,9 +96,6 @@ def aspects() -> dict[str, Aspect]:
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The sentences of the papers that say what was asked for; None where none does, or something else is asked."""
     texts = [PaperText(context.library, paper) for paper in slots.papers[:_MOST_PAPERS]]
-    if kind in _LISTED:
-        is_one = len(texts) == 1 and len(slots.extra) <= _MOST_QUALIFIERS
-        return _list(kind, texts[0], slots.extra, context) if is_one else None
     if len(slots.extra) > (kind != "comparison"):
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
@@ -122,7 +108,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
 def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Routed | None:
     blocks, hits, confidences = list[Block](), list[Hit](), list[str]()
     for paper in texts:
-        said = _Sentences(paper, context.names, frozenset())
+        said = _Sentences(paper, context.names)
         wanted = _OF_SEVERAL if kind == "summary" and len(texts) > 1 else _ASKED[kind]
         parts = said.of_all(wanted)
         if kind == "contributions" and not parts:
@@ -146,31 +132,6 @@ def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Route
     return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=True)
 
 
-def _list(kind: str, paper: PaperText, wanted: frozenset[str], context: RouteContext) -> Routed | None:
-    """The names that a paper enumerates, each with its page, the tables, and the sentences that say most."""
-    aspect, said = aspects()[kind], _Sentences(paper, context.names, wanted)
-    items = said.enumerated(aspect) if aspect.gives == "names" else []
-    sentences = said.of(aspect, _MOST_QUOTES, ())
-    blocks = [Block("item", text, cited[:1]) for text, cited in items[:_MOST_ITEMS]]
-    for before, part in zip(paper.parts, paper.parts[1:], strict=False):
-        if kind == "hyperparameters" and (before.kind, part.kind) == ("caption", "table"):
-            named = {found.group().casefold() for found in aspect.words.finditer(part.text)}
-            if (
-                aspect.heading.search(before.text)
-                and len(named) > 1
-                and (not wanted or wanted & set(terms(before.text)))
-            ):
-                blocks.append(Block("table", part.text.strip(), paper.cite([before, part]), joined_lines(before.text)))
-    blocks += [
-        Block("quote", one.text, one.citations, is_brief=n > 1 + 2 * (not items)) for n, one in enumerate(sentences)
-    ]
-    if not blocks:
-        return None
-    hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
-    note = f"Looked for the {_LISTED[kind]}s that “{label(paper.paper, year=False)}” names, in its text and tables."
-    return Routed("list", note, tuple(blocks), hits, "high" if len(items) > 2 else "medium", for_llm=True)
-
-
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """A sentence with its place in the paper."""
@@ -185,11 +146,10 @@ class _Placed:
 
 @dataclass
 class _Sentences:
-    """The sentences of one paper by what they say of it; with `wanted` terms those alone that hold one."""
+    """The sentences of one paper by what they say of it."""
 
     paper: PaperText
     names: PaperNames
-    wanted: frozenset[str]
     _own: dict[str, bool] = field(default_factory=dict)
 
     def of_all(self, wanted: Sequence[tuple[str, int]]) -> dict[str, list[PaperSentence]]:
@@ -223,21 +183,6 @@ class _Sentences:
         first = sentence.paragraph + 1
         return [sentence, *(next(iter(self.paper.sentences_of(first + n))) for n in range(len(items)))]
 
-    def enumerated(self, aspect: Aspect) -> list[tuple[str, tuple[Citation, ...]]]:
-        """The names that sentences about the aspect enumerate, the most often named first."""
-        support, found = Counter[str](), dict[str, tuple[str, tuple[Citation, ...]]]()
-        for one in self._placed:
-            if one.zone in aspect.zones and self._is_asked(one.sentence):
-                for name in self._named(one.sentence, aspect):
-                    found.setdefault(name.casefold(), (name, one.sentence.citations))
-                    support[name.casefold()] += 1
-        text = "\n".join(part.text for part in self.paper.parts if part.kind != "reference")
-        return [
-            found[key]
-            for key, _ in support.most_common()
-            if text.count(found[key][0]) > 1 and not self._is_own(found[key][0])
-        ]
-
     @cached_property
     def _placed(self) -> list[_Placed]:
         """The sentences with their zones; without an abstract, what comes before the first heading is one."""
@@ -245,7 +190,7 @@ class _Sentences:
         last_reference = max((part.start for part in self.paper.parts if part.kind == "reference"), default=None)
         zones = list[str]()
         for one in self.paper.sentences:
-            zone = "abstract" if one.kind == "abstract" else _zone_of(one.section)
+            zone = zone_of(one.section, one.kind)
             if not one.section and one.kind != "abstract":
                 zone = "other" if has_abstract else "abstract"
             is_behind = last_reference is not None and one.citations[0].start > last_reference
@@ -259,28 +204,9 @@ class _Sentences:
             seen[zone] += 1
         return placed
 
-    def _is_asked(self, sentence: PaperSentence) -> bool:
-        return not self.wanted or bool(self.wanted & {*terms(sentence.text), *terms(sentence.section)})
-
     @staticmethod
     def _is_called(sentence: PaperSentence, aspect: Aspect) -> bool:
         return aspect.heading.search(sentence.section) is not None
-
-    def _is_own(self, text: str) -> bool:
-        """Whether a text names the paper's own work."""
-        mine = self.paper.paper.paper_id
-        return any(one.paper_id == mine for one in self.names.in_text(text))
-
-    def _named(self, sentence: PaperSentence, aspect: Aspect) -> list[str]:
-        """The names that a sentence enumerates, and the next one where it says that several follow."""
-        text = sentence.text
-        if _COUNTS.search(text) and aspect.words.search(text):
-            following = [one.text for one in self.paper.sentences_of(sentence.paragraph)]
-            at = following.index(text) + 1
-            text = ", ".join((text.rstrip("."), *following[at : at + 1]))
-        items = (_ITEM.match(one.text) for one in self._announced(sentence)[1:] if aspect.words.search(text))
-        listed = [found[1] for found in items if found]
-        return listed or _names_in(text, aspect, called=self._is_called(sentence, aspect))
 
     def _says_what_it_is(self, text: str) -> bool:
         """Whether a sentence begins with the name of the paper's work, and "is a"."""
@@ -292,52 +218,32 @@ class _Sentences:
     def _score(self, one: _Placed, aspect: Aspect) -> float:
         """How well a sentence says an aspect; from _LEAST on it does."""
         text, is_called = one.sentence.text, self._is_called(one.sentence, aspect)
-        is_item = text.rstrip().endswith(":") or (one.sentence.kind == "list" and aspect.name in _LISTED)
+        is_item = text.rstrip().endswith(":")
         if not (one.zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
             return 0.0
         held = {found.group().casefold() for found in aspect.words.finditer(text)}
-        names = self._named(one.sentence, aspect) if aspect.gives == "names" else []
-        if aspect.gives == "names" and len(names) < 2 and not (is_called and one.sentence.is_first):
-            return 0.0
         held |= {"is a"} if aspect.name == "Method" and self._says_what_it_is(text) else set()
-        if not (held or is_called or one.label == aspect.name) or not self._is_asked(one.sentence):
+        if not (held or is_called or one.label == aspect.name):
             return 0.0
         score = aspect.zones.get(one.zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
         score += is_called * (0.6 + 0.8 * one.sentence.is_first)
         score += {"": 0.0, aspect.name: 1.0}.get(one.label, -0.8)
         if aspect.gives == "numbers":
             score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) + 0.5 * bool(_OWN.search(text)) - 0.4
-        elif aspect.gives == "names":
-            score += 0.2 * min(len(names), 6)
         score += aspect.late * one.along * (one.zone == "abstract")
         score -= 0.6 * (len(text) > _LONGEST) + 0.8 * bool(_LEANS.match(text))
         return score - 0.15 * min(len(_SOURCE.findall(text)), 3)
 
 
-def _zone_of(section: str) -> str:
+def zone_of(section: str, kind: str) -> str:
     """What a section is for: the innermost heading that says so; "method" where none does."""
+    if kind == "abstract":
+        return "abstract"
     names = section.split(" › ")
     if _APPENDIX.match(names[0]) and not names[0][:1].isdigit():
         return "other"
     zones = _table()[1].items()
     return next((zone for name in reversed(names) for zone, words in zones if words.search(name)), "method")
-
-
-def _names_in(text: str, aspect: Aspect, *, called: bool) -> list[str]:
-    """The names that a sentence enumerates, where it has a word for the aspect, and those right before such a word."""
-    plain = _SHORT.sub("", _SOURCE.sub("", text))
-    if not called and not aspect.words.search(plain):
-        return []
-    return list(dict.fromkeys(_runs(plain, aspect, called=called)))
-
-
-def _runs(text: str, aspect: Aspect, *, called: bool) -> Iterator[str]:
-    for found in _ENUMERATED.finditer(text):
-        before, *_ = text[: found.start()].split(";")
-        for name in _BETWEEN.split(found.group().removeprefix("the ")):
-            is_word = name.split()[0].casefold() in STOP_WORDS or (not found.start() and name.istitle())
-            if not is_word and (called or aspect.words.search(before)):
-                yield name
 
 
 def _is_sentence(text: str) -> bool:
