@@ -243,7 +243,10 @@ def test_a_long_table_shows_its_first_rows(opened, home):
 
 
 def test_each_sentence_of_a_model_has_its_verdict_and_tex_is_drawn(opened, home):
-    said = "Bees fly 3.7 m/s in fog (bees.pdf, p.1). Bees live on Mars (bees.pdf, p.1). It is $v = \\frac{s}{t}$."
+    said = (
+        "The mean flight speed in fog was 3.7 metres per second (bees.pdf, p.2). Bees live on Mars (bees.pdf, p.1). "
+        "It is $v = \\frac{s}{t}$."
+    )
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
         ollama.script(said)
         with serving(home, offline=False, ollama_url=ollama.url, embedder="embedded") as address:
