@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Reader = Callable[[str, Sequence[str]], "list[AnswerSpan]"]
 """For a question and texts the best span of each. Raises ModelProblem."""
-READ_TEXTS = 6
+READ_TEXTS = 8
 """Texts that are read for a question, of up to 400 characters each."""
 
 
