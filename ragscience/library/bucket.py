@@ -413,9 +413,8 @@ class BucketFiles(LocalFiles):
         total = size + sum(sizes.values())
         for used, folder in folders:
             is_part = folder.name.startswith(_PART) and used < now - _PART_SECONDS
-            if is_part or (
-                total > CACHE_BYTES and abs(now - used) >= _USED_SECONDS
-            ):  # the clock may have been put back
+            is_unused = abs(now - used) >= _USED_SECONDS  # also where the clock was put back
+            if is_part or (total > CACHE_BYTES and is_unused):
                 shutil.rmtree(folder, ignore_errors=True)
                 total -= sizes[folder]
 
