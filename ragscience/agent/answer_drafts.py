@@ -52,7 +52,7 @@ def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], li
     for each in found:
         timings.update(each.timings_ms)
     hits = merged(found, limit, first=len(parts))
-    asked = tuple(QuestionPart(each.question, each.hits) for each in of_parts)
+    asked = tuple(QuestionPart(each.question, each.hits) for each in of_parts if each.hits)
     return Found(
         question,
         whole.profile,

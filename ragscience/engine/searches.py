@@ -272,14 +272,12 @@ def search_in_parts(
         return searched(run, question, filters, also, profile)
     _embed_ahead(run, [question, *(part.text for part in parts)])
     whole = searched(run, question, filters, also, profile)
-    found = [
-        _of_part(
-            whole,
-            searched(run, part.text, replace(filters, paper_ids=tuple(map(names.id_of, part.papers))), (), profile),
-        )
-        for part in (parts if whole.hits else ())
-    ]
-    return _in_turn(whole, parts, found, (profile or run.profile).top_k) if found else whole
+    found = []
+    for part in parts if whole.hits else ():
+        of_part = replace(filters, paper_ids=tuple(map(names.id_of, part.papers)))
+        found.append((part, _of_part(whole, searched(run, part.text, of_part, (), profile))))
+    found = [(part, each) for part, each in found if each.hits]
+    return _in_turn(whole, found, (profile or run.profile).top_k) if len(found) > 1 else whole
 
 
 def _described_sides(run: QuestionRun, question: str, filters: Filters, names: PaperNames) -> tuple[SubQuery, ...]:
@@ -305,17 +303,17 @@ def _ids(found: Found) -> list[int]:
     return [hit.chunk.chunk_id for hit in found.hits]
 
 
-def _in_turn(whole: Found, parts: Sequence[SubQuery], found: Sequence[Found], limit: int) -> Found:
+def _in_turn(whole: Found, parts: Sequence[tuple[SubQuery, Found]], limit: int) -> Found:
+    found = [each for _, each in parts]
     turns = chain.from_iterable(zip_longest(*(each.hits for each in found)))
     once: dict[int, Hit] = {}
     for hit in turns:
         if hit is not None and len(once) < limit:
             once.setdefault(hit.chunk.chunk_id, hit)
-    asked = tuple(QuestionPart(part.text, each.hits) for part, each in zip(parts, found, strict=True))
+    asked = tuple(QuestionPart(part.text, each.hits) for part, each in parts)
     everything = (whole, *found)
     worst = min(
-        (replace(each, question=part.text) for part, each in zip(parts, found, strict=True)),
-        key=lambda each: answerability(each, each.question),
+        (replace(each, question=part.text) for part, each in parts), key=lambda each: answerability(each, each.question)
     )
     promises_more = answerability(worst, worst.question) > answerability(whole, whole.question)
     timings: dict[str, float] = {}
