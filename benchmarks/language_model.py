@@ -30,14 +30,14 @@ from benchmarks.corpora import cache_folder, data_folder
 from benchmarks.libraries import papers_home
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
+from benchmarks.significance import p_of, shown_p
 from ragscience.ask.prompts import Prompts
 from ragscience.core.records import PASSAGES
 from ragscience.core.settings import Settings, deciding_values, load_settings
 from ragscience.engine import Engine
 from ragscience.engine.eval_runs import EvalRequest, mode_named
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
-from ragscience.evaluation.eval_report import paired, shown, shown_difference, shown_p
-from ragscience.evaluation.eval_run import Outcome
+from ragscience.evaluation.eval_report import Outcome, paired, shown, shown_difference
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 TITLE = "What a language model adds"
@@ -258,7 +258,7 @@ def _compared(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, 
     for name in COMPARED:
         pairs = [(one[name], other[name]) for one, other in both if name in one and name in other]
         found = paired(pairs) if pairs else None
-        yield cell(None) if found is None else f"{shown_difference(found)}, p {shown_p(found.p)}"
+        yield cell(None) if found is None else f"{shown_difference(found)}, p {shown_p(p_of(pairs))}"
 
 
 def figures(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +12,12 @@ from ragscience.cli.output import console, flat, print_json, print_table, put
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
-from ragscience.core.errors import UsageError
-from ragscience.engine.markdown_export import JSON_LINES, check_form
 from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ragscience.engine.events import Event
-    from ragscience.engine.library_engine import Engine
     from ragscience.evaluation.eval_report import Evaluation, Paired
 
 
@@ -35,40 +31,23 @@ def evaluate(
     narrow: opt.Narrow,
     ranking: opt.Ranking,
     run: opt.Run,
-    file: Path | None = opt.argument("FILE", "Questions with known answers, one JSON object per line.", None),
+    file: Path = opt.argument("FILE", "Questions with known answers, one JSON object per line."),
     mode: str = opt.option(
         "--mode MODE", "How to answer: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).", "ask"
     ),
     against: str | None = opt.option("--against MODE", "Also run this mode, and compare the two question by question."),
-    make: int | None = opt.option("--make N", "Only draft N questions from the papers.", min=1, max=1000),
-    out: Path | None = opt.option("--out FILE", "Where --make writes; default: stdout."),
     json: bool = opt.JSON,
 ) -> int:
     """Evaluate answers to questions whose answers are known.
 
-    --against compares two modes; --make drafts questions.
+    --against compares two modes.
     """
-    from ragscience.engine.eval_runs import modes_of
+    from ragscience.engine.eval_runs import EvalRequest, modes_of, read_questions
 
-    if (file is None) == (make is None):
-        fix = "To draft questions: `python query.py eval --make 20 --out questions.jsonl`."
-        raise UsageError("Give either a file of questions or --make.", fix)
-    if file is None and (against or json):
-        what = "--against and --json need a file of questions."
-        raise UsageError(what, "Use --make alone, or with --out.")
-    if file is not None and out is not None:
-        raise UsageError("--out is only for --make.", "To save the results, use --json.")
-    check_form(out, JSON_LINES)
-    if out is not None and not out.absolute().parent.is_dir():
-        raise UsageError(f"{out.parent} is not a folder.", "Name a file in an existing folder.")
     filters, modes = narrow.filters(), modes_of(mode, against)
     screen = EvalScreen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
         screen.keep_choices_in(engine.home.told)
-        if file is None:
-            return _draft(engine, make or 0, filters.papers, out, screen)
-        from ragscience.engine.eval_runs import EvalRequest, read_questions
-
         questions, bad = read_questions(engine, file, on_event=screen)
         request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k)
         evaluations = [engine.evaluate(replace(request, mode=one), on_event=screen) for one in modes]
@@ -107,42 +86,12 @@ def _show(evaluations: Sequence[Evaluation], *, as_json: bool) -> None:
         show_paired(Paired(first, second), out)
 
 
-def _draft(engine: Engine, count: int, papers: tuple[str, ...], target: Path | None, screen: EvalScreen) -> int:
-    """Write drafts to `target`, else to stdout, a JSON object a line; a person at a terminal sees their words alone.
-
-    Raises UsageError where `target` is there already, and NothingFound where no paper gives a question.
-    """
-    from ragscience.evaluation.question_drafts import as_line
-
-    if target is not None and target.exists():
-        raise UsageError(f"{target} already exists.", "Name another file; corrected questions are never overwritten.")
-    made = engine.draft_questions(count, papers=papers)
-    lines = "".join(f"{as_line(draft, number)}\n" for number, draft in enumerate(made, start=1))
-    out = console()
-    if target is not None:
-        target.write_text(lines, encoding="utf-8")
-    elif out.is_terminal:
-        for draft in made:
-            put(out, f"{flat(draft.question)}  ({plain(draft.file)}, p.{draft.page})")
-    else:
-        sys.stdout.write(lines)
-    if len(made) < count:
-        screen.warn(f"Only {len(made)} of {counted(count, 'question')} could be drafted.")
-    drafted = f"{counted(len(made), 'draft')}{f' in {target}' if target is not None else ''}"
-    keep = "" if target or not out.is_terminal else " --out FILE saves them with their answers."
-    screen.warn(
-        f'{drafted}: correct the wrong ones, remove "draft" from the right ones, then run eval on the file.{keep}'
-    )
-    return 0
-
-
 def show_evaluation(evaluation: Evaluation, out: Console) -> None:
     """Each measure, the types of question side by side, and the questions that failed."""
     from rich.text import Text
 
     from ragscience.evaluation.answer_metrics import MEASURES
-    from ragscience.evaluation.eval_report import shown
-    from ragscience.evaluation.eval_run import FAILURES, failed_questions, pages_of
+    from ragscience.evaluation.eval_report import FAILURES, failed_questions, pages_of, shown
 
     _head(evaluation, out)
     rows = [(name, shown(found), str(found.questions), MEASURES[name]) for name, found in evaluation.overall.items()]
@@ -166,16 +115,16 @@ def show_evaluation(evaluation: Evaluation, out: Console) -> None:
 
 def show_paired(paired: Paired, out: Console) -> None:
     """Each measure of both ways, with the difference and how sure it is."""
-    from ragscience.evaluation.eval_report import shown_difference, shown_p
+    from ragscience.evaluation.eval_report import shown_difference
 
     _head(paired.first, out)
     _head(paired.second, out)
     rows = [
         (name, f"{found.first:.3f}", f"{found.second:.3f}", shown_difference(found), f"{found.higher}/{found.lower}",
-         shown_p(found.p), str(found.difference.questions))
+         str(found.difference.questions))
         for name, found in paired.overall.items()
     ]  # fmt: skip
-    heads = ("measure", *paired.names, "difference (95 %)", "higher/lower", "p", "of")
+    heads = ("measure", *paired.names, "difference (95 %)", "higher/lower", "of")
     print_table(heads, rows, out, wraps=("difference (95 %)",))
 
 

@@ -12,7 +12,6 @@ from ragscience.cli.output import (
     PROSE,
     console,
     facts,
-    flat,
     hand_over,
     local_time,
     paged,
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Default number of lines in a list."""
-DIFFERENT = 6
-"""The exit code where another answer came, or the same from other passages."""
 QUESTION_CHARS, SNIPPET_CHARS = 100, 160
 Record = Mapping[str, Any]
 
@@ -192,7 +189,6 @@ def delete_history(
 def audit(
     run: opt.Run,
     which: str | None = opt.argument("ID", "The start of an answer's id, or last.", None),
-    replay: bool = opt.flag("--replay", "Ask it again in the same way; exit code 6 if anything differs."),
     delete_all: bool = opt.flag("--delete-all", "Delete the whole log; asks first."),
     yes: bool = opt.YES,
     limit: int | None = opt.LIMIT,
@@ -203,13 +199,9 @@ def audit(
     Without an id, the last answers are listed. `history delete` does not change this log; --delete-all deletes it.
     RAG_AUDIT=false turns it off.
     """
-    from ragscience.cli.screen import Screen
-
-    if replay and which is None:
-        raise UsageError("--replay needs the id of an answer.", "`python query.py audit` shows the last ones.")
-    if delete_all and (replay or json or which is not None):
+    if delete_all and (json or which is not None):
         raise UsageError("--delete-all deletes the whole log and shows nothing.", "Use it without other options.")
-    with opened(None if run.quiet else Screen(quiet=False), **run.flags()) as engine:
+    with opened(**run.flags()) as engine:
         if delete_all:
             confirm("Deleting the whole audit log cannot be undone.", yes=yes)
             gone = engine.history.delete_audit()
@@ -217,7 +209,7 @@ def audit(
             return 0
         if which is None:
             return list_audited(engine, limit or SHOWN, as_json=json)
-        return replay_answer(engine, which, as_json=json) if replay else show_audited(engine, which, as_json=json)
+        return show_audited(engine, which, as_json=json)
 
 
 def list_audited(engine: Engine, limit: int, *, as_json: bool) -> int:
@@ -273,25 +265,6 @@ def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
         for warning in record["warnings"]:
             put(out, one_line(warning), "warning: ", style="yellow")
     return 0
-
-
-def replay_answer(engine: Engine, start: str, *, as_json: bool) -> int:
-    """Ask the question of an answer again; 0 where the outcome is the same, else DIFFERENT."""
-    from ragscience.engine.saved_answers import AUDIT_SCHEMA_VERSION
-
-    replayed = engine.history.replay(start)
-    found, out = replayed.differences, console()
-    if as_json:
-        differences = [{"kind": item.kind, "outcome": item.is_outcome, "message": item.message} for item in found]
-        value = {"schema": AUDIT_SCHEMA_VERSION, "answer_id": replayed.answer_id, "same": replayed.is_same}
-        print_json(value | {"differences": differences, "replayed": replayed.record})
-    else:
-        for item in found:
-            put(out, flat(item.message), f"{item.kind}: ", style="yellow" if item.is_outcome else "dim")
-        unchanged = " The differences above changed nothing." if found else ""
-        same = f"The same: passages, scores, answer and verdicts.{unchanged}"
-        put(out, same if replayed.is_same else "The answer or its passages differ.")
-    return 0 if replayed.is_same else DIFFERENT
 
 
 _APART = frozenset(("schema", "question", "answer", "passages", "sentences", "citations", "warnings", "trace"))

@@ -228,21 +228,6 @@ def rebuild(
         return show_result(done, screen)
 
 
-def copy(
-    run: opt.Run,
-    to: str = opt.option("--to PLACE", "The place: lance:///folder, s3://bucket/prefix, or vectorstore.", None),
-    source: str | None = opt.option("--from PLACE", "What to copy. Default: your library."),
-) -> int:
-    """Copy the library to another place, and compare the two."""
-    from ragscience.cli.ingest_screen import IngestScreen
-
-    goes_on = "the same command continues"
-    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
-        done = engine.ingest.copy(to, source, on_event=screen)
-        say(f"{done.papers} papers with {done.passages:,} passages are at {to}.")
-    return 0
-
-
 # Doctor
 
 
@@ -303,7 +288,6 @@ def add_ingest_commands(app: App) -> None:
     app.command(panel=PAPERS)(duplicates)
     app.command(panel=CHECKS, example="python ingest.py doctor --fast")(doctor)
     app.command(panel=CHECKS, example="python ingest.py rebuild --indexes")(rebuild)
-    app.command(panel=CHECKS, example="python ingest.py copy --to lance:///data/library")(copy)
     app.command(panel=CHECKS, example="python ingest.py init --home ~/thesis")(init)
 
 

@@ -175,7 +175,7 @@ def add_query_commands(app: App) -> None:
     app.command(panel=CONNECTIONS, example="python query.py related ragscience.pdf -k 3")(related)
     app.command("map", panel=CONNECTIONS, example="python query.py map papers.html")(draw_map)
     app.add_typer(history_app, name="history", rich_help_panel=EARLIER)
-    app.command(panel=EARLIER, example="python query.py audit last --replay")(audit)
+    app.command(panel=EARLIER, example="python query.py audit last")(audit)
     app.command(panel=EARLIER, example="python query.py bib --cited last -o papers.bib")(bib)
     app.add_typer(serve_app, name="serve", rich_help_panel=PROGRAMS)
     app.command(panel=PROGRAMS)(mcp)

@@ -29,7 +29,6 @@ EXIT_CODES: dict[int, str] = {
     4: "nothing found: no paper, page, heading, author, answer or conversation of that name, no passage for a search; "
     "or refused (`ask --strict`)",
     5: "the library is busy or out of reach, or was made by another embedder or a newer version",
-    6: "the answer is a different one now (`audit --replay`)",
     130: "stopped: by Ctrl-C, or because a question was answered with no",
 }
 

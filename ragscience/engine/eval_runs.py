@@ -1,4 +1,4 @@
-"""Runs that measure and keep nothing: questions with known answers, drafts of such questions, and the doctor."""
+"""Runs that measure and keep nothing: questions with known answers, and the doctor."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Answer, Filters, Paper
+from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.records import Answer, Filters
 from ragscience.core.settings import changed_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.asking import ask as ask_library
@@ -25,13 +25,10 @@ from ragscience.engine.events import (
     TokensCounted,
     unheard,
 )
-from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
-from ragscience.evaluation.eval_report import Evaluation
-from ragscience.evaluation.eval_run import Meter, Outcome, run
-from ragscience.evaluation.question_drafts import Draft, DraftSource, drafts
+from ragscience.evaluation.eval_report import Evaluation, Meter, Outcome, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
 from ragscience.upkeep import machine_checks
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.shared_parts import SharedParts
-    from ragscience.library.store import Home, Store
+    from ragscience.library.store import Home
     from ragscience.models.model_choice import ModelChoice
 
 WAYS = ("ask", "agent", "corrective", "graph")
@@ -117,8 +114,7 @@ def read_questions(
     if not questions:
         raise UsageError(
             f"{file} has no questions.",
-            'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}, '
-            "or let `query.py eval --make 20 --out FILE` draft some.",
+            'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}.',
         )
     return as_listed(questions, {paper.path: paper.file for paper in shared.library.papers()}), bad
 
@@ -165,7 +161,6 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
     library, answers = asked.library, [outcome.answer for outcome in outcomes if outcome.answer]
     used = {name: answer.models.get(name) for answer in answers[:1] for name in ("embedder", "reranker")}
     llms = sorted({answer.models.get("llm") or "" for answer in answers} - {""})
-    drafted = sum(outcome.question.draft for outcome in outcomes)
     return {
         "mode": request.mode.name,
         "papers": str(library.about.papers),
@@ -176,34 +171,7 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
         "llm": ", ".join(llms) or "none (quotes)",
         "passages for an answer": str(max((len(answer.found.hits) for answer in answers), default=0)),
         **({"filters": described(request.filters)} if request.filters != Filters() else {}),
-        **({"drafts among the questions": str(drafted)} if drafted else {}),
     }
-
-
-def draft_questions(shared: SharedParts, count: int, papers: tuple[str, ...] = ()) -> list[Draft]:
-    """Up to `count` drafts from the named papers or all, to be corrected by a person.
-
-    Raises NothingFound where no paper gives a question.
-    """
-    wanted = find_papers(shared.library, papers) if papers else shared.library.papers()
-    made = drafts([_source(shared.library, paper) for paper in wanted], count)
-    if not made:
-        raise NothingFound(
-            "No paper gives a question: none has a definition that can be used.",
-            "Add papers with `python ingest.py`, or write the questions yourself.",
-        )
-    return made
-
-
-def _source(library: Store, paper: Paper) -> DraftSource:
-    contents = library.contents(paper.paper_id)
-    texts = {page.number: (page.start, contents.text(page.number)) for page in contents.pages}
-    prose = [
-        (each.page, texts[each.page][1][each.start - texts[each.page][0] : each.end - texts[each.page][0]])
-        for each in contents.elements
-        if each.kind in ("text", "abstract", "list") and each.page in texts
-    ]
-    return DraftSource(paper.file, tuple(prose))
 
 
 _TORCH = "sentence-transformers"

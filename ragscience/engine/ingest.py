@@ -1,22 +1,17 @@
-"""`engine.ingest`: papers into the library, out of it and between libraries."""
+"""`engine.ingest`: papers into the library, and out of it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Chunk, Document, Page, Paper
-from ragscience.core.tokenizing import counted
-from ragscience.engine.events import OnEvent, PaperStored, PlanMade, Progressed, unheard
+from ragscience.core.records import Paper
+from ragscience.engine.events import OnEvent, unheard
 from ragscience.engine.left_out_files import remove_older, remove_papers
-from ragscience.engine.shared_parts import SharedParts, open_at, open_store
-from ragscience.library.store import Home, NewPaper, Store, text_hash
+from ragscience.engine.shared_parts import SharedParts, open_store
 
 if TYPE_CHECKING:
     from ragscience.engine.events import FetchRequest, FetchResult, IngestResult, SyncPlan
@@ -113,14 +108,6 @@ class Ingest:
             run.workers = workers
             return run.rebuild(only, papers) if lost is None else run.read_lost(lost)
 
-    def copy(self, target: str, source: str | None = None, *, on_event: OnEvent | None = None) -> CopyResult:
-        """Copy the library, or the one at `source`, to `target`, and compare the two: URIs as the setting `library`.
-
-        A copy that was cut off is continued. Raises UsageError where the target holds other papers, RagScienceError
-        where the copy differs.
-        """
-        return copy_library(self._shared.home, source or self._shared.settings.library, target, on_event or unheard)
-
     def fetch(
         self,
         request: FetchRequest,
@@ -146,130 +133,3 @@ class Ingest:
         WatchRun(self._shared.home, self._shared.settings, self._shared.models, on_event or unheard, cancel).watch(
             folder
         )
-
-
-@dataclass(frozen=True, slots=True)
-class CopyResult:
-    """A copy that was made and compared."""
-
-    papers: int
-    """In both libraries."""
-    passages: int
-    copied: int
-    """Papers that this run copied; the others were there."""
-
-
-def copy_library(home: Home, source: str, target: str, on_event: OnEvent) -> CopyResult:
-    """Copy the library at one URI to another; a copy that was cut off continues. The source is only read.
-
-    Raises UsageError where both are the same or the target holds other papers, NothingFound for an empty source,
-    RagScienceError where the copy differs.
-    """
-    if source == target:
-        raise UsageError(f"The library is at {source} already.", "Name another place with --to.")
-    with ExitStack() as stack:
-        old = stack.enter_context(open_at(home, source))
-        stack.enter_context(old.snapshot())
-        papers = sorted(old.papers(), key=lambda paper: paper.paper_id)
-        if not papers or old.about.embedder is None:
-            raise NothingFound(f"The library at {source} has no papers.", "Name another library with --from.")
-        new = stack.enter_context(open_at(home, target, writing=True, is_copy=True))
-        there = {paper.md5 for paper in new.papers()}
-        others = there - {paper.md5 for paper in papers}
-        if others:
-            text = f"The library at {target} holds {counted(len(others), 'paper')} that the one at {source} does not."
-            raise UsageError(text, "Copy to an empty place.")
-        new.set_identity(old.about.embedder, old.about.chunker or "")
-        for one in old.sources.all():
-            if new.sources.of(one.md5) is None:
-                new.sources.put(one.md5, one.metadata)
-        wanted = [paper for paper in papers if paper.md5 not in there]
-        on_event(PlanMade(len(wanted)))
-        for paper in wanted:
-            began = time.monotonic()
-            copied = new.add_paper(_new_paper(old, paper))
-            on_event(PaperStored(copied, is_update=False, seconds=time.monotonic() - began))
-        _copy_rest(old, new)
-        new.refresh_indexes()
-        _compare(old, new, papers, on_event)
-        return CopyResult(len(papers), old.about.chunks, len(wanted))
-
-
-def _new_paper(library: Store, paper: Paper) -> NewPaper:
-    """What adds the same paper to another library."""
-    contents = library.contents(paper.paper_id)
-    pages, texts = contents.pages, contents.texts
-    chunks = library.paper_chunks(paper.paper_id)
-    ids = [chunk.chunk_id for chunk in chunks]
-    vectors = library.vectors.of(ids)[1]
-    if len(pages) != paper.pages or not len(chunks) == len(vectors) == paper.chunks:
-        raise RagScienceError(f"{paper.file} is damaged and cannot be copied.", "`python ingest.py doctor` says more.")
-    tokens = library.tokens.of(ids)
-    text = _whole_text(pages, texts)
-    return NewPaper(
-        path=paper.path,
-        md5=paper.md5,
-        size_bytes=paper.size_bytes,
-        modified_ns=paper.modified_ns,
-        document=Document(text, pages, paper.title, paper.warnings, contents.elements, paper.metadata),
-        chunks=[Chunk(**{one.name: getattr(chunk, one.name) for one in fields(Chunk)}) for chunk in chunks],
-        vectors=vectors,
-        tokens={text_hash(chunk.searched): tokens[chunk.chunk_id] for chunk in chunks if chunk.chunk_id in tokens},
-        added_at=paper.added_at,
-    )
-
-
-def _whole_text(pages: Sequence[Page], texts: Sequence[str]) -> str:
-    """The text of a document from that of its pages: what stands between two of them is white."""
-    parts, end = [], 0
-    for page, text in zip(pages, texts, strict=True):
-        parts += ["\n" * (page.start - end), text]
-        end = page.end
-    return "".join(parts)
-
-
-def _copy_rest(old: Store, new: Store) -> None:
-    """Copy what belongs to no single paper: files that are left out, and the graph's rows."""
-    for kind in ("aside", "removed"):
-        new.note(kind, old.noted(kind))
-    if _graph(old) == _graph(new):
-        return
-    ids = {name: chunk_id for chunk_id, name in new.graph.stable_ids().items()}
-    names = old.graph.stable_ids()
-    rows = old.graph.rows()
-    for extractor, version in old.graph.counts():
-        pending = set(old.graph.pending(extractor, version))
-        found = [(ids[names[one]], text) for one, _, by, text in rows if by == extractor and one not in pending]
-        new.graph.put(extractor, version, found)
-
-
-def _graph(library: Store) -> list[tuple[str, str, str]]:
-    names = library.graph.stable_ids()
-    return sorted((names[chunk_id], extractor, text) for chunk_id, _, extractor, text in library.graph.rows())
-
-
-# Comparison
-
-
-def _compare(old: Store, new: Store, papers: list[Paper], on_event: OnEvent) -> None:
-    """Compare counts and contents. Raises RagScienceError for a difference."""
-    fix = "Remove what is there and copy again; the source is unchanged."
-    counts = (new.about.papers, new.about.chunks)
-    if counts != (len(papers), old.about.chunks):
-        raise RagScienceError(f"The copy holds {counts[0]} papers with {counts[1]} passages, which is wrong.", fix)
-    copies = {paper.md5: paper for paper in new.papers()}
-    for number, paper in enumerate(papers):
-        on_event(Progressed("comparing papers", number, len(papers)))
-        if not _same(_new_paper(old, paper), _new_paper(new, copies[paper.md5])):
-            raise RagScienceError(f"{paper.file} is not the same in the copy.", fix)
-    if _graph(old) != _graph(new) or old.graph.counts() != new.graph.counts():
-        raise RagScienceError("The rows of the knowledge graph are not the same in the copy.", fix)
-
-
-def _same(one: NewPaper, other: NewPaper) -> bool:
-    """Whether all that is stored of a paper is the same."""
-    import numpy as np
-
-    plain = [repr(replace(each, vectors=np.zeros(0, np.float32), tokens={})) for each in (one, other)]
-    tokens = [{key: codes.tobytes() for key, codes in (each.tokens or {}).items()} for each in (one, other)]
-    return plain[0] == plain[1] and np.array_equal(one.vectors, other.vectors) and tokens[0] == tokens[1]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ragscience.engine.papers import Papers
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.evaluation.eval_report import Evaluation
-    from ragscience.evaluation.question_drafts import Draft
     from ragscience.models.model_choice import ModelRow
 
 
@@ -103,12 +102,6 @@ class Engine(SharedParts):
 
         return evaluate(self, request, on_event=on_event)
 
-    def draft_questions(self, count: int, *, papers: tuple[str, ...] = ()) -> list[Draft]:
-        """Questions drafted from papers, for a person to correct. Raises NothingFound where no paper gives one."""
-        from ragscience.engine.eval_runs import draft_questions
-
-        return draft_questions(self, count, papers)
-
     # What an engine has
 
     @cached_property
@@ -120,7 +113,7 @@ class Engine(SharedParts):
 
     @cached_property
     def ingest(self) -> Ingest:
-        """Papers into the library, out of it and between libraries."""
+        """Papers into the library, and out of it."""
         from ragscience.engine.ingest import Ingest
 
         return Ingest(self)

@@ -1,33 +1,126 @@
-"""What an evaluation found, as numbers, and whether one way of asking is better than another on the same questions.
+"""Questions with known answers are asked and measured; what came of them, and of two ways of asking, as numbers.
 
 A difference between two means of the same questions is judged by the questions on which they differ, not by the two
-intervals. Both tests are two-sided and exact where that can be afforded; nothing is corrected for how many measures are
-looked at.
+intervals; nothing is corrected for how many measures are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ragscience.core.errors import RagScienceError
+from ragscience.core.records import Answer
 from ragscience.core.serialization import select
-from ragscience.evaluation.answer_metrics import MEASURES, SEED, Estimate, estimate, summary
-from ragscience.evaluation.eval_run import Outcome
-from ragscience.evaluation.question_file import BadLine
+from ragscience.evaluation.answer_metrics import COSTS, MEASURES, Estimate, estimate, measure, summary
+from ragscience.evaluation.question_file import BadLine, KnownQuestion
 
-ENUMERATED = 14
-"""Differences up to which all 2**n signs are tried."""
-FLIPS = 20_000
-"""Random signs tried beyond that."""
-_AT_ONCE = 500
 _ROUNDING = 1e-9
 _NOT_PAIRED = ("refusal precision",)
 """Measured on the refused questions alone, which are others for each way of asking."""
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts from `start` to `read`. `clock` gives seconds that never go back, such as time.monotonic."""
+
+    clock: Callable[[], float]
+    searches: int = 0
+    llm_calls: int = 0
+    tokens: int = 0
+    started: float = 0.0
+
+    def start(self) -> None:
+        """Begin again at nothing."""
+        self.searches = self.llm_calls = self.tokens = 0
+        self.started = self.clock()
+
+    def read(self, answer: Answer | None) -> Mapping[str, float]:
+        """The cost by the names of COSTS; where the answer's own trace has more, that counts."""
+        searches, calls, tokens = self.searches, self.llm_calls, self.tokens
+        if answer is not None:
+            counted = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
+            tokens = max(tokens, counted, sum(step.tokens for step in answer.trace))
+            searches = max(searches, sum(step.searches for step in answer.trace))
+            calls = max(calls, sum(step.llm_calls for step in answer.trace), int(answer.mode == "llm"))
+        seconds = self.clock() - self.started
+        return dict(zip(COSTS, map(float, (searches, calls, tokens, seconds)), strict=True))
+
+
+Asker = Callable[[KnownQuestion], Answer]
+"""Answers one question with its history; RagScienceError where it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One question, and what came of it."""
+
+    question: KnownQuestion
+    answer: Answer | None
+    """None where it failed,"""
+    error: str
+    """for this reason; empty otherwise."""
+    values: Mapping[str, float]
+    """By the names of metrics.MEASURES."""
+
+
+def run(questions: Iterable[KnownQuestion], ask: Asker, *, meter: Meter) -> Iterator[Outcome]:
+    """The outcomes, as they come, in the order of the questions; one that fails does not stop the others.
+
+    `meter` is started before each question and read after it.
+    """
+    for question in questions:
+        meter.start()
+        answer, error = None, ""
+        try:
+            answer = ask(question)
+        except RagScienceError as problem:
+            error = str(problem)
+        yield Outcome(question, answer, error, measure(question, answer, meter.read(answer)))
+
+
+FAILURES = {
+    "error": "Ended in an error",
+    "refused": "Refused, though the papers answer it",
+    "page": "Page with the answer not found",
+    "answer": "Answer lacks what it must have",
+    "cited": "Right page found, but not cited",
+    "not refused": "Answered, though the papers do not",
+}
+"""Why a question counts as failed, the gravest first; a question is in the first that fits."""
+
+
+def failed_questions(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """The questions that failed by why they did (a key of FAILURES, in its order), each in the order of the file."""
+    reasons = [(_why(outcome), outcome) for outcome in outcomes]
+    found = {why: [outcome for reason, outcome in reasons if reason == why] for why in FAILURES}
+    return {why: failed for why, failed in found.items() if failed}
+
+
+def _why(outcome: Outcome) -> str:
+    values = outcome.values
+    if outcome.error:
+        return "error"
+    if not outcome.question.answerable:
+        return "" if values.get("rightly refused", 1.0) else "not refused"
+    if values.get("refused"):
+        return "refused"
+    measures = (("page", "all evidence"), ("answer", "answer"), ("cited", "cited"))
+    return next((why for why, name in measures if values.get(name, 1.0) < 1.0), "")
+
+
+def pages_of(outcome: Outcome) -> str:
+    """The pages that have the answer: `a.pdf, p.3; b.pdf, p.1 or p.2`; empty where none is known."""
+    facts = []
+    for places in outcome.question.evidence:
+        files: dict[str, list[str]] = {}
+        for file, page in sorted(places):
+            files.setdefault(file, []).append(f"p.{page}")
+        facts.append(" or ".join(f"{file}, {' or '.join(pages)}" for file, pages in files.items()))
+    return "; ".join(dict.fromkeys(facts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +137,6 @@ class Comparison:
     """On how many questions the second is higher,"""
     lower: int
     """and on how many it is lower."""
-    p: float
-    """How likely a difference as large would be if the two were alike."""
-    test: str
-    """ "McNemar" is the exact test."""
 
 
 def compare(
@@ -67,53 +156,12 @@ def compare(
 
 
 def paired(pairs: Sequence[tuple[float, float]]) -> Comparison:
-    """The comparison of one measure, from its values (first, second) on each question, of which there is at least one.
-
-    Measures that are 0 or 1 everywhere are tested by McNemar's test, all others by sign_flip.
-    """
+    """The comparison of one measure, from its values (first, second) on each question; there is at least one."""
     values = np.asarray(pairs, np.float64)
     differences = values[:, 1] - values[:, 0]
     higher, lower = int((differences > _ROUNDING).sum()), int((differences < -_ROUNDING).sum())
-    if np.isin(values, (0.0, 1.0)).all():
-        p, test = mcnemar(higher, lower), "McNemar"
-    else:
-        p, test = sign_flip(differences), "sign flip"
     first, second = (float(mean) for mean in values.mean(axis=0))
-    return Comparison(first, second, estimate(differences.tolist()), higher, lower, p, test)
-
-
-def mcnemar(higher: int, lower: int) -> float:
-    """The exact p-value of so many questions won and lost: two-sided, binomial with one half.
-
-    McNemar 1947, "Note on the sampling error of the difference between correlated proportions or percentages", in its
-    exact form (Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology 13:91, section 2.3).
-    """
-    total = higher + lower
-    tail = sum(comb(total, i) for i in range(min(higher, lower) + 1))
-    return min(1.0, 2 * tail / (1 << total))
-
-
-def sign_flip(differences: Sequence[float] | NDArray[np.float64]) -> float:
-    """The p-value of a mean difference: how often it is as far from 0 with signs at random.
-
-    Fisher's randomisation test for pairs (The Design of Experiments, 1935, section 21). All signs are tried for up to
-    ENUMERATED differences that are not 0; beyond that FLIPS random ones with a fixed seed, the real ones counted in
-    (Phipson and Smyth 2010, "Permutation p-values should never be zero").
-    """
-    kept = np.asarray(differences, np.float64)
-    kept = kept[np.abs(kept) > _ROUNDING]
-    if not kept.size:
-        return 1.0
-    # A little less than it is, so that sums which differ by rounding alone count as equal.
-    observed = float(np.abs(kept.sum()) - _ROUNDING * np.abs(kept).sum())
-    if kept.size <= ENUMERATED:
-        bits = (np.arange(2**kept.size)[:, None] >> np.arange(kept.size)) & 1
-        return float(np.mean(np.abs((1 - 2 * bits) @ kept) >= observed))
-    draw, as_far = np.random.default_rng(SEED), 0
-    for _ in range(FLIPS // _AT_ONCE):
-        signs = draw.choice(np.array([-1.0, 1.0]), (_AT_ONCE, kept.size))
-        as_far += int(np.count_nonzero(np.abs(signs @ kept) >= observed))
-    return (as_far + 1) / (FLIPS + 1)
+    return Comparison(first, second, estimate(differences.tolist()), higher, lower)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +251,6 @@ def shown_difference(found: Comparison) -> str:
     """A difference and its interval, with signs: "+0.120 (-0.01 to +0.25)"."""
     each = found.difference
     return f"{each.mean:+.3f} ({each.low:+.2f} to {each.high:+.2f})"
-
-
-def shown_p(p: float) -> str:
-    """A p-value with three decimals: "0.031", or "<0.001"."""
-    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
 
 
 def shown(found: Estimate) -> str:

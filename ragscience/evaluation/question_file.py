@@ -7,7 +7,6 @@
 `question` is needed, and `must_contain` and `evidence` where it is answerable; pages count from 1. A list within
 `must_contain` holds wordings of which one is enough: `["BERT", ["7,000", "7 thousand"]]`. An alternative is
 another page with the same fact; `for` is the index of the evidence that it can replace, 0 by default.
-`"draft": true` marks a question that a program wrote and that nobody has corrected.
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ class KnownQuestion:
     """For each fact that the answer needs, the pages that contain it; any of them will do."""
     kind: str
     history: tuple[Turn, ...] = ()
-    draft: bool = False
-    """Whether it was drafted by a program and has not been corrected yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,6 @@ class QuestionLine:
     alternatives: tuple[EvidencePage, ...] = ()
     history: tuple[Turn, ...] = ()
     type: str = "other"
-    draft: bool = False
 
 
 def as_listed(questions: Iterable[KnownQuestion], listed: Mapping[str, str]) -> list[KnownQuestion]:
@@ -161,5 +157,4 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion | BadLine:
         tuple(frozenset(each) for each in pages),
         line.type,
         line.history,
-        line.draft,
     )

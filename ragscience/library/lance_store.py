@@ -152,17 +152,17 @@ _INDEXED_FROM = 100_000
 """So many vectors get Lance's index: fewer are compared one by one, in at most 50 ms."""
 
 
-def open_lance(home: Home, uri: str, *, writing: bool, keeps_ledger: bool) -> Store:
+def open_lance(home: Home, uri: str, *, writing: bool) -> Store:
     """The library at a URI of LanceDB's. Raises LibraryBusy, UsageError without the package, RagScienceError."""
-    return LanceLibrary(home, uri, writing=writing, keeps_ledger=keeps_ledger)
+    return LanceLibrary(home, uri, writing=writing)
 
 
 class LanceLibrary(Store):
     """A library in LanceDB."""
 
-    def __init__(self, home: Home, uri: str, *, writing: bool, keeps_ledger: bool = True) -> None:
+    def __init__(self, home: Home, uri: str, *, writing: bool) -> None:
         database = LanceDatabase(home, uri, writing=writing)
-        super().__init__(home, database, keeps_ledger=keeps_ledger)
+        super().__init__(home, database)
         self._database: LanceDatabase = database
         self.dense, self.keywords = LanceDense(database), LanceKeywords(database)
         try:

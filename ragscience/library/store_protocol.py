@@ -57,11 +57,10 @@ class Store(ABC):
     dense: DenseSearch
     keywords: Keywords
 
-    def __init__(self, home: Home, database: Database, *, keeps_ledger: bool = True) -> None:
+    def __init__(self, home: Home, database: Database) -> None:
         self.home = home
         """What belongs to the person: the papers' folder, the ledger, conversations, logs and caches."""
         self._database = database
-        self._keeps_ledger = keeps_ledger
         selecting = Selecting(database)
         self.select, self.section_names = selecting.select, selecting.section_names
         self.vectors, self.graph, self.sources = Vectors(database), GraphTable(database), SourcesTable(database)
@@ -100,7 +99,7 @@ class Store(ABC):
         return About(state.library_id, state.version, state.embedder, state.chunker, state.papers, state.chunks)
 
     def _write_ledger(self) -> None:
-        if self._database.may_write and self._keeps_ledger:
+        if self._database.may_write:
             about = self.about
             state = {"id": about.library_id, "generation": about.version}
             write_ledger(self.home, state, self.papers)

@@ -90,16 +90,6 @@ def test_a_follow_up_is_understood(engine):
     assert engine.ask(AskRequest("And how many papers are there?", history=turns)).route == "papers"
 
 
-def test_a_routed_answer_can_be_replayed(engine):
-    for plain in (False, True):
-        answer = engine.ask(AskRequest("Which papers mention flowers?", plain=plain))
-        record = engine.history.audit_record(answer.answer_id)
-        assert (record["plain"], record["route"]) == (plain, answer.route)
-        replayed = engine.history.replay(answer.answer_id)
-        assert replayed.is_same
-        assert replayed.record["route"] == answer.route
-
-
 def test_an_ordinary_question_is_searched_for(bees):
     """Questions that look like those of the library: few are taken for one, and none of its papers or program."""
     given = context(bees)

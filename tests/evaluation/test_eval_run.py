@@ -1,11 +1,8 @@
 """Questions are asked one by one, and what comes becomes numbers."""
 
-import pytest
-
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Citation, Found
-from ragscience.evaluation.eval_report import Evaluation, shown_p
-from ragscience.evaluation.eval_run import Meter, run
+from ragscience.evaluation.eval_report import Evaluation, Meter, run
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
 from tests.ask.passages import hit
 
@@ -57,8 +54,3 @@ def test_one_that_fails_does_not_stop_the_others():
     assert (second.answer, second.values["answer"]) == (None, 0)
     assert "The model is" in second.error
     assert third.values["rightly refused"] == 1
-
-
-@pytest.mark.parametrize(("p", "expected"), [(1.0, "1.000"), (0.0312, "0.031"), (0.0004, "<0.001")])
-def test_small_p_values_are_never_zero(p, expected):
-    assert shown_p(p) == expected

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.evaluation.eval_report import ENUMERATED, FLIPS, compare, mcnemar, paired, sign_flip
+from benchmarks.significance import ENUMERATED, FLIPS, mcnemar, p_of, shown_p, sign_flip
+from ragscience.evaluation.eval_report import compare, paired
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
@@ -44,8 +45,8 @@ def test_the_sign_flip_test_of_many_questions_is_near_the_exact_one():
 def test_the_order_of_the_two_changes_signs_alone(pairs):
     there, back = paired(pairs), paired([(b, a) for a, b in pairs])
     assert (there.first, there.second, there.higher, there.lower) == (back.second, back.first, back.lower, back.higher)
-    assert there.p == pytest.approx(back.p)
-    assert 0 < there.p <= 1
+    assert p_of(pairs) == pytest.approx(p_of([(b, a) for a, b in pairs]))
+    assert 0 < p_of(pairs) <= 1
     assert there.difference.mean == pytest.approx(-back.difference.mean)
     assert there.difference.low <= there.difference.mean + 1e-9
     assert there.difference.mean <= there.difference.high + 1e-9
@@ -54,8 +55,8 @@ def test_the_order_of_the_two_changes_signs_alone(pairs):
 def test_what_is_0_or_1_everywhere_gets_the_exact_test_of_proportions():
     both = [(0.0, 1.0)] * 6 + [(1.0, 1.0)] * 10
     found = paired(both)
-    assert (found.test, found.higher, found.lower, found.p) == ("McNemar", 6, 0, 0.03125)
-    assert paired([*both, (0.5, 1.0)]).test == "sign flip"
+    assert (found.higher, found.lower, p_of(both), shown_p(p_of(both))) == (6, 0, 0.03125, "0.031")
+    assert shown_p(0.0004) == "<0.001"
 
 
 def test_questions_are_paired_by_their_ids_where_both_have_the_measure():

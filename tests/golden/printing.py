@@ -40,7 +40,6 @@ PRINTED = {
     "history-show": ["query.py", "history", "show", "1"],
     "audit": ["query.py", "audit"],
     "audit-answer": ["query.py", "audit", "ANSWER"],
-    "audit-replay": ["query.py", "audit", "ANSWER", "--replay"],
     "graph": ["query.py", "graph", "deep learning framework", "--together"],
     "path": ["query.py", "path", "deep learning framework", "embedding model", "--together"],
     "related": ["query.py", "related", "ragscience.pdf"],

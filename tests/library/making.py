@@ -106,11 +106,11 @@ class Place:
     home: Home
     uri: str
 
-    def open(self, home: Home | None = None, *, writing: bool = False, keeps_ledger: bool = True):
+    def open(self, home: Home | None = None, *, writing: bool = False):
         home = home or self.home
         if self.uri == "vectorstore":
             return Library.open_for_writing(home) if writing else Library.open(home)
-        return open_lance(home, self.uri, writing=writing, keeps_ledger=keeps_ledger)
+        return open_lance(home, self.uri, writing=writing)
 
 
 def ingest(home_root: Path, first: int, last: int, *, refresh_each: int, uri: str = "vectorstore") -> None:

@@ -34,7 +34,6 @@ COMMANDS = (
     "query.py bib nowhere.pdf",
     "query.py bib --cited nowhere",
     "query.py audit nowhere",
-    "query.py audit --replay",
     "query.py history show nowhere",
     "query.py history delete nowhere",
     "query.py graph fog",
@@ -42,7 +41,6 @@ COMMANDS = (
     "query.py related wasps.pdf",
     "query.py map map.pdf",
     "query.py eval nowhere.jsonl",
-    "query.py eval --make 3 --judge",
     "query.py eval questions.jsonl --mode swarm",
 )
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from tests.soak.faults import make_fault
 from tests.soak.mending import MendingRound
-from tests.soak.rounds import CALM, is_done
+from tests.soak.rounds import CALM
 
 
 class LanceRound(MendingRound):
@@ -27,7 +27,6 @@ class LanceRound(MendingRound):
         "graph": 3,
         "read": 12,
         "copy": 4,
-        "copy-library": 10,
         "two-writers": 5,
         "two-homes": 8,
         "serve": 3,
@@ -36,22 +35,6 @@ class LanceRound(MendingRound):
     def environment(self) -> dict[str, str]:
         """The library's place, which moves with the home."""
         return {"RAG_LIBRARY": f"lance://{self.home / 'lance'}"}
-
-    def _copy_library(self) -> None:
-        """Copy the library to another place, disturbed and again; the copy holds what the library does."""
-        if not self.state.held:
-            return
-        target = self.dice.choice(["vectorstore", f"lance://{self.home / 'other'}"])
-        words = ("ingest.py", "copy", "--to", target)
-        if not is_done(self._command(*words, fault=self._fault(0.9))):
-            self._command(*words)
-        held = self.state.pairs
-        now, _, _ = self._look(place={"RAG_LIBRARY": target})
-        self.broken += [f"the copy holds {sorted(now)}"] if now != held and not self.broken else []
-        shutil.rmtree(self.home / "other", ignore_errors=True)
-        for path in (self.home / "vectorstore").glob("library.sqlite*"):
-            path.unlink()
-        self._settle(held, [held], is_reached_now=False)
 
     def _two_homes(self) -> None:
         """Two homes with the same papers write the same library at once; each change is made whole."""

@@ -47,7 +47,6 @@ class LanceS3Round(ServedRound, LanceRound):
         "graph": 3,
         "read": 10,
         "copy": 3,
-        "copy-library": 6,
         "two-writers": 5,
         "two-homes": 8,
         "serve": 3,
