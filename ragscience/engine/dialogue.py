@@ -126,6 +126,8 @@ class Dialogue:
                     self._conversation_id = history.add(
                         self._unkept, conversation_id=self._conversation_id, name=self._name
                     )
+                    if history.damage:
+                        warn(history.damage)
             except RagScienceError as error:
                 warn(f"This conversation is not kept: {error}")
             else:

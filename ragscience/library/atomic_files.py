@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 _PART_BYTES = 1 << 20
+_LOG_HEADER, _FRAME_HEADER, _LOG_BYTES = 32, 24, 1 << 28
+"""Bytes of the headers of a write-ahead log and of its frames, and how much of one is looked at."""
 _ELSEWHERE = "use another folder with --home."
 _DISK = (
     ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "could not be written, the disk is full", "Make room."),
@@ -196,6 +199,54 @@ def connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
         # A write-ahead log needs files next to the database even for reading; read without a log.
         return connect(path, "mode=ro&immutable=1", busy_seconds)
     return connection
+
+
+def has_lost_commits(path: Path) -> bool:
+    """Whether the log of a database has commits that SQLite leaves out because something before them is damaged.
+
+    To be asked before it is opened. A log that another process may be writing is looked at three times.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    for pause in (0.05, 0.1, 0):
+        try:
+            if log.stat().st_size <= _LOG_HEADER or not _is_cut(log):
+                return False
+        except OSError:
+            return False
+        time.sleep(pause)
+    return True
+
+
+def _is_cut(log: Path) -> bool:
+    """Whether a frame with the mark of a commit is not what was written, or behind such a one.
+
+    Each number of a checksum is the sum of the two before it and of a word, modulo 2^32
+    (https://www.sqlite.org/fileformat2.html#walformat): a sum of all words, each times a Fibonacci number.
+    """
+    import numpy as np
+
+    content = np.fromfile(log, np.uint8, _LOG_BYTES)
+    head = content[:_LOG_HEADER].view(">u4")
+    order = ">u4" if head[0] & 1 else "<u4"
+
+    def sums(words: Any, before: Any) -> Any:
+        first, second = before.astype(np.uint32).T[..., None]
+        words = np.hstack([first, second - first, words]).astype(np.uint32)
+        fibonacci = [1, 1]
+        while len(fibonacci) < words.shape[1]:
+            fibonacci.append((fibonacci[-1] + fibonacci[-2]) & 0xFFFFFFFF)
+        factors = np.array(fibonacci[::-1], np.uint32)
+        return np.stack([words[:, :-1] @ factors[1:], words @ factors], 1)
+
+    if (sums(content[:24].view(order)[None], np.zeros((1, 2))) != head[None, 6:]).any():
+        return True
+    frame = _FRAME_HEADER + int(head[2])
+    frames = content[_LOG_HEADER:][: (content.size - _LOG_HEADER) // frame * frame].reshape(-1, frame)
+    heads = np.ascontiguousarray(frames[:, :_FRAME_HEADER]).view(">u4")
+    words = np.hstack([frames[:, :8], frames[:, _FRAME_HEADER:]]).view(order)
+    salts = heads[:, 2:4] == head[4:6]
+    is_whole = salts.all(1) & (sums(words, np.vstack([head[6:], heads[:, 4:]])[:-1]) == heads[:, 4:]).all(1)
+    return bool((salts.any(1) & (heads[:, 1] > 0) & ~np.logical_and.accumulate(is_whole)).any())
 
 
 def is_ours(connection: sqlite3.Connection, application_id: int) -> int | None:

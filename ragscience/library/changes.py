@@ -204,6 +204,8 @@ class SqlDatabase(Transactions):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.damage = Damage()
+        if self.lost_commits:
+            self.damage.note("log")
         self.root = os.path.abspath(self._home.root)  # noqa: PTH100  # a link keeps its own name
         self._listings: dict[tuple[str, int], Listing] = {}
 

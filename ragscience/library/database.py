@@ -23,6 +23,7 @@ from ragscience.library.atomic_files import (
     connect_to_read,
     disk_errors,
     explained,
+    has_lost_commits,
     is_ours,
     read_checked_json,
 )
@@ -193,9 +194,15 @@ class Transactions:
     """A home's database for many threads: each reads through its own connection, one at a time writes."""
 
     def __init__(
-        self, home: Home, idle: list[sqlite3.Connection], writer: tuple[sqlite3.Connection, WriterLock] | None
+        self,
+        home: Home,
+        idle: list[sqlite3.Connection],
+        writer: tuple[sqlite3.Connection, WriterLock] | None,
+        lost_commits: bool,
     ) -> None:
         self._home = home
+        self.lost_commits = lost_commits
+        """Whether some were left out when it was opened."""
         self._idle = idle
         """Idle read connections."""
         self._writer = writer
@@ -207,8 +214,9 @@ class Transactions:
     @classmethod
     def for_reading(cls, home: Home) -> Self:
         """Open for reading, creating nothing. Raises as `connect_for_reading`."""
+        lost = has_lost_commits(home.database)
         db = connect_for_reading(home)
-        return cls(home, [db] if db else [], None)
+        return cls(home, [db] if db else [], None, lost)
 
     @classmethod
     def for_writing(cls, home: Home) -> Self:
@@ -221,11 +229,12 @@ class Transactions:
             home.vectorstore.mkdir(parents=True, exist_ok=True)
         with ExitStack() as undo:
             lock = undo.enter_context(WriterLock.acquire(home.lock))
+            lost = has_lost_commits(home.database)
             db = undo.enter_context(closing(_connect_for_writing(home.database)))
             with database_errors(home.database):
                 _give_new_id_if_restored(home, db)
             undo.pop_all()
-        return cls(home, [], (db, lock))
+        return cls(home, [], (db, lock), lost)
 
     @property
     def may_write(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Answer
 from ragscience.core.serialization import from_json, storable, to_json
+from ragscience.library.atomic_files import has_lost_commits
 from ragscience.library.history_database import Conversation as Conversation
 from ragscience.library.history_database import KeptAnswer as KeptAnswer
 from ragscience.library.history_database import check_name as check_name
@@ -23,6 +24,10 @@ from ragscience.library.history_database import checksum_of, connect_for_reading
 SHOWN_MATCHES = 5
 LONGEST_NUMBER = 18
 """Digits that SQLite's integers can hold."""
+_LOST_LOG = (
+    "The last answers of an interrupted run are lost, as their log is damaged. `python query.py history list` shows "
+    "the others."
+)
 AUDITED = 10_000
 """Audit records that are kept, the newest ones: at 10 to 20 KB each some 150 MB at most."""
 
@@ -43,21 +48,22 @@ class History:
     it for too long. Turns and audit records that are not what was written are left out: see `damage`.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
+    def __init__(self, path: Path, connect: Callable[[Path], sqlite3.Connection | None]) -> None:
         self._path = path
-        self._connection = connection
+        self._lost_log = has_lost_commits(path)
+        self._connection = connect(path)
         """None for a history without a file."""
         self._damaged: set[tuple[str, int]] = set()
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """For reading; empty if there is no file. Raises LibraryUnavailable for another schema version."""
-        return cls(path, connect_for_reading(path))
+        return cls(path, connect_for_reading)
 
     @classmethod
     def open_for_writing(cls, path: Path) -> Self:
         """For writing; created if missing, in an existing folder. Raises as `open`."""
-        return cls(path, connect_for_writing(path))
+        return cls(path, connect_for_writing)
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +77,7 @@ class History:
     @property
     def damage(self) -> str:
         """What was left out so far because it is not what was written; empty for nothing."""
-        said = []
+        said = [_LOST_LOG] if self._lost_log else []
         for kind, fix in (
             ("saved answer", "`python query.py history delete ID` deletes a conversation with it"),
             ("audit record", "`python query.py audit --delete-all` deletes them all"),

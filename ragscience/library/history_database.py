@@ -192,6 +192,8 @@ def history_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise explained(f"The history {path}", error, lambda message: HistoryDamaged(message, _MOVE)) from error
+    except UnicodeDecodeError as error:  # as in database_errors
+        raise HistoryDamaged(f"The history {path} is damaged: its schema is not text.", _MOVE) from error
     except OSError as error:
         raise DiskProblem(
             f"The history {path} cannot be used: {error.strerror or error}.",

@@ -131,9 +131,9 @@ def write_state(db: sqlite3.Connection, state: State) -> None:
     db.execute("INSERT OR REPLACE INTO state (one, row) VALUES (1, ?)", (row,))
 
 
-Kind = Literal["list", "paper", "token", "graph", "source", "note"]
-"""A row of the list of papers; a paper with its passages and vectors; token vectors; a row of the graph; what the
-source of a file says; which files are left out."""
+Kind = Literal["log", "list", "paper", "token", "graph", "source", "note"]
+"""Changes in the write-ahead log; a row of the list of papers; a paper with its passages and vectors; token vectors; a
+row of the graph; what the source of a file says; which files are left out."""
 REBUILD_INDEXES = "`python ingest.py rebuild --indexes` rebuilds it."
 _REBUILD_TOKENS = "`python ingest.py rebuild --tokens` makes them again."
 
@@ -178,6 +178,9 @@ def described(damage: Damage, names: Mapping[int, str]) -> list[tuple[str, str]]
         (f"{names[one]} is damaged in the library, and what is damaged is left out.", rebuilds(names[one]))
         for one in sorted(damage.seen("paper") & names.keys())
     ]
+    if damage.seen("log"):
+        text = "The last changes of an interrupted run are lost, as their log is damaged."
+        found.append((text, "`python ingest.py sync` makes the library what is in papers/."))
     if lost := len(damage.seen("list")):
         what = "1 paper is" if lost == 1 else f"{lost} papers are"
         found.append((f"{what} damaged in the library's list of papers, and left out.", READ_ALL_AGAIN))

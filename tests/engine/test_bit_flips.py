@@ -1,11 +1,22 @@
-"""A damaged file of a home: no altered word is shown, and no result changes without a warning."""
+"""A damaged file of a home: no altered word is shown, and no result changes without a warning.
 
+`python -m tests.engine.test_bit_flips --flips 1000 --seed 1` flips more bits, and says what came of them file by file.
+"""
+
+import argparse
+import contextlib
 import os
 import random
 import shutil
+import sqlite3
+import sys
+import tempfile
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -13,7 +24,11 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Filters
 from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
-from tests.conftest import copied
+from ragscience.engine.graph_runs import GraphRequest
+from ragscience.library.atomic_files import Home, has_lost_commits
+from ragscience.library.history import History
+from tests.commands.papers import fill
+from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 
 SEED = 20261122
@@ -26,7 +41,9 @@ SEARCHES = (
     SearchRequest("What does BERT outperform on SQuAD?", graph=True),
 )
 BERT = ["BERT and GPT-2\n\nBERT was trained on Wikipedia.\nBERT outperforms GPT-2 on SQuAD by 3 points."]
+CLOCKS = ["A pendulum clock in a mine\n\nThe clock loses 2 seconds a day at 800 metres."]
 APART = ("writer.lock", ".sqlite-shm")
+LOGS = (Path("vectorstore/library.sqlite-wal"), Path("vectorstore/history.sqlite-wal"))
 
 
 class Score(float):
@@ -57,7 +74,7 @@ def look(home, models=None):
     shown = Shown()
     events = []
     settings = load_settings(
-        home=home, offline=True, embedder="embedded", answerer="extractive", rerank="late-interaction"
+        home=home, offline=True, embedder="embedded", answerer="extractive", rerank="late-interaction", history=False
     )
     with Engine.open(home, settings, on_event=events.append) as engine:
         if models is not None:
@@ -114,6 +131,20 @@ def look(home, models=None):
 
             return act
 
+        def conversations(name):
+            found = engine.history.conversations()
+            shown.results[name] = found
+            shown.words.update(text for one in found for text in (one.name, one.title))
+
+        def turns(name):
+            conversation, kept = engine.history.conversation("bees")
+            again = [one.answer.answer_id for one in engine.history.search("fly", 5)]
+            shown.results[name] = (conversation.name, [(one.created_at, one.answer.text) for one in kept], again)
+            shown.words.update(one.answer.text for one in kept)
+
+        def audit(name):
+            shown.results[name] = engine.history.audit(5)
+
         def related(name):
             near = engine.graph.related("bees.pdf", 3)[1]
             shown.results[name] = [(paper.file, Score(cosine)) for paper, cosine in near]
@@ -121,6 +152,8 @@ def look(home, models=None):
 
         for number, request in enumerate(SEARCHES):
             run(f"search {number}", search(request))
+        for act in (conversations, turns, audit):
+            run(act.__name__, act)
         run("ask", ask(QUESTIONS[1]))
         run("papers", papers)
         run("related", related)
@@ -154,20 +187,47 @@ def overwrite(path, start, data):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-@pytest.fixture(scope="module")
-def whole(three_papers, tmp_path_factory):
-    """A home with every kind of file, and what is shown of it."""
-    home = copied(three_papers, tmp_path_factory.mktemp("whole") / "home")
-    with Engine.open(home, load_settings(home=home, offline=True, embedder="embedded")) as engine:
-        from ragscience.engine.graph_runs import GraphRequest
+def make_homes(folder):
+    """A home with every kind of file; and one as a killed process leaves it, with its last commits in the logs."""
+    home, killed = folder / "home", folder / "killed"
+    fill(home / "papers")
+    make_pdf(home / "papers" / "bert.pdf", BERT)
+    settings = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive")
 
-        engine.ingest.add([make_pdf(tmp_path_factory.mktemp("more") / "bert.pdf", BERT)])
+    def leave(_):
+        if all((home / name).exists() and (home / name).stat().st_size for name in LOGS):
+            shutil.copytree(home, killed, copy_function=shutil.copy2, dirs_exist_ok=True)
+
+    with Engine.open(home, settings) as engine:
+        engine.ingest.add()
         engine.graph.build(GraphRequest())
+        engine.ask(AskRequest(QUESTIONS[0]), dialogue=(dialogue := engine.dialogue(name="bees")))
+        engine.ask(AskRequest(QUESTIONS[1]), dialogue=dialogue)
+    made = folder / "made"
+    shutil.copytree(home, made, copy_function=shutil.copy2)
+    make_pdf(home / "papers" / "clocks.pdf", CLOCKS)
+    with Engine.open(home, settings) as engine, History.open_for_writing(Home(home).history):
+        engine.ask(AskRequest(QUESTIONS[2]))
+        engine.ingest.add(on_event=leave)
+    return made, killed
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory):
+    return make_homes(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def whole(homes):
+    """A home with every kind of file, what is shown of it, and the models for it."""
+    return seen(homes[0])
+
+
+def seen(home):
+    """With all that is shown of it, and nothing to complain of."""
     shown, models = look(home)
     assert shown.errors == {}
     assert shown.warnings == []
-    for path in (home / "vectorstore").glob("history.sqlite*"):
-        path.unlink()
     return home, shown, models
 
 
@@ -185,12 +245,16 @@ def files_of(home):
 def flips(home, count, seed):
     """(file, what to do to it, where) of bits by chance: every second one of the database."""
     files, database = files_of(home)
-    rng = random.Random(seed)
-    for number in range(count):
-        name = files[number // 2 % len(files)] if number % 2 else database
+    names = [files[number // 2 % len(files)] if number % 2 else database for number in range(count)]
+    return flips_in(home, names, random.Random(seed))
+
+
+def flips_in(home, names, rng):
+    """The same in these files, one after the other."""
+    for number, name in enumerate(names):
         whole_file = (home / name).read_bytes()
         bit = rng.randrange(len(whole_file) * 8)
-        while name == database and not whole_file[bit // 8]:  # most of a small database is empty
+        while name.suffix == ".sqlite" and not whole_file[bit // 8]:  # most of a small database is empty
             bit = rng.randrange(len(whole_file) * 8)
         yield name, partial(flip, bit=bit), f"flip {number}: bit {bit} of {name}"
 
@@ -205,49 +269,114 @@ def lost_parts(home):
                 yield database, partial(zero, start=end - size, size=size), f"{size} bytes of {database} before {end}"
 
 
-def kinds_of(damages, whole, tmp_path):
-    """The file of each, and "unused", "repaired", "warned" or "refused"; fails where a damage did anything else."""
+def kinds_of(damages, whole, tmp_path, cache=None):
+    """The file of each, and what came of it: "unused", "repaired", "warned", "refused", or "silent" with the details.
+
+    With `cache` the damages are of the models in it, which are opened anew each time.
+    """
     home, before, models = whole
-    texts = {" ".join(text.split()) for text in before.words}
     kinds = {}
     for name, damage, where in damages:
         copy = tmp_path / "damaged"
-        shutil.copytree(home, copy, copy_function=shutil.copy2, symlinks=True)
+        shutil.copytree(cache or home, copy, copy_function=shutil.copy2, symlinks=True)
         damage(copy / name)
-        damaged = (copy / name).read_bytes()
-        after, _ = look(copy, models)
-        assert after.words <= before.words, f"{where}: {after.words - before.words}"
-        strange = [quote for quote in after.quotes if not any(quote in text for text in texts)]
-        assert not strange, f"{where}: {strange}"
-        changed = [key for key, value in before.results.items() if after.results.get(key) != value]
-        said = [*after.warnings, *after.errors.values()]
-        shown = [(key, before.results[key], after.results.get(key)) for key in changed]
-        assert not changed or any("`" in text for text in said), f"{where}: {said} {shown}"
-        kind = "refused" if after.errors else "warned" if after.warnings else None
-        kind = kind or ("unused" if (copy / name).exists() and (copy / name).read_bytes() == damaged else "repaired")
+        damaged = zlib.crc32((copy / name).read_bytes())
+        if cache:
+            with mock.patch.dict(os.environ, RAG_CACHE_FOLDER=str(copy)):
+                after, _ = look(home)
+        else:
+            after, _ = look(copy, models)
+        kind = "refused" if after.errors else "warned" if after.warnings else "repaired"
+        if kind == "repaired" and (copy / name).exists() and zlib.crc32((copy / name).read_bytes()) == damaged:
+            kind = "unused"
         kinds[where] = name.name, kind
+        if wrong := wrong_in(before, after):
+            kinds[where] = name.name, "silent"
+            print(where, wrong)
         shutil.rmtree(copy)
     return kinds
 
 
+def wrong_in(before, after):
+    """What was shown of a damaged home, and is not so; nothing where each change is said with what helps."""
+    texts = {" ".join(text.split()) for text in before.words}
+    strange = [quote for quote in after.quotes if not any(quote in text for text in texts)]
+    changed = [key for key, value in before.results.items() if after.results.get(key) != value]
+    is_said = bool(after.errors) or any("`" in text for text in after.warnings)
+    return [
+        *(f"altered: {text!r}" for text in {*(after.words - before.words), *strange}),
+        *(f"{key}: {before.results[key]} became {after.results.get(key)}" for key in changed if not is_said),
+    ]
+
+
+def check(kinds):
+    """None is silent, and some are seen."""
+    print(*sorted(Counter(kinds.values()).items()), sep="\n")
+    found = {kind for _, kind in kinds.values()}
+    assert {"refused", "warned"} & found
+    assert "silent" not in found
+
+
 def test_forty_flipped_bits_alter_no_word_and_no_result_without_a_warning(whole, tmp_path):
-    kinds = kinds_of(flips(whole[0], 40, SEED), whole, tmp_path)
-    assert {"refused", "warned"} & {kind for _, kind in kinds.values()}
+    check(kinds_of(flips(whole[0], 40, SEED), whole, tmp_path))
+
+
+def test_a_flipped_bit_in_the_log_of_a_killed_run_loses_nothing_without_a_warning(homes, tmp_path):
+    check(kinds_of(flips_in(homes[1], LOGS * 4, random.Random(SEED)), seen(homes[1]), tmp_path))
+
+
+def test_a_log_that_ends_in_a_commit_that_was_never_made_is_whole(tmp_path):
+    path, copy = tmp_path / "some.sqlite", tmp_path / "copy.sqlite"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript("PRAGMA journal_mode = WAL; PRAGMA cache_size = 5; CREATE TABLE t (a)")
+        db.execute("BEGIN")
+        db.executemany("INSERT INTO t VALUES (?)", [(bytes(3000),)] * 90)  # its pages go to the log
+        db.execute("ROLLBACK")
+        db.execute("INSERT INTO t VALUES (1)")
+        log = Path(f"{path}-wal").read_bytes()
+    assert len(log) > 90 * 3000
+    for end in (0, 31, 32, 40, 5000, len(log) - 100, len(log)):
+        Path(f"{copy}-wal").write_bytes(log[:end])
+        assert not has_lost_commits(copy)
 
 
 @pytest.mark.damage
 @pytest.mark.no_cover
 @pytest.mark.timeout(3600)
 def test_a_hundred_and_sixty_others_do_neither(whole, tmp_path):
-    kinds = kinds_of(flips(whole[0], 160, SEED + 1), whole, tmp_path)
-    print(*sorted(Counter(kinds.values()).items()), sep="\n")
-    assert len(kinds) == 160
+    check(kinds_of(flips(whole[0], 160, SEED + 1), whole, tmp_path))
 
 
 @pytest.mark.damage
 @pytest.mark.no_cover
 @pytest.mark.timeout(3600)
 def test_no_lost_part_of_a_page_of_the_database_does_either(whole, tmp_path):
-    kinds = kinds_of(lost_parts(whole[0]), whole, tmp_path)
-    print(*sorted(Counter(kinds.values()).items()), sep="\n")
-    assert {"refused", "warned"} <= {kind for _, kind in kinds.values()}
+    check(kinds_of(lost_parts(whole[0]), whole, tmp_path))
+
+
+def main():
+    """Flip bits of all files: half in a home, a third in the logs of a killed run, the others in cached models."""
+    parser = argparse.ArgumentParser(prog="python -m tests.engine.test_bit_flips", description=main.__doc__)
+    parser.add_argument("--flips", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder, cache = Path(folder), Path(folder) / "cache"
+        os.environ |= {"RAG_CACHE_FOLDER": str(cache), "RAG_OLLAMA_URL": NOBODY}
+        made, killed = make_homes(folder)
+        whole, left = seen(made), seen(killed)
+        count, rng = options.flips, random.Random(options.seed)
+        logs, models = count // 5, count // 10
+        files = sorted(path.relative_to(cache) for path in cache.rglob("*") if path.is_file())
+        kinds = [kinds_of(flips(made, count - logs - models, options.seed), whole, folder)]
+        kinds += [kinds_of(flips_in(killed, (LOGS * logs)[:logs], rng), left, folder)]
+        kinds += [kinds_of(flips_in(cache, [files[n % len(files)] for n in range(models)], rng), whole, folder, cache)]
+    found = Counter(kind for part in kinds for kind in part.values())
+    print(*(f"{file}: {kind} {number}" for (file, kind), number in sorted(found.items())), sep="\n")
+    silent = sum(number for (_, kind), number in found.items() if kind == "silent")
+    print(f"{found.total()} flips of seed {options.seed}, {silent} silent")
+    return bool(silent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.errors import HistoryDamaged, NothingFound, UsageError
 from ragscience.library import history as history_module
 from ragscience.library.history import History, check_name
 
@@ -183,6 +183,14 @@ def test_an_altered_record_is_left_out_and_said_to_be(path, history):
         db.execute("UPDATE audit SET record = replace(record, '3.7', '3.8') WHERE answer_id = 'a1'")
     assert [one["answer_id"] for one in history.audit(9)] == ["a2"]
     assert history.damage.startswith("1 audit record is damaged and left out.")
+
+
+def test_a_schema_that_is_no_text_is_one_line(path):
+    with History.open_for_writing(path) as history:
+        history.add([turn()])
+    path.write_bytes(path.read_bytes().replace(b"TABLE turns", b"TABLE\xd5turns"))
+    with pytest.raises(HistoryDamaged, match="not text"):
+        History.open(path)
 
 
 # What version 1 kept
