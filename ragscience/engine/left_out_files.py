@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SkippedFile", "Skips", "remove_older", "remove_papers"]
 
-_PASSING = frozenset(
-    {"changed", "missing", "other-format", "no-model", "network", "refused", "cache-size", "worker-failed"}
-)
+_PASSING = frozenset({"changed", "missing", "other-format", "no-model", "network", "cache-size", "worker-failed"})
 """Reasons that are not kept: they may be gone the next time, or concern what was named."""
 MOST_NAMES = 3
 """Names in a line; the others are counted."""

@@ -46,10 +46,10 @@ def paper_files(home: Home, settings: Settings) -> LocalFiles:
     """What reads the files of this home's papers; nothing is asked of a server yet."""
     if not settings.papers:
         return LOCAL
-    from ragscience.library.bucket import Bucket, BucketFiles
+    from ragscience.library.bucket import BucketFiles
 
     cache = settings.cache_folder.expanduser() / "bucket_papers"
-    return BucketFiles(home, Bucket(settings.papers), cache, offline=settings.offline)
+    return BucketFiles(home, settings.papers, cache, offline=settings.offline)
 
 
 def require_some_left(home: Home, settings: Settings, papers: Sequence[Paper], gone: Collection[Paper]) -> None:

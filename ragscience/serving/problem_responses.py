@@ -161,7 +161,7 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def status_of(error: errors.RagScienceError) -> int:
     """The HTTP status of an expected failure; 500 for one without a class of its own."""
-    if isinstance(error, errors.FileProblem) and error.reason in ("network", "refused"):  # of a bucket
+    if isinstance(error, errors.FileProblem) and error.reason == "network":  # of a bucket
         return 502
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 

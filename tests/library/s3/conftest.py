@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 
-from ragscience.library.bucket import Bucket
 from tests.conftest import Commands, copied
 from tests.s3_server import BUCKET, FaultyS3, access, client_of, moto_server
 
@@ -50,27 +49,6 @@ def put(s3):
 @pytest.fixture
 def delete(s3):
     return lambda name: s3.client.delete_object(Bucket=BUCKET, Key=f"pdf/{name}")
-
-
-@pytest.fixture(scope="session")
-def one_bucket():
-    return Bucket(ADDRESS)
-
-
-@pytest.fixture(scope="session")
-def one_hasty_bucket():
-    return Bucket(ADDRESS, timeout_seconds=1.5)
-
-
-@pytest.fixture
-def bucket(s3, one_bucket):
-    return one_bucket
-
-
-@pytest.fixture
-def hasty(s3, one_hasty_bucket):
-    """The same, which does not wait long for a server that says nothing."""
-    return one_hasty_bucket
 
 
 class InBucket(Commands):
