@@ -116,7 +116,6 @@ def _fill_plainly(home: Path) -> None:
         library.set_identity(model.identity, "plain text")
         plan = make_plan(library, found.pdfs, found.failures)
         pipeline = Pipeline(library, options, model, lambda _: None, tokens_from=model)
-        pipeline.max_token_bytes = 2 << 30
         pipeline.run(plan, read_all)
 
 

@@ -159,7 +159,7 @@ def change(home: Path, store: str) -> dict[str, float]:
         figures["changed_peak_mb"] = memory()["VmHWM"]
         # And by the open process itself, as a server does it.
         figures["added_here_s"], _ = _until(engine, True, partial(engine.ingest.add, [pdf]))
-        figures["removed_here_s"], _ = _until(engine, False, partial(engine.ingest.remove, [ADDED], forget=True))
+        figures["removed_here_s"], _ = _until(engine, False, partial(engine.ingest.remove, [ADDED]))
     return figures
 
 

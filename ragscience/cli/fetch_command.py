@@ -14,15 +14,17 @@ from ragscience.cli.output import console, print_json, print_table
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
+from ragscience.engine.printable import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragscience.cli.ingest_screen import FetchScreen
+    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
 
 
+_ARGUMENT_CHARS = 80
 _AUTHORS = 2
 """Author names shown per row of the table."""
 
@@ -49,7 +51,7 @@ def fetch(
     They go to papers/; papers that are already there are not fetched again. A search lists its results for you to
     choose from; papers named by id, DOI or URL are fetched without asking.
     """
-    from ragscience.cli.ingest_screen import FetchScreen
+    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.engine.events import FetchRequest
 
     request = FetchRequest(
@@ -64,23 +66,24 @@ def fetch(
         only_list=dry_run,
         ingest=not no_ingest,
     )
-    screen = FetchScreen(request, quiet=run.quiet, as_json=json)
-    with screen, opened(screen, **run.flags()) as engine:
-        return run_fetch(engine, request, screen, take_all=yes)
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
+        return run_fetch(engine, request, screen, take_all=yes, as_json=json)
 
 
-def run_fetch(engine: Engine, request: FetchRequest, screen: FetchScreen, *, take_all: bool) -> int:
+def run_fetch(
+    engine: Engine, request: FetchRequest, screen: IngestScreen, *, take_all: bool, as_json: bool = False
+) -> int:
     """Fetch, after a person on a terminal has picked from what is found; an exit code.
 
     Raises UsageError for a request without a meaning, and the one error that there is where nothing else came of it.
     """
 
     def choose(found: Sequence[FetchedPaper]) -> Sequence[int]:
-        if not screen.as_json:
+        if not as_json:
             found_view(found, console())
         if request.only_list or take_all or all(paper.file for paper in found):
             return range(len(found))
-        if screen.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             screen.tell("Nothing on this list was fetched. --yes fetches all of it; an arXiv id fetches that paper.")
             return ()
         return pick(len(found), _ask, say)
@@ -88,18 +91,22 @@ def run_fetch(engine: Engine, request: FetchRequest, screen: FetchScreen, *, tak
     try:
         result = engine.ingest.fetch(request, choose=choose, on_event=screen)
     except KeyboardInterrupt:
-        screen.show_interrupted()
+        say("Run the same command again to fetch and read the rest.")
         raise
-    return _show(result, request, screen, str(engine.home.papers))
+    return _show(result, request, screen, str(engine.home.papers), as_json)
 
 
-def _show(result: FetchResult, request: FetchRequest, screen: FetchScreen, folder: str) -> int:
+def _show(result: FetchResult, request: FetchRequest, screen: IngestScreen, folder: str, as_json: bool) -> int:
     from ragscience.cli.ingest_screen import show_result
 
-    as_json = screen.as_json
     papers, failures, nothing_else = result.papers, result.failures, not (result.papers or result.known_arguments)
     if len(failures) == 1 and nothing_else and not as_json:
         raise failures[0].error
+    for failure in failures:
+        say(f"not found: {shortened(failure.argument, _ARGUMENT_CHARS)}: {failure.error}")
+    for paper in papers:
+        if paper.error:
+            say(f"not fetched: {paper.title}: {paper.error}")
     named = [paper for paper in papers if paper.is_named]
     if request.only_list and named and not as_json:
         found_view(named, console())

@@ -18,6 +18,7 @@ from ragscience.engine.papers import in_order
 from ragscience.engine.printable import paper_output
 
 if TYPE_CHECKING:
+    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
     from ragscience.engine.rebuild_runs import Part
@@ -31,40 +32,25 @@ START, PAPERS, CHECKS = "Start here", "Papers", "Checks and upkeep"
 """Headings of the commands in the help."""
 KEEP_NEWEST = "keep-newest"
 MOST_NAMES = 20
-DEDUPE = opt.option(
-    "--dedupe HOW", "keep-newest removes the older of two versions of a paper from the library; files remain."
-)
-
-
-def _keeps_newest(value: str | None) -> bool:
-    """Whether the older versions are to go. Raises UsageError for an unknown value of --dedupe."""
-    if value not in (None, KEEP_NEWEST):
-        raise UsageError(f"There is no --dedupe {value!r}.", f"Write `--dedupe {KEEP_NEWEST}`.")
-    return value is not None
 
 
 def add(
     workers: opt.Workers,
     run: opt.Reading,
     paths: list[Path] | None = opt.argument("FILE", "Files, or folders and all in them. Default: papers/.", None),
-    dedupe: str | None = DEDUPE,
 ) -> int:
     """Read new and changed PDFs into the library.
 
     Running ingest.py without a command does the same.
     """
-    from ragscience.cli.ingest_screen import IngestScreen, show_kept_newest, show_result
+    from ragscience.cli.ingest_screen import IngestScreen, show_result
 
-    keep_newest = _keeps_newest(dedupe)
     again = "the same command" if paths or run.home else "`python ingest.py`"
     with (
         IngestScreen(quiet=run.quiet, goes_on=f"{again} continues with the rest") as screen,
         opened(screen, bool(paths), **run.flags()) as engine,
     ):
-        code = show_result(engine.ingest.add(paths or (), workers=workers.chosen(), on_event=screen), screen)
-        if keep_newest:
-            show_kept_newest(engine.ingest.keep_newest(on_event=screen), screen)
-    return code
+        return show_result(engine.ingest.add(paths or (), workers=workers.chosen(), on_event=screen), screen)
 
 
 def init(run: opt.Run) -> int:
@@ -123,16 +109,23 @@ def show(
     return 0
 
 
-def duplicates(run: opt.Run, dedupe: str | None = DEDUPE, json: bool = opt.JSON) -> int:
+def duplicates(
+    run: opt.Run,
+    dedupe: str | None = opt.option(
+        "--dedupe HOW", "keep-newest removes the older of two versions of a paper from the library; files remain."
+    ),
+    json: bool = opt.JSON,
+) -> int:
     """List papers that are in the library twice."""
-    from ragscience.cli.ingest_screen import IngestScreen, show_kept_newest
+    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.cli.paper_views import show_pairs
 
-    keep_newest = _keeps_newest(dedupe)
+    if dedupe not in (None, KEEP_NEWEST):
+        raise UsageError(f"There is no --dedupe {dedupe!r}.", f"Write `--dedupe {KEEP_NEWEST}`.")
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         pairs = engine.papers.duplicates()
-        removed = engine.ingest.keep_newest(on_event=screen) if keep_newest else ()
-        show_kept_newest(removed, screen)
+        removed = engine.ingest.keep_newest(on_event=screen) if dedupe else ()
+        _tell_left_out(len(removed), screen)
     show_pairs(pairs, removed, None if json else console())
     return 0
 
@@ -140,7 +133,6 @@ def duplicates(run: opt.Run, dedupe: str | None = DEDUPE, json: bool = opt.JSON)
 def remove(
     run: opt.Run,
     papers: list[str] = opt.SOME_PAPERS,
-    forget: bool = opt.flag("--forget", "Do not remember the removal: the next run reads their files again."),
     yes: bool = opt.YES,
 ) -> int:
     """Remove papers from the library.
@@ -149,21 +141,24 @@ def remove(
     name removes several papers.
     """
     from ragscience.cli.ingest_screen import IngestScreen
-    from ragscience.engine.printable import counted
+    from ragscience.engine.printable import counted, some_of
 
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         for pattern in papers if not yes else ():
             found = engine.papers.matching(pattern)
             if len(found) > 1:
-                files = ", ".join(paper.file for paper in found[:MOST_NAMES])
-                more = f" and {len(found) - MOST_NAMES:,} more" if len(found) > MOST_NAMES else ""
-                what = f"{counted(len(found), 'paper')} match {pattern!r}: {files}{more}."
+                files = some_of([paper.file for paper in found], MOST_NAMES)
+                what = f"{counted(len(found), 'paper')} match {pattern!r}: {files}."
                 confirm(what, yes=False, question=f"Remove all {len(found):,}?")
-        removed = engine.ingest.remove(papers, forget=forget, on_event=screen)
-        if removed and not forget:
-            they = "It is" if len(removed) == 1 else "They are"
-            screen.tell(f"{they} left out from now on; `python ingest.py add FILE` reads one again.")
+        _tell_left_out(len(engine.ingest.remove(papers, on_event=screen)), screen)
     return 0
+
+
+def _tell_left_out(count: int, screen: IngestScreen) -> None:
+    """What their removal means for so many files."""
+    if count:
+        they = "Its file is" if count == 1 else "Their files are"
+        screen.tell(f"{they} kept, and left out from now on; `python ingest.py add FILE` reads one again.")
 
 
 def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what would be done.")) -> int:
@@ -187,7 +182,6 @@ def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what
 def watch(
     run: opt.Reading,
     folder: Path | None = opt.argument("FOLDER", "A folder, with everything in it. Default: papers/.", None),
-    json: bool = opt.flag("--json", "Print one JSON object per line, one for each event."),
 ) -> int:
     """Watch a folder and read papers as they arrive, until Ctrl-C.
 
@@ -195,7 +189,7 @@ def watch(
     """
     from ragscience.cli.ingest_screen import WatchScreen, cancelled_by_signals
 
-    screen = WatchScreen(quiet=run.quiet, as_json=json)
+    screen = WatchScreen(quiet=run.quiet)
     with cancelled_by_signals() as cancel, opened(screen, **run.flags()) as engine:
         engine.ingest.watch(folder, on_event=screen, cancel=cancel)
     return 0
@@ -206,17 +200,16 @@ def rebuild(
     run: opt.Reading,
     papers: list[str] | None = opt.ANY_PAPERS,
     embeddings: bool = opt.flag("--embeddings", "Only rebuild the vectors."),
-    tokens: bool = opt.flag("--tokens", "Only add missing token vectors."),
-    indexes: bool = opt.flag("--indexes", "Only rebuild the search indexes."),
+    indexes: bool = opt.flag("--indexes", "Only rebuild the search indexes, and missing token vectors."),
 ) -> int:
     """Read every paper again, with the current settings."""
     from ragscience.cli.ingest_screen import IngestScreen, show_result
 
-    parts: dict[Part, bool] = {"embeddings": embeddings, "tokens": tokens, "indexes": indexes}
+    parts: dict[Part, bool] = {"embeddings": embeddings, "indexes": indexes}
     only = [part for part, is_wanted in parts.items() if is_wanted]
     if len(only) > 1 or (only and papers):
         raise UsageError(
-            "--embeddings, --tokens, --indexes and names of papers exclude each other.",
+            "--embeddings, --indexes and names of papers exclude each other.",
             "Use one of them, or `rebuild` alone to rebuild everything.",
         )
     goes_on = "the other papers are unchanged; the same command reads all of them again"
@@ -285,13 +278,13 @@ def add_ingest_commands(app: App) -> None:
     app.command(panel=PAPERS, example="python ingest.py remove ragscience.pdf")(remove)
     app.command(panel=PAPERS, example="python ingest.py sync --dry-run")(sync)
     app.command(panel=PAPERS, example="python ingest.py watch ~/Downloads")(watch)
-    app.command(panel=PAPERS)(duplicates)
+    app.command(panel=PAPERS, example="python ingest.py duplicates --dedupe keep-newest")(duplicates)
     app.command(panel=CHECKS, example="python ingest.py doctor --fast")(doctor)
     app.command(panel=CHECKS, example="python ingest.py rebuild --indexes")(rebuild)
     app.command(panel=CHECKS, example="python ingest.py init --home ~/thesis")(init)
 
 
 app = with_version(make_app(HELP, default="add", bare="add"))
-app.command(panel=START, example="python ingest.py add ~/Downloads --dedupe keep-newest")(add)
+app.command(panel=START, example="python ingest.py add ~/Downloads")(add)
 add_ingest_commands(app)
 app.command("graph", panel=PAPERS, example="python ingest.py graph --graphml papers.graphml")(build_graph)

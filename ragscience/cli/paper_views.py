@@ -16,12 +16,11 @@ from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
 from ragscience.core.serialization import select
 from ragscience.engine import printable as form
-from ragscience.engine.left_out_files import SkippedFile, pair_line, same_paper
 from ragscience.engine.papers import PAPER_COLUMNS, PaperOutline, PaperPage
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 if TYPE_CHECKING:
-    from ragscience.engine.events import Duplicate
+    from ragscience.engine.events import Duplicate, SkippedFile
 
 
 _CAPTION_CHARS = 120
@@ -144,11 +143,11 @@ def show_pairs(pairs: Sequence[Duplicate], removed: Sequence[Duplicate], out: Co
         rows = [select("newer older reasons newer_by overlap", pair) for pair in pairs]
         print_json(select("schema duplicates removed", duplicates=rows, removed=[pair.older for pair in removed]))
     elif not removed:
-        cells = [(pair.older, pair.newer, same_paper(pair), pair.newer_by) for pair in pairs]
+        cells = [(pair.older, pair.newer, pair.same, pair.newer_by) for pair in pairs]
         if not out.is_terminal:
             print_table(("older", "newer", "same", "newer by"), cells, out, wraps=())
         for pair in pairs if out.is_terminal else ():
-            put(out, one_line(pair_line(pair)))
+            put(out, one_line(f"{pair.older}: {pair.why}"))
         if not pairs:
             say("No paper is in the library twice.")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -196,6 +197,11 @@ def _stem(word: str) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """A number of things, "1 paper" or "1,200 papers"; `many` is `one` with an s where it is not given."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """The first names and how many more there are: "a.pdf, b.pdf, c.pdf and 5 more"."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 _ENGLISH = frozenset(

@@ -109,7 +109,7 @@ def read_questions(
     lines = list(read_known_questions(file, LONGEST_QUESTION))
     bad = tuple(line for line in lines if isinstance(line, BadLine))
     for line in bad:
-        (on_event or unheard)(Noted("failed", f"{file.name}, line {line.line}, is left out: {line.reason}"))
+        (on_event or unheard)(Noted(f"{file.name}, line {line.line}, is left out: {line.reason}"))
     questions = [line for line in lines if isinstance(line, KnownQuestion)]
     if not questions:
         raise UsageError(
@@ -153,7 +153,7 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
         outcomes.append(outcome)
         publish(Progressed(mode.name, len(outcomes), total))
         if outcome.error:
-            publish(Noted("failed", f"{outcome.question.question_id}: {outcome.error}"))
+            publish(Noted(f"{outcome.question.question_id}: {outcome.error}"))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragscience.core.errors import FileProblem, RagScienceError
     from ragscience.core.records import Paper, Step
     from ragscience.library.ingestion import Failure
+    from ragscience.library.left_out import SkippedFile as SkippedFile
     from ragscience.library.similarity import Duplicate as Duplicate
     from ragscience.sources.arxiv import Candidate
 
@@ -90,38 +91,27 @@ class Thinking(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Downloading(Event):
-    """A file is on its way."""
-
-    item: str
-    done_bytes: int
-    total_bytes: int | None
-    """None while it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
 class Progressed(Event):
-    """How far a step is that is not at single papers."""
+    """How far the work is; comes several times a second while a paper is read."""
 
     what: str
-    """What is done, as "comparing files"."""
+    """What is done, as "comparing files" or "[3/24] page 7 of 12: raft.pdf"."""
     done: int = 0
     total: int | None = None
     """None where it is not known."""
+
+
+def downloading(item: str, done_bytes: int, total_bytes: int | None) -> Progressed:
+    """How far a download is; `total_bytes` is None while it is not known."""
+    of = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
+    return Progressed(item + (f", {done_bytes / 2**20:.1f}{of} MiB" if done_bytes else ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Noted(Event):
     """Something that a person is to know of, in words."""
 
-    kind: str
-    """A stable word: "copy", "duplicate", "left-out", "renamed", "known", "busy", …; of a watch its state."""
     line: str
-    """For a run; empty where only a watch says it."""
-    file: str = ""
-    """What it is about, for a watch."""
-    text: str = ""
-    """What is to be said of the file, for a watch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,34 +133,12 @@ def unheard(_: Event) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class RunProgressed(Event):
-    """How far a run is; comes several times a second while it reads, and after each batch while it embeds."""
-
-    path: Path
-    """The file in hand."""
-    number: int
-    """Its number in the run, from 1."""
-    papers: int
-    """Files to be read in the run."""
-    page: int
-    """The page that is being read, from 1; 0 while the file is embedded, or its pages are not known."""
-    pages: int
-    passage: int
-    """The passage that is being embedded, from 1; 0 while the file is read."""
-    passages: int
-    seconds_left: float | None
-    """Until the end of the run; None while too little is measured."""
-
-
-@dataclass(frozen=True, slots=True)
 class PaperStored(Event):
     """A paper is in the library."""
 
     paper: Paper
     is_update: bool
     """Whether it replaces an earlier content of its file."""
-    seconds: float
-    """Since the paper before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +147,6 @@ class PaperFailed(Event):
 
     path: Path
     problem: FileProblem
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +154,8 @@ class PaperRemoved(Event):
     """A paper has left the library; a file that is there stays."""
 
     paper: Paper
-    newer: Duplicate | None = None
-    """The pair, where it left for a newer version."""
-    is_file_gone: bool = False
-    seconds: float = 0.0
+    why: str
+    """As "its file is gone"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +166,8 @@ class IngestResult:
     updated: tuple[Paper, ...] = ()
     failures: tuple[Failure, ...] = ()
     """Files that could not be read for the first time, or that were named."""
-    still_unreadable: int = 0
-    """Files that could not be read before, and have not changed."""
-    still_left_out: int = 0
-    """Files of removed papers and older versions that earlier runs named."""
+    still_skipped: int = 0
+    """Files that earlier runs named: of removed papers, and those that cannot be read and have not changed."""
     known: int = 0
     """Files that were in the library already, under any name."""
     duplicates: tuple[Duplicate, ...] = ()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Metadata
 from ragscience.engine.events import (
-    Downloading,
     FetchedPaper,
     FetchFailure,
     FetchRequest,
@@ -18,6 +17,7 @@ from ragscience.engine.events import (
     IngestResult,
     Noted,
     OnEvent,
+    downloading,
 )
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import open_store, refuse_papers_in
@@ -54,9 +54,8 @@ class FetchRun:
         self._cancel = cancel
         self._failures: list[FetchFailure] = []
         self._known_arguments = 0
-        self._unread: list[Path] = []
+        self._unread: dict[Path, None] = {}
         """Files in papers/ that were wanted and that the library has not read yet."""
-        self._loose: dict[str, Path] = {}
         self._known = Known()
 
     def fetch(self, request: FetchRequest, choose: Choose | None = None) -> FetchResult:
@@ -72,12 +71,11 @@ class FetchRun:
         refuse_papers_in(self._settings)
         wanted, searches = _understood(request)
         with open_store(self._home, self._settings) as library:
-            self._loose = _loose_files(self._home, library)
             sources = {source.md5: source.metadata for source in library.sources.all()}
-            self._known = Known.of(library.papers(), self._loose, sources)
+            self._known = Known.of(library.papers(), _loose_files(self._home, library), sources)
         client = HttpClient(
             NetworkRules.beside(self._settings.arxiv_url),
-            on_wait=lambda reason, seconds: self._on_event(Noted("busy", f"{reason} Trying again in {seconds:.0f} s.")),
+            on_wait=lambda reason, seconds: self._on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
         )
         arxiv = Arxiv(self._settings.arxiv_url, lambda url: client.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED))
         named = self._look_up(arxiv, wanted)
@@ -94,7 +92,7 @@ class FetchRun:
                         rows[index] = self._download(rows[index], client, shelf, (number, len(missing)))
                 if self._unread and request.ingest:
                     run = IngestRun(library, self._settings, self._models, self._on_event, cancel=self._cancel)
-                    ingest = run.add(self._unread)
+                    ingest = run.add([*self._unread])
         return FetchResult(tuple(rows), tuple(self._failures), self._known_arguments, ingest)
 
     def _look_up(self, arxiv: Arxiv, wanted: Sequence[Wanted]) -> list[Candidate]:
@@ -127,8 +125,8 @@ class FetchRun:
             file = self._known.urls.get(wanted.url, "")
         if file:
             self._known_arguments += 1
-            self._on_event(Noted("known", f"{shown(wanted.said)} is already in papers/: {file}"))
-            self._read_later(file)
+            self._on_event(Noted(f"{shown(wanted.said)} is already in papers/: {file}"))
+            self._read(file)
         return bool(file)
 
     def _search(self, arxiv: Arxiv, searches: Sequence[Search], count: int) -> list[Candidate]:
@@ -160,8 +158,8 @@ class FetchRun:
         chosen = [not request.only_list and (paper.is_named or id(paper) in taken) for paper in papers]
         for paper, is_chosen in zip(papers, chosen, strict=True):
             if is_chosen and paper.file:
-                self._on_event(Noted("known", f"{paper.title} is already in papers/: {paper.file}"))
-                self._read_later(paper.file)
+                self._on_event(Noted(f"{paper.title} is already in papers/: {paper.file}"))
+                self._read(paper.file)
         return list(zip(papers, chosen, strict=True))
 
     def _download(self, paper: FetchedPaper, client: HttpClient, shelf: Shelf, place: tuple[int, int]) -> FetchedPaper:
@@ -169,35 +167,28 @@ class FetchRun:
         at = f"[{place[0]}/{place[1]}]"
 
         def progress(done: int, total: int | None) -> None:
-            self._on_event(Downloading(f"{at} fetching {paper.title}", done, total))
+            self._on_event(downloading(f"{at} fetching {paper.title}", done, total))
 
         progress(0, None)
         try:
             got = fetch(paper.candidate, client, shelf, progress)
         except RagScienceError as error:
-            self._on_event(Noted("not-fetched", f"not fetched: {paper.title}: {error}"))
             return replace(paper, status="failed", error=str(error))
         name = Path(got.path).name
         if got.is_new:
-            self._unread.append(Path(got.path))
-            line = f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"
-            self._on_event(Noted("fetched", line, name))
+            self._on_event(Noted(f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"))
         else:
-            self._on_event(Noted("known", f"{at} {paper.title} is identical to {name}: not saved twice"))
-        self._read_later(got.path)
+            self._on_event(Noted(f"{at} {paper.title} is identical to {name}: not saved twice"))
+        self._read(got.path)
         return replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
 
-    def _read_later(self, file: str) -> None:
-        """Read a file of papers/ that is not in the library yet: a run that was cut off leaves such files."""
-        path = Path(file)
-        if path in self._loose.values() and path not in self._unread:
-            self._unread.append(path)
+    def _read(self, file: str) -> None:
+        """Read a file of papers/ unless it is in the library, which calls it by a shorter name."""
+        if Path(file).is_absolute():
+            self._unread[Path(file)] = None
 
     def _fail(self, argument: str, error: RagScienceError) -> None:
         self._failures.append(FetchFailure(argument, error))
-        name = " ".join(argument.split())
-        name = name if len(name) <= 80 else f"{name[:79]}…"
-        self._on_event(Noted("not-found", f"not found: {name}: {error}"))
 
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:

@@ -9,9 +9,10 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Paper
-from ragscience.engine.events import OnEvent, unheard
-from ragscience.engine.left_out_files import remove_older, remove_papers
+from ragscience.engine.events import OnEvent, PaperRemoved, unheard
+from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import SharedParts, open_store
+from ragscience.library.left_out import duplicates, note_removed, without_older
 
 if TYPE_CHECKING:
     from ragscience.engine.events import FetchRequest, FetchResult, IngestResult, SyncPlan
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ragscience.engine.ingest_runs import IngestRun
     from ragscience.engine.rebuild_runs import Part
     from ragscience.library.similarity import Duplicate
+    from ragscience.library.store import Store
 
 
 class Ingest:
@@ -67,20 +69,23 @@ class Ingest:
         with self._writing(on_event) as run:
             return run.sync_plan()
 
-    def remove(
-        self, papers: Sequence[str], *, forget: bool = False, on_event: OnEvent | None = None
-    ) -> tuple[Paper, ...]:
+    def remove(self, papers: Sequence[str], *, on_event: OnEvent | None = None) -> tuple[Paper, ...]:
         """Take out all papers that `papers` fit; their files stay, left out of later runs unless they are named.
 
-        With `forget` the next run reads them again. Raises NothingFound for a name that fits no paper.
+        Raises NothingFound for a name that fits no paper.
         """
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            return remove_papers(library, papers, on_event or unheard, forget=forget)
+            found = find_papers(library, papers)
+            _take_out(library, [(paper, "the file itself remains") for paper in found], on_event or unheard)
+            return tuple(found)
 
     def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
-        """Take the older paper of each duplicate out; its file stays, and is left out from now on."""
+        """Take the older paper of each duplicate out, as `remove`; for each that went, the pair with a newer one."""
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            return remove_older(library, on_event or unheard)
+            pairs = without_older(duplicates(library))
+            papers = {paper.file: paper for paper in library.papers()}
+            _take_out(library, [(papers[pair.older], pair.why) for pair in pairs], on_event or unheard)
+            return tuple(pairs)
 
     def rebuild(
         self,
@@ -133,3 +138,15 @@ class Ingest:
         WatchRun(self._shared.home, self._shared.settings, self._shared.models, on_event or unheard, cancel).watch(
             folder
         )
+
+
+def _take_out(library: Store, going: Sequence[tuple[Paper, str]], on_event: OnEvent) -> None:
+    """Remove papers, each for a reason; their files are left out from now on."""
+    if not going:
+        return
+    # Before, so that a run that is killed in between leaves nothing that the next ingest would undo.
+    note_removed(library, [paper for paper, _ in going])
+    library.remove_papers([paper.paper_id for paper, _ in going])
+    library.refresh_indexes()
+    for paper, why in going:
+        on_event(PaperRemoved(paper, why))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
@@ -25,14 +24,14 @@ from ragscience.engine.events import (
     Warned,
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
-from ragscience.engine.left_out_files import Skips, pair_line
 from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan, vanished
+from ragscience.library.left_out import SkippedFiles, duplicates_of
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
 from ragscience.library.store import known_files, require_identity, text_hash
 from ragscience.models.bert_session import available_cores
-from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES
+from ragscience.models.maxsim import EMBEDDING_BATCH
 from ragscience.reading.chunking import load_splitter
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS
 from ragscience.reading.worker_pool import ReadingPool
@@ -77,7 +76,7 @@ class IngestRun:
         self._cancel = cancel
         self._readers = readers
         self._files = paper_files(library.home, settings)
-        self._skips = Skips(library, on_event, self._files)
+        self._skips = SkippedFiles(library.home, self._files.exists, lambda line: on_event(Noted(line)))
 
     def add(self, paths: Sequence[Path]) -> IngestResult:
         """Read what is new or changed under `paths`, papers/ without any."""
@@ -103,7 +102,8 @@ class IngestRun:
     def sync_plan(self) -> SyncPlan:
         """What `sync` would do."""
         plan, gone = self._changes()
-        plan = Skips(self.library, lambda _: None, self._files).leave_out(plan, (), self._read_by)
+        skips = SkippedFiles(self.library.home, self._files.exists)
+        plan = skips.leave_out(self.library, plan, (), self._read_by)
         return SyncPlan(tuple(state.path for state in plan.to_read), tuple(gone))
 
     def sync(self) -> IngestResult:
@@ -122,10 +122,9 @@ class IngestRun:
                 self._warn(f"{papers} until {unread[0]} can be read: it may be the same file under another name.")
                 return
         if gone:
-            began = time.monotonic()
             self.library.remove_papers([paper.paper_id for paper in gone])
             for paper in gone:
-                self._on_event(PaperRemoved(paper, is_file_gone=True, seconds=time.monotonic() - began))
+                self._on_event(PaperRemoved(paper, "its file is gone"))
 
     def _changes(self) -> tuple[IngestPlan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
@@ -148,7 +147,7 @@ class IngestRun:
         Raises LibraryUnavailable where the library was made in another way.
         """
         apply_renames(self.library, plan)
-        plan = self._skips.leave_out(plan, named, self._read_by)
+        plan = self._skips.leave_out(self.library, plan, named, self._read_by)
         pipeline = None
         try:
             if plan.to_read:
@@ -164,7 +163,7 @@ class IngestRun:
                 self.library.refresh_indexes()
             return self._result(plan, pipeline)
         finally:
-            self._skips.save()
+            self._skips.save(known_files(self.library))
 
     def _run(self, plan: IngestPlan, embedder: Embedder) -> Pipeline:
         with ExitStack() as stack:
@@ -178,9 +177,9 @@ class IngestRun:
             if self.workers:
                 read_all = stack.enter_context(self._open_workers(options, plan)).read_all
             pipeline = Pipeline(self.library, options, embedder, self._on_event, tokens_from=tokens, where=self._files)
-            pipeline.max_token_bytes, pipeline.progress = MOST_TOKEN_BYTES, progress
+            read_all = partial(read_all, progress=progress, opened=self._opened(plan))
             try:
-                pipeline.run(plan, partial(read_all, progress=progress, opened=self._opened(plan)), self._cancel)
+                pipeline.run(plan, read_all, progress, self._cancel)
             finally:
                 states = {state.path: state for state in plan.to_read}
                 self._skips.note_failures(pipeline.failures, states, self._read_by)
@@ -217,16 +216,14 @@ class IngestRun:
 
             self._on_event(Progressed("connecting to the Ray cluster"))
             cluster = RayWorkers(self.workers, options, job_of)
-            self._on_event(
-                Noted("workers", f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self.workers}")
-            )
+            self._on_event(Noted(f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self.workers}"))
             return cluster
         import psutil
 
         wanted = min(self.workers, len(states))
         workers = max(1, min(wanted, psutil.virtual_memory().available // WORKER_BYTES))
         memory = f"about {workers * WORKER_BYTES / 1e9:.1f} GB of memory together"
-        self._on_event(Noted("workers", f"{counted(workers, 'worker')}, {memory}"))
+        self._on_event(Noted(f"{counted(workers, 'worker')}, {memory}"))
         if workers < wanted:
             self._warn(f"There is no memory for {wanted} workers now.")
         if workers > available_cores():
@@ -241,36 +238,35 @@ class IngestRun:
     def _result(self, plan: IngestPlan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""
         for paper, state in plan.renames:
-            now = self.library.paper(path=str(state.path))
-            file, text = now.file if now else str(state.path), f"it was {paper.path}, not read again"
-            self._on_event(Noted("renamed", f"{paper.file} is now {state.path}", file, text))
+            self._on_event(Noted(f"{paper.file} is now {state.path}: not read again"))
         self._skips.note_copies(plan.copies)
         for failure in plan.failures:
             self._on_event(PaperFailed(failure.path, failure.problem))
         result = IngestResult(
             failures=plan.failures,
-            still_unreadable=self._skips.still_unreadable,
-            still_left_out=self._skips.still_left_out,
+            still_skipped=self._skips.again,
             known=len(plan.unchanged) + len(plan.copies) + len(plan.moved),
             papers=self.library.about.papers,
             passages=self.library.about.chunks,
         )
         if pipeline is None:
             return result
-        pairs = tuple(pipeline.duplicates())
+        ids = {paper.paper_id for paper in (*pipeline.added, *pipeline.updated)}
+        # By their short names of now, which papers that came after them may have made longer.
+        pairs = duplicates_of(self.library, {one.file for one in self.library.papers() if one.paper_id in ids})
         one_each = list({pair.older: pair for pair in reversed(pairs)}.values())[::-1]  # the first of each paper
         for pair in one_each[:_MOST_DUPLICATES]:
             keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
-            self._on_event(Noted("duplicate", f"{pair_line(pair)}. {keep}"))
+            self._on_event(Noted(f"{pair.older}: {pair.why}. {keep}"))
         if len(one_each) > _MOST_DUPLICATES:
             more = counted(len(one_each) - _MOST_DUPLICATES, "more paper")
-            self._on_event(Noted("duplicate", f"{more} may be there twice: `python ingest.py duplicates` lists them."))
+            self._on_event(Noted(f"{more} may be there twice: `python ingest.py duplicates` lists them."))
         return replace(
             result,
             added=tuple(pipeline.added),
             updated=tuple(pipeline.updated),
             failures=(*plan.failures, *pipeline.failures),
-            duplicates=pairs,
+            duplicates=tuple(pairs),
             embedded=pipeline.embedded,
             reused=pipeline.reused,
         )

@@ -12,7 +12,7 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.events import Downloading, Noted, OnEvent, Warned
+from ragscience.engine.events import Noted, OnEvent, Warned, downloading
 from ragscience.engine.requests import QuestionProfiles
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
@@ -151,7 +151,7 @@ class Engine(SharedParts):
 def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
     """Fetch the model `name` if it is missing, else all that the settings name and that are; whether all came.
 
-    Events are `Downloading`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and for a
+    Events are `Progressed`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and for a
     name that is neither known nor the hub's; ModelProblem for a folder that is not there.
     """
     from ragscience.models import model_download as models
@@ -159,7 +159,7 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
     settings = engine.settings
     folder = models.find_on_this_machine(name) if name else None
     if folder is not None:
-        on_event(Noted("found", f"{name} is in {folder}. {models.how_to_use(name)}".rstrip()))
+        on_event(Noted(f"{name} is in {folder}. {models.how_to_use(name)}".rstrip()))
         return True
     if name and "/" not in models.hub_name(name):
         known = ", ".join(row.name.rpartition("/")[2] for row in models.known_models().values())
@@ -170,7 +170,7 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
         )
 
     def progress(done: models.PullProgress) -> None:
-        on_event(Downloading(done.item, done.done_bytes, done.total_bytes))
+        on_event(downloading(done.item, done.done_bytes, done.total_bytes))
 
     is_known = models.known_model(settings.embedding_model) is not None
     wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
@@ -186,7 +186,7 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
     elif not name:
         on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
     if not fetched:
-        on_event(Noted("complete", "No models are missing."))
+        on_event(Noted("No models are missing."))
     failed = 0
     for each, fetch in fetched.items():
         try:
@@ -196,5 +196,5 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
             on_event(Warned(f"error: {each}: {error}"))
         else:
             how = models.how_to_use(each) if name else ""
-            on_event(Noted("downloaded", f"{each} was downloaded. {how}".rstrip()))
+            on_event(Noted(f"{each} was downloaded. {how}".rstrip()))
     return not failed

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Filters, Paper, title_of
+from ragscience.core.tokenizing import some_of
 from ragscience.engine.requests import described
 from ragscience.library.filter_selection import (
     did_you_mean,
@@ -59,9 +60,8 @@ def find_paper(library: Store, pattern: str) -> Paper:
     whole = found if len(found) == 1 else _by_whole_name(library, found, pattern)
     if len(whole) == 1:
         return whole[0]
-    listed = ", ".join(paper.file for paper in found[:_LISTED])
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
-    raise UsageError(f"{len(found):,} papers match {pattern!r}: {listed}{more}.", "Give more of the name.")
+    listed = some_of([paper.file for paper in found], _LISTED)
+    raise UsageError(f"{len(found):,} papers match {pattern!r}: {listed}.", "Give more of the name.")
 
 
 def filters_by_name(library: Store, filters: Filters) -> Filters:

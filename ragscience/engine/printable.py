@@ -19,6 +19,7 @@ from ragscience.core.records import Answer, Found, Paper, PathStep, title_of
 from ragscience.core.sentences import formulas_named, split_sentences
 from ragscience.core.serialization import select
 from ragscience.core.tokenizing import counted as counted
+from ragscience.core.tokenizing import some_of as some_of
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.database import SCHEMA_VERSION

@@ -20,6 +20,7 @@ from ragscience.engine.events import (
     Progressed,
     Warned,
 )
+from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.paper_lookup import find_papers
@@ -28,7 +29,7 @@ from ragscience.library.database_repair import DamagedDatabase, damage_of, put_a
 from ragscience.library.folder_watch import BucketFolder, Folder, Work
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash
-from ragscience.models.maxsim import EMBEDDING_BATCH, MOST_TOKEN_BYTES, embed_batch
+from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,15 +40,12 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Embedder
     from ragscience.reading.worker_pool import ReadingPool
 
-Part = Literal["embeddings", "tokens", "indexes"]
-"""What alone is made again."""
+Part = Literal["embeddings", "indexes"]
+"""What alone is made again; with either come the token vectors that are missing."""
 
 
 class RebuildRun(IngestRun):
     """A library that is open for writing, to be made again."""
-
-    _room = 0
-    """Bytes that token vectors may still take."""
 
     def rebuild(self, only: Part | None = None, papers: Sequence[str] = ()) -> IngestResult:
         """Read, cut and embed every paper again, or those that `papers` fit; or only make one part again.
@@ -61,10 +59,7 @@ class RebuildRun(IngestRun):
             return self._read_again()
         if only == "embeddings":
             self._replace_vectors(self._models.embedder(self._settings, None, self._warn, packed=True))
-        if only == "tokens":
-            self._make_tokens()
-        else:
-            self._rebuild_indexes()
+        self._rebuild_indexes()
         result = self._result(IngestPlan(()), None)
         for text in self.library.damage():
             self._warn(text)
@@ -74,9 +69,7 @@ class RebuildRun(IngestRun):
         """Read all papers again that a database had which was put aside."""
         papers = self.library.home.papers
         lost.carry_over(self.library)
-        result = self.add([papers, *(path for path in lost.files if path.exists() and papers not in path.parents)])
-        lost.leave_out_older(self.library)
-        return result
+        return self.add([papers, *(path for path in lost.files if path.exists() and papers not in path.parents)])
 
     def _read_named(self, names: Sequence[str]) -> IngestResult:
         library = self.library
@@ -123,26 +116,23 @@ class RebuildRun(IngestRun):
         return IngestPlan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:
+        self._make_tokens()
         self.library.refresh_indexes(anew=True)
-        self._on_event(Noted("indexes", f"search indexes rebuilt: {counted(self.library.about.chunks, 'passage')}"))
+        self._on_event(Noted(f"search indexes rebuilt: {counted(self.library.about.chunks, 'passage')}"))
 
     def _replace_vectors(self, embedder: Embedder) -> None:
         library = self.library
         total = library.about.chunks
         source = self._models.ingest_tokens(self._settings, embedder, self._warn)
-        self._room = MOST_TOKEN_BYTES - (0 if source is embedder else library.tokens.size_bytes())
+        # Token vectors are of one model: those of another embedder stay, and what they lack is made afterwards.
+        source = source if source is embedder else None
+        room = TokenRoom(0)
 
         def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]]:
             done = 0
             for ids, texts in library.texts(EMBEDDING_BATCH):
-                if source is None or source is embedder:
-                    vectors, tokens = embed_batch(embedder, source, texts)
-                    yield ids, vectors, self._fitting(texts, tokens)
-                else:  # token vectors are of one model, whatever the embedder: those that are kept stay
-                    kept = library.tokens.of(ids)
-                    lacking = [text for chunk_id, text in zip(ids, texts, strict=True) if chunk_id not in kept]
-                    tokens = embed_batch(source, source, lacking)[1] if lacking else []
-                    yield ids, embedder.embed_documents(texts), self._fitting(lacking, tokens)
+                vectors, tokens = embed_batch(embedder, source, texts)
+                yield ids, vectors, room.fitting(_by_hash(texts, tokens))
                 done += len(ids)
                 self._on_event(Progressed("embedding passage", done, total))
 
@@ -154,27 +144,21 @@ class RebuildRun(IngestRun):
         embedder = self._models.embedder(settings, library.about.embedder, self._warn, packed=True)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
-            from ragscience.models.minilm import INSTALL
-
-            raise UsageError("The embedded model is not installed.", f"Run `{INSTALL}`.")
+            return
         lost, unkept = library.tokens.missing()
         wanted, done = [*lost, *unkept], 0
-        self._room = MOST_TOKEN_BYTES - library.tokens.size_bytes()
+        room = TokenRoom(library.tokens.size_bytes())
         for first in range(0, len(wanted), EMBEDDING_BATCH):
             chunks = library.chunks(wanted[first : first + EMBEDDING_BATCH])
             texts = [chunk.searched for chunk in chunks]
-            library.tokens.put(self._fitting(texts, embed_batch(source, source, texts)[1]))
+            library.tokens.put(room.fitting(_by_hash(texts, embed_batch(source, source, texts)[1])))
             done += len(chunks)
             self._on_event(Progressed("embedding passage", done, len(wanted)))
 
-    def _fitting(self, texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[bytes, NDArray[np.uint8]]:
-        """The token vectors for which there is room, by the hash of their text; none of `texts` without `tokens`."""
-        kept: dict[bytes, NDArray[np.uint8]] = {}
-        for text, rows in zip(texts, tokens, strict=False):
-            self._room -= rows.nbytes
-            if self._room >= 0:
-                kept[text_hash(text)] = rows
-        return kept
+
+def _by_hash(texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[bytes, NDArray[np.uint8]]:
+    """The token vectors by the hash of their text; none of `texts` without `tokens`."""
+    return {text_hash(text): rows for text, rows in zip(texts, tokens, strict=False)}
 
 
 def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> DamagedDatabase | None:
@@ -259,15 +243,14 @@ class WatchRun:
         pause = 0.0
         wall_ns: int | None = time.time_ns()
         is_there = True
-        self._publish(Noted("watching", "", folder.shown))
+        self._publish(Noted(f"watching {folder.shown}"))
         while not self._cancel.wait(pause):
             now = time.monotonic()
             files = folder.files()
             least = max(folder.pause, _LOOK_SHARE * (time.monotonic() - now))
             if (files is not None) != is_there:
                 is_there = files is not None
-                gone = Noted("vanished", "", folder.shown, folder.lost)
-                self._publish(Noted("back", "", folder.shown, folder.back) if is_there else gone)
+                self._publish(Noted(f"{folder.shown}: {folder.back if is_there else folder.lost}"))
             if files is None:
                 pause = min(BUSY_SECONDS, folder.pause)
                 continue
@@ -277,7 +260,7 @@ class WatchRun:
             if pause:
                 state.again(work)
             pause = pause or least
-        self._publish(Noted("stopped", ""))
+        self._publish(Noted("stopped"))
 
     def carry_out(self, work: Work) -> float:
         """Do a piece of work; 0, or where it fails, the seconds until the next try."""
@@ -287,7 +270,7 @@ class WatchRun:
             self._write(work)
         except LibraryBusy as busy:
             if not self._is_waiting:
-                self._publish(Noted("waiting", "", text=busy.message))
+                self._publish(Noted(f"waiting: {busy.message}"))
             self._is_waiting = True
             return BUSY_SECONDS
         except RagScienceError as problem:
@@ -296,7 +279,7 @@ class WatchRun:
             # Models and readers are made again: what they were made for may have changed.
             self.close()
             self.models = ModelPool(lambda *_: None)
-            self._publish(Noted("problem", "", text=f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
+            self._publish(Noted(f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
             self._is_waiting = True
             return PROBLEM_SECONDS
         self._is_waiting, self._has_worked = False, True

@@ -76,7 +76,7 @@ CREATE TABLE graph_passages (
     PRIMARY KEY (chunk_id, extractor)
 ) WITHOUT ROWID;
 
--- Small texts by key: which files are left out ("removed", "aside").
+-- Small texts by key: which files are left out ("removed").
 CREATE TABLE notes (kind TEXT NOT NULL, key TEXT NOT NULL, row BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
 
 -- Where a file was fetched from, and what was said of it there; it stays when the paper leaves.

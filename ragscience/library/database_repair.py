@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,27 +31,16 @@ class DamagedDatabase:
     why: str
     files: tuple[Path, ...]
     """The papers that it had, as far as it or the ledger still tells."""
-    notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By kind, those that can still be read."""
+    removed: Mapping[str, str] = field(default_factory=dict)
+    """By MD5, the paths of removed papers that can still be read."""
     sources: tuple[FileSource, ...] = ()
     """Those that can still be read."""
 
     def carry_over(self, library: Store) -> None:
         """Give the new library the notes and sources, before papers are read: removed ones are left out."""
-        for kind, texts in self.notes.items():
-            library.note(kind, texts)
+        library.note("removed", self.removed)
         for source in self.sources:
             library.sources.put(source.md5, source.metadata)
-
-    def leave_out_older(self, library: Store) -> None:
-        """Take the older versions out again that the database left out, after all papers were read."""
-        papers = library.papers()
-        newer, there = self.notes.get("aside", {}), {paper.md5 for paper in papers}
-        older = {md5 for md5 in there if newer.get(md5) in there}
-        going = [paper.paper_id for paper in papers if paper.md5 in older and newer[paper.md5] not in older]
-        if going:
-            library.remove_papers(going)
-            library.refresh_indexes()
 
 
 def damage_of(home: Home) -> DamagedDatabase | None:
@@ -66,13 +54,10 @@ def damage_of(home: Home) -> DamagedDatabase | None:
         return None
     files = listed_files(home)
     # A run that was killed leaves a note of a paper that it did not take out any more: that is in the ledger.
-    notes = {
-        kind: {md5: text for md5, text in (read or {}).items() if md5 not in files}
-        for kind in ("removed", "aside")
-        for read in [_readable(home, partial(read_notes, kind=kind, damage=Damage()))]
-    }
+    read = _readable(home, lambda db: read_notes(db, "removed", Damage())) or {}
+    removed = {md5: path for md5, path in read.items() if md5 not in files}
     sources = _readable(home, lambda db: read_sources(db, None, Damage())) or ()
-    return DamagedDatabase(why, tuple(map(Path, files.values())), notes, tuple(sources))
+    return DamagedDatabase(why, tuple(map(Path, files.values())), removed, tuple(sources))
 
 
 def _problem(home: Home) -> str:

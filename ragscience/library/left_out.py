@@ -1,17 +1,20 @@
-"""What is left out of a library, and why: older versions, removed papers, duplicates, files that are no papers."""
+"""What is left out of a library, and why: removed papers, duplicates, files that are no papers or cannot be read."""
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragscience.core.errors import FileProblem
 from ragscience.core.records import Paper
+from ragscience.core.tokenizing import counted, some_of
 from ragscience.library.atomic_files import Home, disk_errors, read_checked_json, write_checked_json
-from ragscience.library.paper_contents import NewPaper
+from ragscience.library.ingestion import AS_PDF, Failure, FileState, IngestPlan
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.similarity import Duplicate, near_duplicates
 from ragscience.library.store_protocol import Store
@@ -20,50 +23,9 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
 
 
-_ASIDE, _REMOVED = "aside", "removed"
-
-
-def set_aside(library: Store, newer: Mapping[str, Paper]) -> None:
-    """Suppress files, by MD5: they are not ingested while the library has the paper that is the newer version."""
-    library.note(_ASIDE, {md5: paper.md5 for md5, paper in newer.items()})
-
-
-def aside(library: Store) -> dict[str, Paper]:
-    """By MD5, the suppressed files: for each the newer version, which is in the library.
-
-    If that one is itself suppressed, the version that replaced it. A file that was added again is not suppressed.
-    """
-    noted = library.noted(_ASIDE)
-    papers = {paper.md5: paper for paper in library.papers()} if noted else {}
-    found = {}
-    for md5 in noted.keys() - papers.keys():
-        newer, seen = noted[md5], {md5}
-        while newer not in papers and newer in noted and newer not in seen:
-            seen.add(newer)
-            newer = noted[newer]
-        if newer in papers:
-            found[md5] = papers[newer]
-    return found
-
-
-def inherit_aside(library: Store, older: Collection[str], paper: Paper) -> None:
-    """Reassign the files suppressed in favour of the papers `older`, by MD5, to what replaced them."""
-    reassigned = {file: paper.md5 for file, newer in library.noted(_ASIDE).items() if newer in older}
-    reassigned.pop(paper.md5, None)
-    if reassigned:
-        library.note(_ASIDE, reassigned)
-
-
-def versions_aside(library: Store, new: NewPaper) -> set[str]:
-    """The MD5s of the papers that a new one replaces, is the same paper as, and for which files are suppressed.
-
-    To be asked before the new one is added, and given to `inherit_aside` after.
-    """
-    noted = set(library.noted(_ASIDE).values()) if new.replaces else set()
-    found = {paper.file: paper.md5 for paper in library.papers(new.replaces) if paper.md5 in noted} if noted else {}
-    mine = replace(new.fingerprint, paper="") if found else None
-    known = library.fingerprints(new.replaces) if found else []
-    return {found[one.paper] for one in known if one.paper in found and mine and near_duplicates([one, mine])}
+_REMOVED = "removed"
+_PASSING = frozenset({"changed", "missing", "other-format", "no-model", "network", "cache-size", "worker-failed"})
+"""Reasons that are not kept: they may be gone the next time, or concern what was named."""
 
 
 def note_removed(library: Store, papers: Collection[Paper]) -> None:
@@ -100,40 +62,23 @@ def duplicates_of(library: Store, files: Collection[str]) -> list[Duplicate]:
     return near_duplicates(library.fingerprints(), files) if files else []
 
 
-def keep_newest(library: Store) -> list[Paper]:
-    """Remove the older ones of duplicate papers from the library, never their files; returns those removed.
+def without_older(pairs: Iterable[Duplicate]) -> list[Duplicate]:
+    """The pairs whose older paper may go: a paper goes only once, and only if the newer one of its pair stays.
 
-    A paper is removed only if a newer duplicate of it stays: of a chain of versions in which only neighbours are
-    similar, more than one may stay. The library must be open for writing.
+    Of a chain of versions in which only neighbours are similar, more than one may stay.
     """
-    papers = {paper.file: paper for paper in library.papers()}
-    newer: defaultdict[str, set[str]] = defaultdict(set)
-    for pair in duplicates(library):
-        newer[pair.older].add(pair.newer)
-    leaving = [papers[file] for file in _dominated(list(papers), newer)]
-    if leaving:
-        library.remove_papers([paper.paper_id for paper in leaving])
-    return leaving
+    pairs = list(pairs)
+    newer_than = Counter(pair.older for pair in pairs)
+    going: dict[str, Duplicate] = {}
+    staying: set[str] = set()
+    for pair in sorted(pairs, key=lambda pair: newer_than[pair.newer]):
+        if pair.newer not in going and pair.older not in staying:
+            going.setdefault(pair.older, pair)
+            staying.add(pair.newer)
+    return list(going.values())
 
 
-def _dominated(files: list[str], newer: dict[str, set[str]]) -> list[str]:
-    """Those of `files` of which a newer one stays; `newer` gives the newer ones of each file."""
-    undecided, leaving = list(files), []
-    while undecided:
-        left = set(undecided)
-        stay = {file for file in undecided if not newer.get(file, set()) & left}
-        gone = {file for file in undecided if newer.get(file, set()) & stay}
-        if not stay:
-            # Version, year and date contradict each other in a circle: one with fewest newer ones counts as newest.
-            newest = min(undecided, key=lambda file: len(newer[file] & left))
-            stay = {newest}
-            gone = {file for file in undecided if newest in newer[file]} | (newer[newest] & left)
-        leaving += [file for file in undecided if file in gone]
-        undecided = [file for file in undecided if file not in stay | gone]
-    return leaving
-
-
-NOT_FAILED = frozenset({"removed", "older-version", "same-bytes", "other-format"})
+NOT_FAILED = frozenset({"removed", "same-bytes", "other-format"})
 """Reasons of files that could be read, or need not be."""
 
 
@@ -144,7 +89,7 @@ class SkippedFile:
     path: str
     """Full."""
     reason: str
-    """A stable word: that of a FileProblem, or "removed", "older-version", "same-bytes", "other-format"."""
+    """A stable word: that of a FileProblem, or "removed", "same-bytes", "other-format"."""
     message: str
     fix: str = ""
     md5: str = ""
@@ -152,31 +97,69 @@ class SkippedFile:
     read_by: str = ""
     """How it was tried to be read: the reader's version and limits."""
 
-    def is_like(self, other: SkippedFile | None) -> bool:
-        """Whether the same was known before: the same file with the same bytes, for the same reason."""
-        return other is not None and (self.path, self.md5, self.reason) == (other.path, other.md5, other.reason)
-
 
 class SkippedFiles:
-    """What runs before this one skipped, and what this one does."""
+    """The files that runs skip: what those before this one skipped, and what this one does, told where it is news."""
 
-    def __init__(self, home: Home, exists: Callable[[str], bool] = os.path.lexists) -> None:
-        """`exists` says whether a file is still there."""
+    def __init__(
+        self, home: Home, exists: Callable[[str], bool] = os.path.lexists, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`exists` says whether a file is still there, `tell` gets a line about what is news."""
+        self.again = 0
+        """Files that are skipped as they were before."""
         self._home = home
         self._exists = exists
+        self._tell = tell
         self._files = {file.path: file for file in _read(home)}
         self._has_changed = False
 
-    def get(self, path: Path) -> SkippedFile | None:
-        """What is known of a file by its full path."""
-        return self._files.get(str(path))
+    def leave_out(self, library: Store, plan: IngestPlan, named: Collection[Path], read_by: str) -> IngestPlan:
+        """The plan without removed papers and what could not be read before; what is named itself is tried again.
 
-    def note(self, file: SkippedFile) -> bool:
-        """Remember a file; whether it is news."""
-        before = self._files.get(file.path)
-        self._has_changed |= before != file
-        self._files[file.path] = file
-        return not file.is_like(before)
+        `read_by` says how files are read now: one that failed is read again where that has changed.
+        """
+        gone = removed(library)
+        kept: list[FileState] = []
+        for state in plan.to_read:
+            if state.path in named:
+                kept.append(state)
+            elif state.md5 in gone:
+                again = f"`python ingest.py add {shlex.quote(str(state.path))}` reads it again."
+                why = "It was removed from the library."
+                if not self._is_told(SkippedFile(str(state.path), "removed", why, again, state.md5)):
+                    self.again += 1
+            elif self._is_as_unreadable(state, read_by):
+                self.again += 1
+            else:
+                kept.append(state)
+        forget_removed(library, {state.md5 for state in kept} & gone.keys())
+        failures = []
+        for failure in plan.failures:
+            is_news = failure.problem.reason in _PASSING or self._note(_unreadable(failure.path, failure.problem))
+            if is_news or failure.path in named:
+                failures.append(failure)
+            else:
+                self.again += 1
+        return replace(plan, to_read=tuple(kept), failures=tuple(failures))
+
+    def note_copies(self, copies: Iterable[tuple[FileState, str]]) -> None:
+        """Files that have the bytes of another one."""
+        for state, other in copies:
+            self._is_told(
+                SkippedFile(str(state.path), "same-bytes", f"It has the same bytes as {other}.", md5=state.md5)
+            )
+
+    def note_others(self, paths: Iterable[Path]) -> None:
+        """Documents in other formats than PDF."""
+        files = [SkippedFile(str(path), "other-format", "Only PDFs can be added.", AS_PDF) for path in paths]
+        if names := [Path(file.path).name for file in files if self._note(file)]:
+            self._tell(f"not read, as only PDFs are: {counted(len(names), 'file')}, {some_of(names)}. {AS_PDF}")
+
+    def note_failures(self, failures: Iterable[Failure], states: Mapping[Path, FileState], read_by: str) -> None:
+        """Files that could not be read, unless the next run may have more luck."""
+        for path, problem in ((failure.path, failure.problem) for failure in failures):
+            if problem.reason not in _PASSING:
+                self._note(_unreadable(path, problem, states[path].md5, read_by))
 
     def present(self, read: Collection[str]) -> list[SkippedFile]:
         """Those that still exist and whose paths are not in `read`, by path."""
@@ -194,6 +177,30 @@ class SkippedFiles:
         with disk_errors(target):
             write_checked_json(target, [_row(file, self._home) for file in kept])
         self._has_changed = False
+
+    def _is_told(self, file: SkippedFile) -> bool:
+        """Remember a file and say it, unless that was said before."""
+        is_news = self._note(file)
+        if is_news:
+            self._tell(f"not read: {Path(file.path).name}: {file.message} {file.fix}".rstrip())
+        return is_news
+
+    def _note(self, file: SkippedFile) -> bool:
+        """Remember a file; whether it is news: another file, other bytes or another reason."""
+        before = self._files.get(file.path)
+        self._has_changed |= before != file
+        self._files[file.path] = file
+        return before is None or (before.md5, before.reason) != (file.md5, file.reason)
+
+    def _is_as_unreadable(self, state: FileState, read_by: str) -> bool:
+        known = self._files.get(str(state.path))
+        if known is None or known.reason == "unreadable":  # the disk, or a permission, failed it: its bytes are good
+            return False
+        return (known.md5, known.read_by) == (state.md5, read_by)
+
+
+def _unreadable(path: Path, problem: FileProblem, md5: str = "", read_by: str = "") -> SkippedFile:
+    return SkippedFile(str(path), problem.reason, problem.message, problem.fix, md5, read_by)
 
 
 def _row(file: SkippedFile, home: Home) -> dict[str, str]:

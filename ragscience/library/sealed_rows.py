@@ -135,7 +135,7 @@ Kind = Literal["log", "list", "paper", "token", "graph", "source", "note"]
 """Changes in the write-ahead log; a row of the list of papers; a paper with its passages and vectors; token vectors; a
 row of the graph; what the source of a file says; which files are left out."""
 REBUILD_INDEXES = "`python ingest.py rebuild --indexes` rebuilds it."
-_REBUILD_TOKENS = "`python ingest.py rebuild --tokens` makes them again."
+_REBUILD_TOKENS = "`python ingest.py rebuild --indexes` makes them again."
 
 
 class Damage:

@@ -100,6 +100,17 @@ class Duplicate:
     overlap: float
     """Estimated share of the shorter text's shingles that the other one has too, 0 to 1."""
 
+    @property
+    def same(self) -> str:
+        """What shows that both are the same paper."""
+        return ", ".join(f"{self.overlap:.0%} of the text" if reason == "text" else reason for reason in self.reasons)
+
+    @property
+    def why(self) -> str:
+        """Why the older one may go: which paper it is, too, and what decides."""
+        kept = "more complete" if self.newer_by == "completeness" else f"newer by its {self.newer_by}"
+        return f"the same paper as {self.newer} ({self.same}), which is {kept}"
+
 
 def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) -> Fingerprint:
     """The fingerprint of a paper with this text; time grows with the text, about 5 ms for 1,000 words."""

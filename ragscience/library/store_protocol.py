@@ -285,8 +285,7 @@ class Store(ABC):
             self.tokens.missing()
             self.graph.rows()
             self.sources.all()
-            for kind in ("removed", "aside"):
-                at.notes(kind)
+            at.notes("removed")
             for part in ("outline", "sketch"):
                 list(at.parts(part))
             for paper_id in at.listing.rows:

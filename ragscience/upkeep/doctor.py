@@ -109,7 +109,7 @@ def indexes(library: Store) -> Iterator[DoctorFinding]:
     if not missing:
         yield DoctorFinding("indexes", "ok", f"Token vectors of every passage, {size / 2**20:.0f} MiB.")
     elif size:
-        remedy = "`python ingest.py rebuild --tokens` makes them, as far as 2 GiB hold them."
+        remedy = "`python ingest.py rebuild --indexes` makes them, as far as 2 GiB hold them."
         message = f"{missing} passages have no token vectors, so questions take longer."
         yield DoctorFinding("indexes", "warning", message, remedy)
 

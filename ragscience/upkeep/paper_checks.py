@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, SourceError
-from ragscience.core.tokenizing import counted
+from ragscience.core.tokenizing import counted, some_of
 from ragscience.library import left_out
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.left_out import NOT_FAILED, SkippedFiles, duplicates
@@ -113,28 +113,22 @@ def notes(library: Store) -> Iterator[DoctorFinding]:
 
 
 def versions(library: Store) -> Iterator[DoctorFinding]:
-    """Papers that are there in two versions, and files that are left out for a newer one, or by hand."""
+    """Papers that are there in two versions, and removed ones whose files are there."""
     remedy = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."
     found = (
         DoctorFinding(
             "duplicates",
             "warning",
-            f"{pair.older} is the same paper as {pair.newer}, which is "
-            f"{'more complete' if pair.newer_by == 'completeness' else 'newer'}.",
+            f"{pair.older} is {pair.why}.",
             remedy,
         )
         for pair in duplicates(library)
     )
     yield from few(found, "pairs; `python ingest.py duplicates` has all")
-    aside = left_out.aside(library)
-    if aside:
-        newer = _names(sorted({paper.file for paper in aside.values()}))
-        message = f"{counted(len(aside), 'older version is', 'older versions are')} left out, of {newer}."
-        yield DoctorFinding("duplicates", "info", message, "`python ingest.py FILE` reads one all the same.")
     removed = [path for path in left_out.removed(library).values() if os.path.exists(path)]  # noqa: PTH110  # a name as it is kept
     if removed:
         what = counted(len(removed), "removed paper is", "removed papers are")
-        message = f"{what} left out: {_names([Path(path).name for path in removed])}."
+        message = f"{what} left out: {some_of([Path(path).name for path in removed])}."
         yield DoctorFinding("papers", "info", message, "`python ingest.py add FILE` reads one all the same.")
 
 
@@ -147,7 +141,7 @@ def new_files(home: Home, library: Store, given: Given) -> Iterator[DoctorFindin
     known = {paper.path for paper in papers} | {file.path for file in skipped}
     unreadable = [Path(file.path).name for file in skipped if file.reason not in NOT_FAILED]
     if unreadable:
-        message = f"{counted(len(unreadable), 'file', 'files')} could not be read: {_names(unreadable)}."
+        message = f"{counted(len(unreadable), 'file', 'files')} could not be read: {some_of(unreadable)}."
         yield DoctorFinding("papers", "info", message, "`python ingest.py list --failed` says why, and what to do.")
     new = [path for path in find_pdfs([home.papers]).pdfs if str(path) not in known] if home.papers.is_dir() else []
     if len(new) <= MOST_HASHED:
@@ -158,14 +152,9 @@ def new_files(home: Home, library: Store, given: Given) -> Iterator[DoctorFindin
     yield from few(found, "files are in papers/ and not in the library")
 
 
-def _names(names: Sequence[str]) -> str:
-    """The first three, and how many more."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
 def _md5s(library: Store, papers: Sequence[Paper]) -> set[str]:
     """Of the library's papers and of the files that are left out of it."""
-    return {paper.md5 for paper in papers} | left_out.aside(library).keys() | left_out.removed(library).keys()
+    return {paper.md5 for paper in papers} | left_out.removed(library).keys()
 
 
 def _md5(path: Path) -> str:

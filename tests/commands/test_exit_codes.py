@@ -16,7 +16,6 @@ NOT_THERE = [
     ("ingest.py", "show", "nosuch"),
     ("ingest.py", "show", "bees.pdf", "--page", "900"),
     ("ingest.py", "remove", "nosuch"),
-    ("ingest.py", "remove", "nosuch", "--forget"),
     ("ingest.py", "rebuild", "nosuch"),
     ("query.py", "related", "nosuch"),
     ("query.py", "bib", "nosuch"),

@@ -52,11 +52,11 @@ def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(comm
     spoil(commands.home / "papers")
     (commands.home / "papers" / "notes.md").write_text("words")
     first, second = commands.ingest(), commands.ingest()
-    assert "1 file is not a PDF and was skipped: notes.md. Print or export it as PDF to add it." in first.err
+    assert "not read, as only PDFs are: 1 file, notes.md. Print or export it as PDF, and add that." in first.err
     assert second.code == 0
     assert second.err.splitlines() == [
         "3 known already; the library has 3 papers, 3 passages.",
-        "4 files are still unreadable: `python ingest.py list --failed`",
+        "4 files are still skipped: `python ingest.py list --failed`",
     ]
     assert commands.ingest("--quiet").err == ""
     assert commands.ingest("papers/scan.pdf").code == 3
@@ -86,7 +86,7 @@ def test_changed_bytes_replace_what_the_old_ones_said(own):
 def test_the_same_bytes_under_another_name_are_known(own):
     papers = own.home / "papers"
     shutil.copy(papers / "bees.pdf", papers / "copy.pdf")
-    assert "copy.pdf has the same bytes as" in own.ingest().err
+    assert "copy.pdf: It has the same bytes as" in own.ingest().err
     (papers / "bees.pdf").unlink()
     assert "copy.pdf" in own.ingest().err
     assert set(papers_of(own)) == {"copy.pdf", "kilns.pdf", "tides.pdf"}

@@ -176,11 +176,11 @@ def test_duplicates_are_shown_and_nothing_is_removed(twice):
 def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
     ran = twice.ingest("duplicates", "--dedupe", "keep-newest")
     assert "removed draft.pdf" in ran.err
-    assert "Their files are kept" in ran.err
+    assert "Its file is kept, and left out from now on" in ran.err
     assert (twice.home / "papers" / "draft.pdf").exists()
     assert names(twice) == {"final.pdf", "bees.pdf"}
     for again in ((), ("sync",)):
-        said = "1 file is still skipped" if again else "draft.pdf is left out: final.pdf is the same paper"
+        said = "1 file is still skipped" if again else "not read: draft.pdf: It was removed from the library."
         assert said in twice.ingest(*again).err
         assert names(twice) == {"final.pdf", "bees.pdf"}
     ran = twice.ingest("duplicates")

@@ -90,20 +90,22 @@ def test_a_day_in_the_life_of_a_folder(commands, tmp_path):
     fill(papers)
     with watching(commands.home) as run:
         run.line(f"watching {papers}")
-        assert {run.line("+ ").split(":")[0] for _ in range(3)} == {"+ bees.pdf", "+ kilns.pdf", "+ tides.pdf"}
+        assert {run.line("added ").split(":")[0] for _ in range(3)} == {
+            f"added {name}.pdf" for name in ("bees", "kilns", "tides")
+        }
         (papers / "bees.pdf").rename(papers / "honeybees.pdf")
-        assert "not read again" in run.line("> honeybees.pdf: it was ")
+        assert "not read again" in run.line("bees.pdf is now ")
         make_pdf(tmp_path / "other.pdf", [KILNS[0] + "\nThe kiln is 40 metres long."])
         (tmp_path / "other.pdf").replace(papers / "kilns.pdf")
-        run.line("~ kilns.pdf: 1 page, 1 passage (")
+        run.line("updated kilns.pdf: 1 page, 1 passage")
         (papers / "kilns.pdf").unlink()
-        run.line("- kilns.pdf: its file is gone, 1 passage (")
+        run.line("removed kilns.pdf: its file is gone")
         (papers / "more").rename(tmp_path / "more")
-        run.line("- tides.pdf: ")
+        run.line("removed tides.pdf: ")
         (tmp_path / "more").rename(papers / "again")
-        run.line("+ tides.pdf: 3 pages, 1 passage (")
+        run.line("added tides.pdf: 3 pages, 1 passage")
         shutil.copy(papers / "honeybees.pdf", papers / "copy.pdf")
-        run.line(f"= {papers / 'copy.pdf'}: the same bytes as ")
+        run.line("not read: copy.pdf: It has the same bytes as ")
         code, left, err = run.end()
     assert (code, left) == (0, ["stopped\n"])
     assert "Traceback" not in err
@@ -121,15 +123,15 @@ def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(commands, tmp_
         run.line("watching")
         assert f"process {os.getpid()}" in run.line("waiting: ")
         lock.release()
-        run.line("+ bees.pdf")
+        run.line("added bees.pdf")
         folder.rename(tmp_path / "away")
-        assert "papers stay" in run.line(f"waiting: {folder}")
+        assert "papers stay" in run.line(f"{folder}: ")
         with WriterLock.acquire(home.lock):  # held only while there is work
             assert papers_of(commands.home) == {"bees.pdf"}
         make_pdf(tmp_path / "away" / "kilns.pdf", KILNS)
         (tmp_path / "away").rename(folder)
-        run.line(f"back: {folder}")
-        run.line("+ kilns.pdf")
+        run.line(f"{folder}: the folder is there again")
+        run.line("added kilns.pdf")
         assert run.end()[0] == 0
 
 
@@ -139,9 +141,9 @@ def test_a_signal_ends_it_between_two_papers(commands):
         make_pdf(papers / f"paper{number:02}.pdf", [f"{text}\nNumber {number}." for text in BEES])
     with watching(commands.home) as run:
         run.line("watching")
-        run.line("+ ")
+        run.line("added ")
         code, left, err = run.end()
-    told = [line for line in left if line.startswith("+ ")]
+    told = [line for line in left if line.startswith("added ")]
     assert code == 0
     assert left[-1] == "stopped\n"
     assert len(papers_of(commands.home)) == len(told) + 1 < 30

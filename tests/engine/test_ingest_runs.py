@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from ragscience.core.errors import FileProblem, LibraryBusy, RagScienceError
+from ragscience.core.errors import FileProblem, LibraryBusy
 from ragscience.engine import PaperFailed, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted, SyncPlan
 from ragscience.library import ingestion
@@ -54,27 +54,24 @@ def test_a_cancelled_run_ends_after_the_paper_in_hand(engine, tmp_path):
     assert len(engine.papers.list()) == 4
 
 
-def test_a_removed_paper_stays_out_until_it_is_named_or_the_removal_forgotten(engine):
+def test_a_removed_paper_stays_out_until_it_is_named(engine):
     kilns = engine.home.papers / "kilns.pdf"
     engine.ingest.remove(["kilns.pdf"])
     said = []
     assert engine.ingest.sync_plan(on_event=said.append) == SyncPlan((), ())
     assert [
-        run(on_event=said.append).still_left_out for run in (engine.ingest.add, engine.ingest.sync, engine.ingest.add)
+        run(on_event=said.append).still_skipped for run in (engine.ingest.add, engine.ingest.sync, engine.ingest.add)
     ] == [0, 1, 1]
-    (left_out,) = [event for event in said if isinstance(event, Noted) and event.kind == "left-out"]
-    assert left_out.line.startswith("kilns.pdf is left out: it was removed from the library.")
-    assert str(kilns) in left_out.line
+    (line,) = [event.line for event in said if isinstance(event, Noted) and "removed" in event.line]
+    assert line.startswith("not read: kilns.pdf: It was removed from the library. `python ingest.py add /")
+    assert str(kilns) in line
     assert len(engine.papers.list()) == 2
     assert len(engine.ingest.add([engine.home.papers]).added) == 0
     assert [paper.file for paper in engine.ingest.add([kilns]).added] == ["kilns.pdf"]
-    engine.ingest.remove(["kilns.pdf"], forget=True)
+    (kilns.parent / "kilns.pdf").unlink()
+    engine.ingest.sync()
+    make_pdf(kilns, KILNS)
     assert [paper.file for paper in engine.ingest.add().added] == ["kilns.pdf"]
-    engine.ingest.remove(["kilns.pdf"])
-    with pytest.raises(RagScienceError, match=r"No paper matches 'clay\.pdf'"):
-        engine.ingest.remove(["clay.pdf"], forget=True)
-    assert engine.ingest.remove(["kilns.pdf"], forget=True) == ()
-    assert [paper.file for paper in engine.ingest.sync().added] == ["kilns.pdf"]
 
 
 def test_other_bytes_under_the_name_of_a_removed_paper_are_read(engine):

@@ -22,7 +22,7 @@ def run(own_home, *paths, sync=False, **settings):
         )
     failed = {failure.path.name for failure in result.failures}
     assert failed == {event.path.name for event in events if isinstance(event, PaperFailed)}
-    return failed, result.still_unreadable, events
+    return failed, result.still_skipped, events
 
 
 def listed(own_home):
@@ -98,13 +98,13 @@ def test_documents_in_other_formats_are_named_once(own_home):
     (own_home / "papers" / "more" / "figure.png").write_text("dots")
     said.append(run(own_home)[2])
     names = [
-        [event.line.partition(". ")[0] for event in events if isinstance(event, Noted) and event.kind == "other-format"]
+        [event.line.partition(". ")[0] for event in events if isinstance(event, Noted) and "only PDFs" in event.line]
         for events in said
     ]
     assert names == [
-        ["2 files are not PDFs and were skipped: notes.md, thesis.docx"],
+        ["not read, as only PDFs are: 2 files, notes.md, thesis.docx"],
         [],
-        ["1 file is not a PDF and was skipped: figure.png"],
+        ["not read, as only PDFs are: 1 file, figure.png"],
     ]
     assert listed(own_home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
 

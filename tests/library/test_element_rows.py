@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from ragscience.core.records import Chunk, Document, Element, Filters, Metadata, Page
-from ragscience.library import left_out
 from ragscience.library.store import Library, NewPaper
 
-from .making import CHUNKER, EMBEDDER, add, new_paper, numbered_paper, paper_of, unit_rows
+from .making import CHUNKER, EMBEDDER, add, paper_of, unit_rows
 
 TEXT = "Bees steer by light.\n\n[1] Ada. Bees. 1843."
 PAPER = Document(
@@ -74,47 +73,6 @@ def test_half_characters_are_replaced_wherever_they_are(home):
 
 
 # Files that are not wanted
-
-
-def test_files_are_set_aside_while_their_newer_version_is_there(home):
-    with Library.open_for_writing(home) as library:
-        newer, other = add_bees(library), add(library, numbered_paper(1))
-        left_out.set_aside(library, {"old one": newer})
-        left_out.set_aside(library, {"another": other, other.md5: newer})
-        assert left_out.aside(library) == {"old one": newer, "another": other}
-        library.remove_papers([other.paper_id])
-        # "another" is older than what is itself older than the newest.
-        assert left_out.aside(library) == {"old one": newer, "another": newer, other.md5: newer}
-    with Library.open(home) as library:
-        assert set(left_out.aside(library)) == {"old one", "another", other.md5}
-        library_papers = library.papers()
-    with Library.open_for_writing(home) as library:
-        library.remove_papers([paper.paper_id for paper in library_papers])
-        assert left_out.aside(library) == {}
-
-
-def test_files_set_aside_for_each_other_are_both_wanted(home):
-    with Library.open_for_writing(home) as library:
-        newer = add_bees(library)
-        left_out.set_aside(library, {"one": newer})
-        left_out.set_aside(library, {newer.md5: replace(newer, md5="one")})
-        library.remove_papers([newer.paper_id])
-        assert left_out.aside(library) == {}
-
-
-@pytest.mark.parametrize("is_same", [True, False])
-def test_a_file_stays_aside_where_its_newer_version_changes_and_is_the_same_paper_still(home, is_same):
-    with Library.open_for_writing(home) as library:
-        newer = add_bees(library)
-        left_out.set_aside(library, {"old one": newer})
-        metadata = newer.metadata if is_same else Metadata("Of Wasps and Other Things that Sting")
-        made = numbered_paper(1)
-        made = replace(made, path=newer.path, document=replace(made.document, metadata=metadata))
-        new = new_paper(made, [newer.paper_id])
-        older = left_out.versions_aside(library, new)
-        changed = library.add_paper(new)
-        left_out.inherit_aside(library, older, changed)
-        assert left_out.aside(library) == ({"old one": changed} if is_same else {})
 
 
 # References, years and authors

@@ -114,7 +114,7 @@ def everything(library):
         "tokens": {key: each.tolist() for key, each in library.tokens.of(ids).items()},
         "without tokens": (library.tokens.not_kept(), library.tokens.missing()),
         "token bytes": library.tokens.size_bytes() >= sum(each.nbytes for each in library.tokens.of(ids).values()),
-        "left out": (left_out.aside(library), left_out.removed(library)),
+        "left out": left_out.removed(library),
         "sections": sorted(library.section_names()),
         "graph": (library.graph.rows(), library.graph.counts(), library.graph.read_passages()),
         "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
@@ -168,7 +168,6 @@ def changes():
     def out_and_back(library):
         (paper,) = [paper for paper in library.papers() if paper.md5 == first.md5]
         left_out.note_removed(library, [paper])
-        left_out.set_aside(library, {"old": paper, "older": paper})
         library.remove_papers([paper.paper_id, 99])
 
     def back(library):

@@ -269,7 +269,6 @@ _WARM = (
     ("ingest.py", "graph"),
     ("ingest.py", "doctor"),
     ("ingest.py", "list"),
-    ("ingest.py", "rebuild", "--tokens"),
     ("query.py", "search", "?", "--json"),
     ("query.py", "ask", "?", "--json"),
     ("query.py", "history", "list"),

@@ -31,16 +31,15 @@ class WorkRound(Round):
         md5 = self.state.held[name]
         before = self.state.pairs
         goal = frozenset(before - {(name, md5)})
-        forget = ["--forget"] if self.dice.random() < 0.3 else []
-        ran = self._command("ingest.py", "remove", md5, "--yes", *forget, fault=self._fault())
+        ran = self._command("ingest.py", "remove", md5, "--yes", fault=self._fault())
         if not is_done(ran):
             self.state.unsure.add(md5)
-        elif not forget:
+        else:
             self.state.removed.add(md5)
         self._settle(before, [goal], is_reached_now=is_done(ran))
 
     def _rebuild(self) -> None:
-        part = self.dice.choice([[], ["--indexes"], ["--indexes"], ["--tokens"]])
+        part = self.dice.choice([[], ["--indexes"], ["--indexes"]])
         before = self.state.pairs
         if not before:
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragscience.cli.fetch_command import run_fetch
-from ragscience.cli.ingest_screen import FetchScreen
+from ragscience.cli.ingest_screen import IngestScreen
 from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
@@ -67,9 +67,8 @@ class Run:
         settings = load_settings(home=self.home.root, offline=offline, **self.server.flags)
         take_all, as_json = flags.pop("take_all", True), flags.pop("json", False)
         request = FetchRequest(said, count, sort=sort, **{"ingest": False, **(narrow or {}), **flags})
-        screen = FetchScreen(request, quiet=False, as_json=as_json)
-        with screen, Engine.open(settings.home, settings, on_event=screen) as engine:
-            code = run_fetch(engine, request, screen, take_all=take_all)
+        with IngestScreen(quiet=False) as screen, Engine.open(settings.home, settings, on_event=screen) as engine:
+            code = run_fetch(engine, request, screen, take_all=take_all, as_json=as_json)
         self.out, self.err = self.capsys.readouterr()
         return code
 

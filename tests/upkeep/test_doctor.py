@@ -167,7 +167,7 @@ DAMAGED = {
     "DELETE FROM parts WHERE paper_id = 2 AND part = 'contents'": ("kilns.pdf", "rebuild kilns.pdf`"),
     "UPDATE chunks SET row = zeroblob(length(row)) WHERE chunk_id = 3": ("kilns.pdf", "rebuild kilns.pdf`"),
     "UPDATE vectors SET row = zeroblob(length(row)) WHERE chunk_id = 5": ("tides.pdf", "rebuild tides.pdf`"),
-    "DELETE FROM tokens": ("token vectors of 6 passages", "rebuild --tokens`"),
+    "DELETE FROM tokens": ("token vectors of 6 passages", "rebuild --indexes`"),
 }
 
 
