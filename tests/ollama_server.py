@@ -6,7 +6,7 @@
         assert server.requests[-1].body["options"]["num_ctx"] == 8192
 
 Served: GET /  /api/version  /api/tags  /api/ps; POST /api/show  /api/chat (streamed NDJSON, or one object with
-`stream: false`)  /api/embed  /api/pull. Shapes as in https://docs.ollama.com/api. Replies come from the queue that
+`stream: false`)  /api/embed. Shapes as in https://docs.ollama.com/api. Replies come from the queue that
 `script` fills, then from `default_reply(body)`. `fault` injects what goes wrong. Embeddings
 are hashed words, summed: the same text gives the same vector, texts that share words are near, and words past the
 context are cut in silence, as Ollama does.
@@ -349,9 +349,6 @@ class _Handler(BaseHTTPRequestHandler):
         return card | {"digest": self.script.digest(name)}
 
     def _post(self, body: dict[str, Any], fault: Fault | None) -> None:
-        if self.path == "/api/pull":
-            self._pull(body, fault)
-            return
         name = str(body.get("model") or body.get("name") or "")
         found = self.script.find(name)
         if found is None:
@@ -426,17 +423,6 @@ class _Handler(BaseHTTPRequestHandler):
         turn = self._turn(name, "")
         turn["message"]["tool_calls"] = [{"function": {"name": tool, "arguments": arguments}}]
         return turn
-
-    def _pull(self, body: dict[str, Any], fault: Fault | None) -> None:
-        name = str(body.get("model") or body.get("name") or "")
-        digest = "sha256:" + hashlib.sha256(name.encode()).hexdigest()
-        layer = {"status": f"pulling {digest[7:19]}", "digest": digest, "total": 1000}
-        steps = [layer | {"completed": done} for done in (0, 500, 1000)]
-        self._stream([{"status": "pulling manifest"}, *steps, {"status": "success"}], fault)
-        if fault is None:
-            assert isinstance(self.script.models, dict)
-            known = name if ":" in name else f"{name}:latest"
-            self.script.models.setdefault(known, embedding_model() if "embed" in name else chat_model())
 
     def _stream(self, lines: Iterable[dict[str, Any]], fault: Fault | None) -> None:
         self.send_response(200)

@@ -228,7 +228,7 @@ def list_models(run: opt.Run, json: bool = opt.JSON) -> int:
 def pull(run: opt.Run, name: str = opt.MODEL) -> int:
     """Fetch one model, or those of the settings that are missing.
 
-    They come from the Hugging Face Hub, Ollama's through Ollama. What is on this machine already is shown.
+    They come from the Hugging Face Hub; `ollama pull` fetches Ollama's. What is on this machine already is shown.
     """
     from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.engine.library_engine import pull_models

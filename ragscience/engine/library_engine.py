@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,7 +12,7 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.events import Noted, OnEvent, Warned, downloading
+from ragscience.engine.events import Noted, OnEvent, Warned
 from ragscience.engine.requests import QuestionProfiles
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
@@ -151,7 +151,7 @@ class Engine(SharedParts):
 def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
     """Fetch the model `name` if it is missing, else all that the settings name and that are; whether all came.
 
-    Events are `Progressed`, `Noted`, and `Warned` for what is left out or failed. Raises UsageError offline, and for a
+    Ollama fetches its own. Events are `Noted`, and `Warned` for what failed. Raises UsageError offline, and for a
     name that is neither known nor the hub's; ModelProblem for a folder that is not there.
     """
     from ragscience.models import model_download as models
@@ -168,29 +168,15 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
         raise UsageError(
             "`models pull` needs the network, and --offline forbids it.", "Leave --offline out, or unset RAG_OFFLINE."
         )
-
-    def progress(done: models.PullProgress) -> None:
-        on_event(downloading(done.item, done.done_bytes, done.total_bytes))
-
     is_known = models.known_model(settings.embedding_model) is not None
     wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
-    fetched: dict[str, Callable[[], object]] = {
-        each: partial(models.pull_model, each, progress) for each in wanted if models.find_on_this_machine(each) is None
-    }
-    ollama = engine.models.ollama(settings)
-    if not name and ollama.status.running:
-        theirs = [] if settings.embed_url or is_known else [settings.embedding_model]
-        theirs += [] if settings.llm_url else [settings.llm]
-        missing = [each for each in theirs if ollama.status.find(each) is None]
-        fetched |= {each: partial(models.pull_ollama, ollama, each, progress) for each in missing}
-    elif not name:
-        on_event(Warned(f"Ollama's models are left out: {ollama.status.why}."))
-    if not fetched:
+    missing = [each for each in wanted if models.find_on_this_machine(each) is None]
+    if not missing:
         on_event(Noted("No models are missing."))
     failed = 0
-    for each, fetch in fetched.items():
+    for each in missing:
         try:
-            fetch()
+            models.pull_model(each)
         except RagScienceError as error:
             failed += 1
             on_event(Warned(f"error: {each}: {error}"))

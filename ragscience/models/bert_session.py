@@ -4,12 +4,11 @@ Cores share the work by rows, not inside each matrix product: they never wait fo
 faster than onnxruntime's own threads, more so when the machine is busy.
 
     CACHE/onnx/<source's path>-<source's size and time, config, versions>/
-        model.onnx  weights.bin  made.json      (the source's sha256; sizes, times and sums of the other two)
+        model.onnx  weights.bin  made.json      (the source's sha256; sums of the other two)
 
-SHA-256 of 90 MB takes longer than opening the session, so what was made is held against sizes, times (in nanoseconds)
-and a plain sum, each time before it is used. A folder is
-written under another name and then renamed, so that a second process sees all of it or nothing. A damaged one is made
-again, with one warning.
+SHA-256 of 90 MB takes longer than opening the session, so what was made is held against a plain sum before it
+is used. A folder is written under another name and then renamed: a second process sees all of it or nothing. A
+damaged one is made again, with one warning.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import json
 import os
 import shutil
 import tempfile
-import weakref
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +42,7 @@ LIGHT_TOKENS = 512
 """Up to this amount of work, packing the weights does not pay off."""
 
 
-@dataclass(frozen=True, weakref_slot=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PreparedModel:
     """A folder with model.onnx and weights.bin, ready for onnxruntime."""
 
@@ -63,8 +61,8 @@ def prepare(
 ) -> PreparedModel:
     """The ONNX form of the BERT in `source`, from the cache if intact, else made now (about a second).
 
-    `adapter` as in `write_graph`. If the cache is not writable, it is made in a temporary folder that lives as long as
-    the object, with a warning. Raises NotBert, and ModelProblem when the weights' sha256 is not `expected_sha256`.
+    `adapter` as in `write_graph`. Raises NotBert, and ModelProblem when the weights' sha256 is not `expected_sha256` or
+    the cache cannot be written.
     """
     import onnxruntime
 
@@ -106,8 +104,10 @@ def prepare(
     except OSError as error:
         if _sha256_of(final) == sha256:  # another process was faster
             return PreparedModel(final, sha256)
-        on_warning(f"Models cannot be kept in {root} ({error.strerror}): this one is prepared again at each start.")
-        return _make_for_now(source, sha256, adapter)
+        raise ModelProblem(
+            f"The model in {source} cannot be prepared: {error.strerror} in {root}.",
+            "Free disk space, or set another folder in RAG_CACHE_FOLDER.",
+        ) from error
     return PreparedModel(final, sha256)
 
 
@@ -115,15 +115,9 @@ def _sha256_of(folder: Path) -> str:
     """The source's sha256 that a prepared folder was made from; empty where it is missing or damaged."""
     try:
         made = json.loads((folder / "made.json").read_text(encoding="utf-8"))
-        is_whole = made["files"] == _state(folder) and made["sums"] == _sums(folder)
-        return str(made["sha256"]) if is_whole else ""
+        return str(made["sha256"]) if made["sums"] == _sums(folder) else ""
     except (OSError, ValueError, TypeError, KeyError):
         return ""
-
-
-def _state(folder: Path) -> dict[str, list[int]]:
-    states = {name: (folder / name).stat() for name in ("model.onnx", "weights.bin")}
-    return {name: [state.st_size, state.st_mtime_ns] for name, state in states.items()}
 
 
 def _sums(folder: Path) -> dict[str, int]:
@@ -138,26 +132,12 @@ def _sums(folder: Path) -> dict[str, int]:
 
 def _make(source: Path, folder: Path, sha256: str, adapter: Path | None) -> None:
     write_graph(source, folder, adapter)
-    files = _state(folder)
-    for name in files:
+    sums = _sums(folder)
+    for name in sums:
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
-    made = {"sha256": sha256, "files": files, "sums": _sums(folder)}
+    made = {"sha256": sha256, "sums": sums}
     (folder / "made.json").write_text(json.dumps(made), encoding="utf-8")
-
-
-def _make_for_now(source: Path, sha256: str, adapter: Path | None) -> PreparedModel:
-    folder = Path(tempfile.mkdtemp(prefix="ragscience-"))
-    model = PreparedModel(folder, sha256)
-    weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
-    try:
-        write_graph(source, folder, adapter)
-    except OSError as error:
-        raise ModelProblem(
-            f"The model in {source} cannot be prepared: {error.strerror} in {folder}.",
-            "Free disk space, or set another folder in RAG_CACHE_FOLDER.",
-        ) from error
-    return model
 
 
 def available_cores() -> int:

@@ -1,12 +1,12 @@
 """An LLM as the reranker: it gives each of the first passages a relevance of 0 to 10.
 
-As many passages as fit the window go into one call, and a JSON schema requires one number for each. A passage without a
+They go into one call, cut to what fits the window, and a JSON schema requires one number for each. A passage without a
 usable number has no score (NaN) and keeps its rank (search/reranking.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HIGHEST = 10
 SECONDS = 120.0
-"""Time limit for the passages of one search; those not scored by then keep their order."""
+"""Time limit for the passages of one search; they keep their order if they are not scored by then."""
 INSTRUCTIONS = """\
 You judge how relevant passages from scientific papers are to a question. Give every passage a whole number:
 10  it answers the question by itself
@@ -38,11 +38,10 @@ Reply with one JSON object that has a number for each passage, such as {"1": 7, 
 _REPLY_RESERVE = 200
 """Tokens of a reply in addition to its scores, and reserve for a second try."""
 _TOKENS_A_SCORE = 12
-_TOKENS_A_REPAIR = 30
-"""Tokens a passage adds to the prompt of a second try: its entry in the schema and in the repeated reply."""
-_LEAST_ROOM = 100
-"""Tokens of a passage below which reading it is useless."""
-_TOKENS_A_MESSAGE = 12
+_TOKENS_A_PASSAGE = 42
+"""Of a passage beside its text: its score, its entry in the schema and in the reply that a second try repeats."""
+_LEAST_CHARACTERS = 120
+"""Of a passage; with fewer, reading it is useless."""
 
 
 class LLMReranker:
@@ -69,64 +68,45 @@ class LLMReranker:
         Raises ModelProblem where the server fails.
         """
         scores = np.full(len(passages), np.nan, np.float32)
-        waiting = dict(enumerate(passages[: self._depth]))
-        count, left, why, again = len(waiting), self._seconds, "", True
-        while waiting:
-            batch = self._batch(question, waiting)
-            if left <= 0:
-                why = f"{self._llm.name} was not done after {self._seconds:g} seconds."
-                break
-            messages, best = _messages(question, list(batch.values())), dict[int, float]()
+        read = list(passages[: self._depth])
+        for _ in range(2 if read else 0):
+            messages, best = _messages(question, self._fitting(question, read)), dict[int, float]()
             result = ask_structured(
                 self._llm,
                 messages,
-                schema=_schema(len(batch)),
-                read=partial(_read, passages=len(batch), best=best),
-                max_tokens=_REPLY_RESERVE + _TOKENS_A_SCORE * len(batch),
-                seconds=left,
+                schema=_schema(len(read)),
+                read=partial(_read, passages=len(read), best=best),
+                max_tokens=_REPLY_RESERVE + _TOKENS_A_SCORE * len(read),
+                seconds=self._seconds,
             )
-            left -= result.seconds
             if result.problem is not None:
                 raise result.problem
             counts = result.tokens.get("prompt"), result.tokens.get("answer")
             # The counts of two calls belong to two different prompts.
-            if result.calls == 1 and self._llm.was_cut(messages, *counts):
-                if again:  # the window is more accurate now
-                    again = False
-                    continue
-                why = f"{self._llm.name} did not read them to the end; a larger RAG_NUM_CTX may help."
+            if result.calls == 2 or not self._llm.was_cut(messages, *counts):
+                scores[[number - 1 for number in best]] = list(best.values())
+                why = result.failure
                 break
-            for place, number in enumerate(batch, start=1):
-                scores[number] = best.get(place, np.nan)
-                del waiting[number]
-            why = result.failure or why
-        unscored = int(np.isnan(scores[:count]).sum())
+            why = f"{self._llm.name} did not read them to the end; a larger RAG_NUM_CTX may help."  # it is known now
+        unscored = int(np.isnan(scores[: len(read)]).sum())
         if unscored:
-            self._on_warning(f"{unscored} of {count} passages keep the first pass's score and place: {why}")
+            self._on_warning(f"{unscored} of {len(read)} passages keep the first pass's score and place: {why}")
         return scores
 
-    def _batch(self, question: str, waiting: Mapping[int, str]) -> dict[int, str]:
-        """The first of `waiting`, as many as fit the window; one that is larger than the window is cut at its end."""
+    def _fitting(self, question: str, passages: Sequence[str]) -> list[str]:
+        """The passages, all cut at their ends to the same length if they do not fit the window together."""
         count = self._llm.counter.count
-        fixed = sum(count(text) + _TOKENS_A_MESSAGE for _, text in _messages(question, [])) + 2 * _REPLY_RESERVE
-        room = self._llm.window - fixed
-        batch: dict[int, str] = {}
-        for number, passage in waiting.items():
-            each = count(_fenced(len(batch) + 1, passage)) + _TOKENS_A_SCORE + _TOKENS_A_REPAIR
-            if each > room and batch:
-                break
-            if each > room:
-                if room < _LEAST_ROOM:
-                    raise ModelProblem(
-                        f"The question leaves no room for a passage in {self.name}'s window of {self._llm.window} "
-                        "tokens.",
-                        "Raise RAG_NUM_CTX, or choose another --reranker.",
-                    )
-                while count(_fenced(1, passage)) + 50 > room:
-                    passage = passage[: len(passage) * 4 // 5]
-            batch[number] = passage
-            room -= each
-        return batch
+        fixed = sum(count(text) for _, text in _messages(question, [""] * len(passages))) + 2 * _REPLY_RESERVE
+        room = self._llm.window - fixed - len(passages) * _TOKENS_A_PASSAGE
+        longest = max(map(len, passages))
+        while sum(count(passage[:longest]) for passage in passages) > room:
+            longest = longest * 9 // 10
+            if longest < _LEAST_CHARACTERS:
+                raise ModelProblem(
+                    f"The question leaves no room for passages in {self.name}'s window of {self._llm.window} tokens.",
+                    "Raise RAG_NUM_CTX, or choose another --reranker.",
+                )
+        return [passage[:longest] for passage in passages]
 
 
 def _messages(question: str, passages: Sequence[str]) -> list[tuple[str, str]]:

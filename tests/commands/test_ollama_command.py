@@ -134,12 +134,6 @@ def test_offline_refuses_another_machine_and_a_pull(filled):
     assert filled.query("models", "pull", "--offline").code == 2
 
 
-def test_pull_asks_ollama_for_what_is_missing(filled, server):
-    ran = filled.query("models", "pull", RAG_LLM="tiny:1b", RAG_RERANKER=str(filled.home), HF_ENDPOINT=server.url)
-    assert [item["model"] for item in server.of("/api/pull")] == ["tiny:1b"]
-    assert ran.code == 0, ran.err
-
-
 PROMPT = ">\x08"
 """An empty prompt, as prompt_toolkit draws it: what was typed stands behind a blank."""
 

@@ -79,19 +79,12 @@ def test_weights_that_are_not_the_expected_ones_are_refused(small_bert, tmp_path
     assert "pip install" in caught.value.fix
 
 
-def test_a_cache_that_cannot_be_written_costs_a_warning_and_nothing_else(small_bert, tmp_path):
+def test_a_cache_that_cannot_be_written_says_what_helps(small_bert, tmp_path):
     blocked = tmp_path / "a-file"
     blocked.write_text("in the way")
-    warnings = []
-    expected = states(small_bert, tmp_path / "cache", [])
-    model = prepared(small_bert, blocked / "cache", warnings)
-    assert len(warnings) == 1
-    assert "cannot be kept" in warnings[0]
-    folder = model.folder
-    assert (folder / "weights.bin").is_file()
-    del model
-    assert not folder.exists()
-    np.testing.assert_array_equal(states(small_bert, blocked / "cache", warnings), expected)
+    with pytest.raises(ModelProblem, match=f"cannot be prepared: .* in {blocked}") as caught:
+        prepared(small_bert, blocked / "cache")
+    assert "RAG_CACHE_FOLDER" in caught.value.fix
 
 
 def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, tmp_path):

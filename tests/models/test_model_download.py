@@ -1,4 +1,4 @@
-"""Downloads: from a hub that is a server in this test, and through Ollama's API."""
+"""Downloads from a hub that is a server in this test."""
 
 import hashlib
 import json
@@ -10,16 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.model_download import find_on_this_machine, pull_model, pull_ollama
-from ragscience.models.model_servers import Ollama
+from ragscience.models.model_download import find_on_this_machine, pull_model
 from tests.models.conftest import make_bert
-from tests.ollama_server import OllamaServer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(BaseHTTPRequestHandler):
-    """What huggingface_hub needs of a hub: HEAD and GET of OWNER/NAME/resolve/REVISION/FILE."""
+    """What huggingface_hub needs of a hub: what a model has, HEAD and GET of OWNER/NAME/resolve/REVISION/FILE."""
 
     repository = "tiny/cross"
     files: dict[str, bytes]
@@ -36,6 +34,13 @@ class Hub(BaseHTTPRequestHandler):
 
     def answer(self, *, body):
         self.asked.append((self.command, self.path))
+        if self.path.startswith(f"/api/models/{self.repository}"):
+            listed = [{"type": "file", "path": name, "size": 1, "oid": "0" * 40} for name in self.files]
+            listed = listed if "/tree/" in self.path else {"id": self.repository, "sha": COMMIT}
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(listed).encode())
+            return
         repository, _, rest = self.path.lstrip("/").partition("/resolve/")
         content = self.files.get(rest.partition("/")[2]) if repository == self.repository else None
         self.send_response(200 if content is not None else 404)
@@ -83,7 +88,7 @@ def test_layers_with_folders_of_their_own_come_along(tmp_path, monkeypatch):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(name.encode())
     with serving(folder, "cross-encoder/ettin-reranker-17m-v1", monkeypatch, tmp_path / "hub"):
-        fetched = pull_model("ettin-reranker-17m-v1", lambda step: None)
+        fetched = pull_model("ettin-reranker-17m-v1")
     assert find_on_this_machine("ettin-reranker-17m-v1") == fetched
     for name in ("modules.json", "model.safetensors", "1_Pooling/config.json", "2_Dense/model.safetensors"):
         assert (fetched / name).read_bytes() == (folder / name).read_bytes()
@@ -94,40 +99,5 @@ def test_without_network_one_clear_line(tmp_path, monkeypatch):
         taken.bind(("127.0.0.1", 0))
         go_online(monkeypatch, taken.getsockname()[1], tmp_path / "hub")
         with pytest.raises(ModelProblem, match="cannot be reached") as caught:
-            pull_model("tiny/cross", lambda step: None)
-    assert "\n" not in caught.value.message
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models=["llama3.1:8b"]) as running:
-        yield running
-
-
-def client(url, offline=False):
-    return Ollama(url, timeout_seconds=20, offline=offline)
-
-
-def test_ollama_fetches_a_model_with_progress(server):
-    steps = []
-    pull_ollama(client(server.url), "nomic-embed-text", steps.append)
-    assert server.of("/api/pull") == [{"model": "nomic-embed-text", "stream": True, "insecure": False}]
-    assert [step.done_bytes for step in steps if step.total_bytes == 1000] == [0, 500, 1000]
-    assert client(server.url).status.find("nomic-embed-text")
-
-
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        ({"error": "pull model manifest: file does not exist"}, "does not exist"),
-        ({"status": 500, "error": "disk"}, "HTTP 500.*disk"),
-        ({"cut_after": 3}, "ended before"),
-        ({"cut_after": 0}, "ended before"),
-        ({"malformed": True}, "ended before"),
-    ],
-)
-def test_a_pull_that_fails_says_why(server, fault, said):
-    server.fault("/api/pull", **fault)
-    with pytest.raises(ModelProblem, match=said) as caught:
-        pull_ollama(client(server.url), "nomic-embed-text", lambda step: None)
+            pull_model("tiny/cross")
     assert "\n" not in caught.value.message
