@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Answer, Element, Filters, Page, Paper, title_of
-from ragscience.core.tokenizing import counted
+from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.paper_lookup import check_filters, find_paper, find_papers, papers_matching
 from ragscience.engine.places import Surroundings, surroundings
@@ -203,6 +203,15 @@ class Papers:
         contents = library.contents(paper.paper_id)
         on_page = tuple(element for element in contents.elements if element.page == number)
         return self._after_damage(PaperPage(paper, contents.page(number), contents.text(number), on_page))
+
+    def abstract(self, paper: Paper) -> str:
+        """What is said to be its abstract where it came from, or stands there as one; else its first text."""
+        from ragscience.ask.paper_text import PaperText
+
+        library = self._shared.library
+        parts = [part.text for part in PaperText(library, paper).parts if part.kind == "abstract"]
+        begins = (chunk.text for chunk in library.paper_chunks(paper.paper_id) if chunk.kind == "text")
+        return self._after_damage(paper.metadata.abstract or joined_lines("\n".join(parts)) or next(begins, ""))
 
     def outline(self, paper: str) -> PaperOutline:
         """A paper with its headings, tables, figures and references. Raises as `page`."""

@@ -186,11 +186,10 @@ def _built(graph: TopicGraph, warnings: Sequence[str], engine: Engine) -> dict[s
 
 def _node(paper: Paper, engine: Engine) -> dict[str, Any]:
     known = paper.metadata
-    begins = (one.text for one in engine.library.paper_chunks(paper.paper_id) if one.kind in ("abstract", "text"))
     return {
         "id": paper.md5,
         "title": title_of(paper) or paper.file,
-        "summary": known.abstract or next(begins, ""),
+        "summary": engine.papers.abstract(paper),
         "authors": known.authors,
         "published": known.published or str(known.year or ""),
         "link": f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else known.url,

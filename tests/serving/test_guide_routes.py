@@ -7,12 +7,14 @@ import threading
 import httpx
 import pytest
 
+from ragscience import Engine
 from ragscience.serving import guide_routes
 from tests.commands.papers import BEES, KILNS
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
 from tests.serving.test_paper_routes import finished, paper_of
+from tests.shared_data import SHARED_DATA, needs_shared_data
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
 from tests.sources.fault_server import Reply
 
@@ -243,6 +245,17 @@ def test_an_action_uses_the_graph_that_was_built(graph_home):
             act(client, action="chat", query="How were bees followed by harmonic radar?")
     prompts = [json.dumps(one) for one in ollama.of("/api/chat")]
     assert any("concepts from knowledge graph: Harmonic radar, Transponder X2" in one for one in prompts)
+
+
+@needs_shared_data
+def test_the_summary_of_a_paper_of_the_library_is_its_abstract(own):
+    client, home = own
+    with Engine.open(home) as engine:
+        engine.ingest.add([SHARED_DATA / "papers" / "attention_is_all_you_need_1706.03762.pdf"])
+    body = {"topic": "attention is all you need", "max_results": 1, "source": "library"}
+    (node,) = client.post("/api/build_graph", json=body).json()["nodes"]
+    assert node["summary"].startswith("The dominant sequence transduction models are based on complex recurrent")
+    assert node["summary"].endswith("both with large and limited training data.")
 
 
 def test_a_paper_without_an_abstract_begins_with_its_text(offline):
