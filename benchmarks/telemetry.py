@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
@@ -25,7 +24,7 @@ QUESTIONS = (
     "Which data sets were used for evaluation?",
     "How are negative examples chosen?",
 )
-OFF, FILES, ALL = "off", "log and metrics", "log, metrics and spans"
+OFF, FILES, ALL = "off", "log", "log, metrics and spans"
 TURNS, CALLS = 80, 500
 """For each round that was asked for; and of one call alone."""
 RESAMPLED = 2000
@@ -35,7 +34,7 @@ def run(options: Options) -> Report:
     """Searches over the 24 papers, warm, with late interaction; spans are made and kept in memory, not sent."""
     settings = {"rerank": "late-interaction"}
     folder = fresh_folder("telemetry")
-    files = {"log_file": str(folder / "q.log"), "metrics_file": str(folder / "q.prom")}
+    files = {"log_file": str(folder / "q.log")}
     with (
         session(papers_home(), wanted=None, **settings) as off,
         session(papers_home(), wanted=None, **settings, **files) as on,
@@ -52,7 +51,7 @@ def run(options: Options) -> Report:
         [name, spread(values.tolist(), "ms", 2), _shown(ratios[name]) if name in ratios else ""]
         for name, values in searches.items()
     ]
-    own = {FILES: alone["timing"] + alone["log and metrics"]}
+    own = {FILES: alone["timing"] + alone["log"]}
     own[ALL] = own[FILES] + alone["spans"]
     shares = [
         [name, f"{ms:.3f} ms", f"{ms / middle[OFF]:.2%}"]
@@ -104,14 +103,13 @@ def _with_spans(one: QuestionRun) -> None:
     """Let the engine send spans, too: to the SDK, with its batches, and into memory."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from ragscience.upkeep.asked import LogFile
     from ragscience.upkeep.otel_spans import SpanSender
-    from ragscience.upkeep.prometheus_metrics import MetricsFile
-    from ragscience.upkeep.telemetry import Telemetry
+    from ragscience.upkeep.prometheus_metrics import QuestionCounts
+    from ragscience.upkeep.telemetry import LogFile, Telemetry
 
-    log, metrics = Path(one.settings.log_file), Path(one.settings.metrics_file)
+    log = Path(one.settings.log_file)
     spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
-    one.engine._made["telemetry"] = Telemetry([LogFile(log), MetricsFile(metrics), spans], print)
+    one.engine._made["telemetry"] = Telemetry([LogFile(log), QuestionCounts(), spans], print)
 
 
 def _alone(one: QuestionRun) -> dict[str, float]:
@@ -135,16 +133,11 @@ def _alone(one: QuestionRun) -> dict[str, float]:
         log.record(account)
         metrics.record(account)
 
-    alone = {
+    return {
         "timing": _median_ms(timing),
-        "log and metrics": _median_ms(files),
+        "log": _median_ms(files),
         "spans": _median_ms(lambda: spans.record(event)),  # type: ignore[attr-defined]
     }
-    started = time.perf_counter()
-    metrics.close()  # type: ignore[attr-defined]
-    # What the metrics put off until they are written, for each of the questions that waited.
-    alone["log and metrics"] += (time.perf_counter() - started) * 1000 / CALLS
-    return alone
 
 
 def _median_ms(call: Callable[[], object]) -> float:

@@ -310,7 +310,7 @@ def shortened(value: Any) -> Any:
 
 def telemetry_page() -> str:
     """docs/telemetry.md: the log line, the spans and the metrics of one question."""
-    from ragscience.upkeep.asked import STAGES
+    from ragscience.upkeep.telemetry import STAGES
     from tools.telemetry_page import example_page
 
     rows = [(f"`{stage.name}_ms`", f"`{stage.inside}_ms`" if stage.inside else "", stage.about) for stage in STAGES]

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from prometheus_client import generate_latest
 
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
-from ragscience.upkeep.asked import AskedQuestion, log_line
 from ragscience.upkeep.otel_spans import SpanRecord, span_tree
-from ragscience.upkeep.prometheus_metrics import FAMILIES, QuestionCounts
-from ragscience.upkeep.telemetry import of_answer
+from ragscience.upkeep.prometheus_metrics import QuestionCounts
+from ragscience.upkeep.telemetry import AskedQuestion, log_line, of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
 
@@ -95,8 +94,12 @@ def example_page(made: str, table: str) -> str:
         for span in spans
         if span.attributes
     ]
-    metrics = generate_latest(QuestionCounts([asked])).decode()
-    lines = [line for line in metrics.splitlines() if "bucket" not in line and "# TYPE" not in line]
+    counts = QuestionCounts()
+    counts.record(asked)
+    metrics = generate_latest(counts).decode()
+    lines = [
+        line for line in metrics.splitlines() if not any(word in line for word in ("bucket", "# TYPE", "_created"))
+    ]
     samples = [line for before, line in zip(["", *lines], lines, strict=False) if "#" in line or "#" in before]
     return PAGE.format(
         made=made,
@@ -105,7 +108,6 @@ def example_page(made: str, table: str) -> str:
         tree=tree_text(spans),
         attributes="\n".join(attributes),
         metrics="\n".join(samples),
-        families=len(FAMILIES),
     )
 
 
@@ -118,14 +120,13 @@ OpenTelemetry. All but the JSON are off by default, and nothing leaves the machi
 written by the code from one answer with fixed times.
 
 ```console
-$ python query.py search "How long did training take?" --log questions.log --metrics ragscience.prom
+$ python query.py search "How long did training take?" --log questions.log
 $ grep -c retrieval_ms questions.log
 ```
 
-`--log` and `--metrics` are options of `ask`, `search` and `chat`; `RAG_LOG_FILE` and `RAG_METRICS_FILE` set them for
-every run. A file that cannot be written is an error before the work begins. They are written after the
-answer, in about a millisecond; spans are sent by a thread of their own. What goes wrong is a warning and costs no
-answer.
+`--log` is an option of `ask`, `search` and `chat`; `RAG_LOG_FILE` sets it for every run. A file that cannot be written
+is an error before the work begins. It is written after the answer, in less than a millisecond; spans are sent by a
+thread of their own. What goes wrong is a warning and costs no answer.
 
 ## The stages
 
@@ -172,10 +173,8 @@ $ python query.py "How long did training take?"
 
 ## The metrics
 
-A file for the textfile collector of Prometheus's node exporter, which reads `*.prom` in its folder. Each process adds
-its counts to those in the file, under a lock (`FILE.lock`), and replaces the file in one step, after each question.
-Times are in seconds; each histogram has its `_bucket` series, too. Of each of the {families} metrics, what it is
-and one sample:
+A server counts its questions at `/metrics`, beside its requests and jobs. Times are in seconds; each histogram has its
+`_bucket` series, too. Of each of the metrics of questions, what it is and one sample:
 
 ```text
 {metrics}

@@ -240,7 +240,7 @@ def doctor(
     from ragscience.engine.library_engine import Engine
 
     settings, found = _settings(run.home)
-    quiet = settings.model_copy(update={"log_file": "", "metrics_file": ""})
+    quiet = settings.model_copy(update={"log_file": ""})
     with Engine.open(settings.home, quiet, on_event=IngestScreen(quiet=True)) as engine:
         report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
     STATUS.hide()

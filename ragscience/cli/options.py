@@ -122,12 +122,10 @@ class LoggedRun(Run):
     """What holds for a whole run whose questions can be logged."""
 
     log: Path | None = option("--log FILE", "Append one line per question to this file.", panel=OUTPUT)
-    metrics: Path | None = option("--metrics FILE", "Add counts and times to this file, for Prometheus.", panel=OUTPUT)
 
     def flags(self) -> dict[str, object]:
         """The settings that these options replace."""
-        files = {"log_file": self.log, "metrics_file": self.metrics}
-        return {**super().flags(), **{name: str(file) for name, file in files.items() if file is not None}}
+        return {**super().flags(), "log_file": None if self.log is None else str(self.log)}
 
 
 @dataclass(frozen=True)

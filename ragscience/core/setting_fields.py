@@ -241,13 +241,6 @@ class Settings(BaseSettings):
     log_file: str = setting(
         "", NOTHING, "File to which ask, chat and search append one line per question.", max_length=4096, guarded=True
     )
-    metrics_file: str = setting(
-        "",
-        NOTHING,
-        "File of counters and times (`*.prom`) for the textfile collector of Prometheus's node exporter.",
-        max_length=4096,
-        guarded=True,
-    )
     trace_questions: bool = setting(False, NOTHING, "Include the question's text in OpenTelemetry spans.", guarded=True)
     pdf_viewer: str = setting(
         "",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from pydantic import SecretStr, ValidationError
 
@@ -24,24 +24,12 @@ LIST_FIX = """Write it as '["METHOD", "DATASET"]'; `docs/config.md` lists every 
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
 LONGEST_KEY = 4096
-PATHS = frozenset({"cache_folder", "llm_key_file", "log_file", "metrics_file"})
+PATHS = frozenset({"cache_folder", "llm_key_file", "log_file"})
 """Settings that are paths; in config.toml a relative one starts at the home."""
 TEMPLATES = frozenset({"answer_rules", "condense_prompt"})
 """Settings that are texts, or files as @FILE."""
 OLLAMA_HOST = "OLLAMA_HOST"
 """Ollama's own variable, which is used if nothing sets ollama_url."""
-_GONE = """
-agent_enough agent_passages agent_seconds agent_tokens agent_tool_calls answer_request answerable_threshold
-arxiv_pause_s audit_keep audit_max_mb corrective embedding_batch extractive_sentences graph_filter graph_max_hops
-history_turns llm_connect_seconds llm_failures llm_first_token_s llm_memory_mb llm_pause_seconds llm_rerank_seconds
-llm_steps_from map_max_nodes map_min_cosine map_neighbours max_question_chars ollama_connect_seconds
-ollama_timeout_seconds papers_cache_mb papers_poll_seconds reading_memory_mb reading_timeout_seconds
-rerank_budget_ms separators serve_answers serve_answers_each serve_body_kb serve_requests_per_min
-serve_session_hours serve_upload_mb serve_uploads_waiting sources_allow_http sources_allow_loopback sources_max_mb
-sources_max_redirects sources_timeout_s sources_total_s token_cache_mb watch_settle_seconds
-"""
-GONE = frozenset(_GONE.split())
-"""What earlier versions could set, and is a constant now: in a config.toml or a variable it is no error."""
 Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
 
 
@@ -112,8 +100,10 @@ def load_with_sources(*, default_home: Path | None = None, **flags: Any) -> Load
     )
     for place, names in places:
         sources.update((name, place) for name in names)
-    unknown = [_gone(name, config_file(home)) for name in written if name not in Settings.model_fields]
-    return LoadedSettings(settings, sources, not_allowed, (*unknown, *_unknown_variables()))
+    known = {ENV_PREFIX + name.upper() for name in Settings.model_fields}
+    unknown = [_unknown(name, config_file(home), Settings.model_fields) for name in written.keys() - sources.keys()]
+    unknown += [_unknown(name, "", known) for name in sorted(variables - known) if name.startswith(ENV_PREFIX)]
+    return LoadedSettings(settings, sources, not_allowed, tuple(unknown))
 
 
 _PORT = "11434"
@@ -172,23 +162,11 @@ def default_settings(home: Path, **values: Any) -> Settings:
         raise _wrong_value(error, {}, home) from None
 
 
-def _unknown_variables() -> list[str]:
-    """One line about each variable with the prefix of settings that names none, with the one that is spelt like it."""
-    known = {ENV_PREFIX + name.upper(): name for name in Settings.model_fields}
-    found = []
-    for name in sorted(os.environ):
-        if not name.upper().startswith(ENV_PREFIX) or name.upper() in known:
-            continue
-        if name.upper().removeprefix(ENV_PREFIX).lower() in GONE:
-            found.append(_gone(name, "the environment"))
-            continue
-        near = "".join(f" Is it {other}?" for other in get_close_matches(name.upper(), known, n=1))
-        found.append(f"There is no setting {name}; it is ignored.{near} `python query.py config` lists them all.")
-    return found
-
-
-def _gone(name: str, place: object) -> str:
-    return f"The setting {name} (in {place}) has gone: it is a constant now, and the line can be deleted."
+def _unknown(name: str, place: object, known: Iterable[str]) -> str:
+    """A line about a name that is no setting, with the one that is spelt like it; `place` is the file that has it."""
+    near = "".join(f" Is it {other}?" for other in get_close_matches(name, known, n=1))
+    where = f" (in {place})" if place else ""
+    return f"There is no setting {name}{where}; it is ignored.{near} `python query.py config` lists them all."
 
 
 def absolute_path(name: str, value: Any, base: Path) -> Any:
@@ -211,12 +189,6 @@ def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
             f"{config_file(home)} cannot hold a key.",
             "`python query.py config unset llm_key` removes it; set RAG_LLM_KEY, or name a file in llm_key_file.",
         )
-    for name in kept:
-        if name not in Settings.model_fields and name not in GONE:
-            raise UsageError(
-                f"There is no setting {name} (in {config_file(home)}).",
-                f"`python query.py config unset {name}` removes it; `docs/config.md` lists them all.",
-            )
     return kept
 
 
@@ -240,15 +212,6 @@ def _wrong_value(
     return UsageError(f"{called} is {shown}: {message}.", fix)
 
 
-LIMITS = {
-    "greater_than_equal": "at least {ge}",
-    "greater_than": "above {gt}",
-    "less_than_equal": "at most {le}",
-    "less_than": "below {lt}",
-}
-KINDS = {"int": "a whole number", "float": "a number", "finite": "a finite number", "bool": "true or false"}
-KINDS |= {"string": "a text", "path": "a path", "tuple": 'a list, as ["METHOD"]'}
-"""What a value must be, by how the type of pydantic's error begins."""
 PATTERNS = {
     "papers": "an address like s3://bucket/prefix",
     "ollama_url": "an address that starts with http:// or https://",
@@ -263,23 +226,12 @@ PATTERNS = {
 
 
 def _must_be(error: Mapping[str, Any]) -> str:
-    """One of pydantic's errors on Settings as a clause: `it must be at least 1`."""
+    """One of pydantic's errors on Settings as a clause: `it must be greater than or equal to 1`."""
     name = str(error["loc"][0]) if error["loc"] else ""
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "literal_error":
-        *others, last = map(str, get_args(Settings.model_fields[name].annotation))
-        return f"it must be {', '.join(others)} or {last}"
-    if kind == "string_pattern_mismatch" and name in PATTERNS:
+    if error["type"] == "string_pattern_mismatch" and name in PATTERNS:
         return f"it must be {PATTERNS[name]}"
-    if kind in LIMITS:
-        return f"it must be {LIMITS[kind].format(**context)}"
-    if kind.endswith("too_short"):
-        return "it must not be empty"
-    if kind == "string_too_long":
-        return f"it must have at most {context['max_length']} characters"
-    if kind.partition("_")[0] in KINDS:
-        return f"it must be {KINDS[kind.partition('_')[0]]}"
-    said = str(error["msg"]).removeprefix("Value error, ")
+    said = str(error["msg"]).removeprefix("Value error, ").partition(" for <class")[0]
+    said = re.sub(r"^[A-Z][a-z]+ should\b", "it must", said)
     return f"{said[:1].lower()}{said[1:]}"
 
 

@@ -50,8 +50,8 @@ class Engine(SharedParts):
         that name an exporter of traces, if any. `on_event` receives what belongs to no single question: the choice of
         models, and logs that cannot be written. `create` makes the folder and its papers/ where they are not there.
         `stays` says that many questions come: the built-in model then takes 48 MB more, and a third less time for each.
-        Raises UsageError for a folder that is not there, for settings that cannot be, or where the log or the metrics
-        of the settings could not be written.
+        Raises UsageError for a folder that is not there, for settings that cannot be, or where the log of the settings
+        could not be written.
         """
         from ragscience.core.settings import check_home, load_settings
 
@@ -66,7 +66,7 @@ class Engine(SharedParts):
         engine = cls(Home(folder), settings, environment=environment, on_event=on_event, stays=stays)
         for text in warnings:
             engine.publish(Warned(text))
-        if settings.log_file or settings.metrics_file or environment:
+        if settings.log_file or environment:
             _ = engine.telemetry
         return engine
 

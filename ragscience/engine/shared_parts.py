@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ragscience.ask.answer_context import Circuit
     from ragscience.core.records import Paper
     from ragscience.engine.model_pool import ModelPool
+    from ragscience.upkeep.prometheus_metrics import QuestionCounts
     from ragscience.upkeep.telemetry import Telemetry
 
 EMBEDDED = "vectorstore"
@@ -172,17 +173,17 @@ class SharedParts:
         """The log, the metrics and the traces, as far as the settings and the environment ask for them."""
 
         def make() -> Telemetry:
-            from ragscience.upkeep.telemetry import open_telemetry
+            from ragscience.upkeep.telemetry import LogFile, Sink, Telemetry
 
             settings = self.settings
-            return open_telemetry(
-                log_file=_file(settings.log_file),
-                metrics_file=_file(settings.metrics_file),
-                environment=self.environment,
-                with_questions=settings.trace_questions,
-                offline=settings.offline,
-                on_problem=lambda text: self.publish(Warned(text)),
-            )
+            sinks: list[Sink] = [LogFile(Path(settings.log_file).expanduser())] if settings.log_file else []
+            if self.environment.get("OTEL_TRACES_EXPORTER"):
+                from ragscience.upkeep.otel_spans import open_spans
+
+                asked = settings.trace_questions
+                spans = open_spans(self.environment, with_questions=asked, offline=settings.offline)
+                sinks += [spans] if spans is not None else []
+            return Telemetry(sinks, lambda text: self.publish(Warned(text)))
 
         return self._made_once("telemetry", make)
 
@@ -204,8 +205,13 @@ class SharedParts:
             return made
 
 
-def _file(name: str) -> Path | None:
-    return Path(name).expanduser() if name else None
+def question_counts(shared: SharedParts) -> QuestionCounts:
+    """Counts of the questions from now on, for a server's own /metrics."""
+    from ragscience.upkeep.prometheus_metrics import QuestionCounts
+
+    counts = QuestionCounts()
+    shared.telemetry.add(counts)
+    return counts
 
 
 class ToldChoices:

@@ -149,8 +149,6 @@ class Home:
         """Lock file of the one writing process, with its pid inside."""
         self.parts = made / "parts"
         """The folder of unfinished downloads; they are resumed from there."""
-        self.tokens = made / "tokens"
-        """The folder of token vectors of older libraries; nothing needs it."""
         # Caches
         self.faiss = made / "index.faiss"
         """The dense index; index.json next to it describes what it was built from."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -22,7 +21,7 @@ from ragscience.models.model_choice import ModelChoice
 from ragscience.models.model_servers import Ollama, OpenAIServer
 
 if TYPE_CHECKING:
-    from ragscience.library.store import Home, Store
+    from ragscience.library.store import Home
 
 
 Severity = Literal["ok", "info", "warning", "error"]
@@ -81,7 +80,6 @@ class Given:
 
     now: datetime
     """With a time zone."""
-    may: Callable[[Path, int], bool] = os.access
     where: LocalFiles = LOCAL
     """Where the papers' files are."""
     fast: bool = False
@@ -157,8 +155,6 @@ def _arxiv(url: str) -> DoctorFinding:
 
 LOW_DISK_BYTES = 2**30
 NO_DISK_BYTES = 100 * 2**20
-CLOCK_SLACK_SECONDS = 300
-"""A smaller difference between two clocks is normal."""
 AT_WORK_SECONDS = 3600
 """An older temporary file is of no running process."""
 _FULL = "Make room before the next ingest: `du -sh papers vectorstore` shows the sizes."
@@ -184,24 +180,6 @@ def disk_room(free: int, used: int) -> DoctorFinding:
     return DoctorFinding("disk", "ok", f"{left}; the library takes {used / 2**20:.0f} MiB.")
 
 
-def permissions(home: Home, given: Given) -> Iterator[DoctorFinding]:
-    """Whether this user may read and write what the library needs."""
-    found = []
-    folders, files = (home.root, home.vectorstore, home.papers), (home.database, home.ledger, home.history, home.lock)
-    for path in filter(Path.exists, (*folders, *files)):
-        enter, mode = (os.X_OK, "rx") if path in folders else (0, "r")
-        if path in folders and not path.is_dir():
-            what, remedy = "is a file, not a folder", f"Move the file away: `mv {quoted(path)} {quoted(path)}.old`."
-        elif not given.may(path, os.R_OK | enter):
-            what, remedy = "cannot be read", f"`chmod u+{mode} {quoted(path)}`, as the file's owner."
-        elif path != home.papers and not given.may(path, os.W_OK):
-            what, remedy = "cannot be written", f"`chmod u+w {quoted(path)}`, as the file's owner."
-        else:
-            continue
-        found.append(DoctorFinding("permissions", "error", f"{path} {what}.", remedy))
-    yield from found or [DoctorFinding("permissions", "ok", "All folders and files can be read and written.")]
-
-
 def memory() -> Iterator[DoctorFinding]:
     """Whether the memory of the process that reads PDFs can be limited."""
     if not limit_memory(lambda _: None):
@@ -209,55 +187,21 @@ def memory() -> Iterator[DoctorFinding]:
         yield DoctorFinding("memory", "info", message, "")
 
 
-def clock(library: Store, given: Given) -> Iterator[DoctorFinding]:
-    """Whether this machine's time can be right, given when papers were read and changed."""
-    papers, now = library.papers(), given.now
-    newest = max(datetime.fromisoformat(paper.added_at) for paper in papers)
-    if (newest - now).total_seconds() > CLOCK_SLACK_SECONDS:
-        message = f"The clock says {_minute(now)}, and a paper was added at {_minute(newest)}."
-        yield DoctorFinding("clock", "warning", message, "Set the clock: `timedatectl set-ntp true`.")
-        return
-    found = [
-        DoctorFinding(
-            "clock",
-            "warning",
-            f"{paper.file} is from the future: {_minute(datetime.fromtimestamp(paper.modified_ns / 1e9, UTC))}.",
-            f"`touch {quoted(paper.path)}`, then `python ingest.py sync`; or set the clock.",
-        )
-        for paper in papers
-        if paper.modified_ns / 1e9 - now.timestamp() > CLOCK_SLACK_SECONDS
-    ]
-    yield from few(found, "papers are from the future")
-    if not found:
-        yield DoctorFinding("clock", "ok", f"The clock says {_minute(now)}.")
-
-
 def leftovers(home: Home, given: Given) -> Iterator[DoctorFinding]:
-    """Files that nothing needs: of killed runs, unfinished downloads, and moved token vectors."""
+    """Files of killed runs and unfinished downloads that no running process can need."""
 
     def is_old(path: Path) -> bool:
         return path.is_file() and given.now.timestamp() - path.stat().st_mtime > AT_WORK_SECONDS
 
-    temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp")]
-    old = [path for path in temporary if home.parts not in path.parents and is_old(path)]
-    parts = sorted(path for path in home.parts.glob("*") if is_old(path))
-    found = []
-    for what, paths in (
-        ("temporary file# of killed runs", old),
-        ("unfinished download#", parts),
-        ("old file# of token vectors", [*home.tokens.glob("*")]),
-    ):
-        if paths:
-            takes = "takes" if len(paths) == 1 else "take"
-            many = counted(len(paths), what.replace("#", ""), what.replace("#", "s"))
-            message = f"{many} {takes} {_size(*paths) / 2**20:.1f} MiB."
-            found.append(DoctorFinding("leftovers", "info", message, f"`rm {' '.join(map(quoted, sorted(paths)))}`."))
-    yield from found or [DoctorFinding("leftovers", "ok", "No leftover files.")]
+    temporary = [*home.root.glob(f"{home.ledger.name}.*.tmp"), *home.vectorstore.rglob("*.tmp"), *home.parts.glob("*")]
+    old = sorted({path for path in temporary if is_old(path)})
+    if old:
+        what = counted(len(old), "file of a killed run or download", "files of killed runs or downloads")
+        remedy = f"`rm {' '.join(map(quoted, old))}`."
+        yield DoctorFinding("leftovers", "info", f"{what}, {_size(*old) / 2**20:.1f} MiB.", remedy)
+    else:
+        yield DoctorFinding("leftovers", "ok", "No leftover files.")
 
 
 def _size(*paths: Path) -> int:
     return sum(path.stat().st_size for path in paths if path.exists())
-
-
-def _minute(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

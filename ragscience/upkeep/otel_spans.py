@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ragscience.core.errors import RagScienceError, UsageError, missing_package
 from ragscience.core.records import Stage, Step
 from ragscience.models.model_http import is_loopback
-from ragscience.upkeep.asked import STAGES, AskedQuestion
+from ragscience.upkeep.telemetry import STAGES, AskedQuestion
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter

@@ -1,25 +1,105 @@
-"""Logs, metrics and traces of each question: a line in a log, counts for Prometheus, and OpenTelemetry's spans.
+"""Logs, metrics and traces of each question: what is recorded of it, a line in a log, and where it is written to.
 
-Nothing here times anything: the answer carries each stage's time (`Stage`), and is written in three forms. Nothing
-leaves the machine unless the standard OTEL_ variables name an exporter.
+Nothing here times anything: the answer carries each stage's time (`Stage`), and is written as a line here, as counts
+for Prometheus and as OpenTelemetry's spans beside this module. Nothing leaves the machine unless the standard OTEL_
+variables name an exporter.
 """
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple, Protocol
 
-from ragscience.core.errors import RagScienceError
+from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Found, Stage
-from ragscience.upkeep.asked import TOTAL, AskedQuestion
 
-if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
+
+class StageName(NamedTuple):
+    """A stage that is timed; its time is `<name>_ms` in the JSON and in the log line."""
+
+    name: str
+    inside: str
+    """The stage that it is a part of; empty for a part of the whole question, or of a step of the agent."""
+    about: str
+
+
+STAGES = (
+    StageName("search", "", "Everything until the passages are there; models that are loaded for it included."),
+    StageName("retrieval", "search", "The first pass: candidates of every source, fused."),
+    StageName("embed", "retrieval", "The question becomes a vector."),
+    StageName("names", "retrieval", "Which papers the question names."),
+    StageName("dense", "retrieval", "Search by meaning, in FAISS."),
+    StageName("bm25", "retrieval", "Search by words."),
+    StageName("graph", "retrieval", "Passages that the knowledge graph has near the question."),
+    StageName("gear", "retrieval", "Passages on the graph's best paths."),
+    StageName("late", "search", "Late interaction over the stored token vectors."),
+    StageName("rerank", "search", "Question and passages read together, by a cross-encoder or an LLM."),
+    StageName("signals", "search", "What tells whether the passages answer at all."),
+    StageName("presence", "", "Words of the question looked for in the papers that it is about."),
+    StageName("llm", "", "The chat model: a follow-up made to stand alone, and the answer."),
+    StageName("quotes", "", "Sentences of the passages chosen as an answer."),
+    StageName("check", "", "Each sentence of the answer held against the pages that it cites."),
+)
+"""The parts of a question, each after what it is inside."""
+TOTAL = "total"
+_RANK = {stage.name: rank for rank, stage in enumerate(STAGES)}
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question with its answer, and what is measured of it."""
+
+    how: str
+    """ "ask", "agent" or "search"."""
+    answer: Answer
+    """Without an `answer_id` for a search and for a failure."""
+    error: str = ""
+    """The kind of error that came instead of an answer, as "ModelProblem"."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """In order of their start; a nested one follows its parent."""
+        found = (stage for stage in (*self.answer.found.stages, *self.answer.stages) if stage.name != TOTAL)
+        return tuple(sorted(found, key=lambda stage: (stage.started, _RANK.get(stage.name, len(_RANK)))))
+
+    def _parts(self) -> list[tuple[float, float]]:
+        """(start, milliseconds) of each stage and of each step of the agent."""
+        parts = [(stage.started, stage.ms) for stage in (*self.answer.found.stages, *self.answer.stages)]
+        return parts + [(step.started, step.seconds * 1000) for step in self.answer.trace if step.started]
+
+    @property
+    def started(self) -> float:
+        """Seconds since 1970; 0 where nothing was timed."""
+        return min((began for began, _ in self._parts()), default=0.0)
+
+    @property
+    def total_ms(self) -> float:
+        """As the answer says, else until its last part ended.
+
+        A run of the agent that was interrupted took less than the time between its first part and its last.
+        """
+        ends = [(began - self.started) * 1000 + ms for began, ms in self._parts()]
+        return self.answer.timings_ms.get("total_ms", 0.0) or round(max(ends, default=0.0), 3)
+
+    @property
+    def timings_ms(self) -> dict[str, float]:
+        """As in the JSON."""
+        return {**self.answer.found.timings_ms, **self.answer.timings_ms, "total_ms": self.total_ms}
+
+    @property
+    def citations(self) -> dict[str, int]:
+        """How many by verdict."""
+        supported = sum(citation.supported for citation in self.answer.citations)
+        return {"supported": supported, "unsupported": len(self.answer.citations) - supported}
 
 
 def of_answer(answer: Answer) -> AskedQuestion:
@@ -75,13 +155,9 @@ class Telemetry:
         self._on_problem = on_problem
         self._lock = Lock()
 
-    def counts(self) -> Collector:
-        """Counts of the questions from now on, for a server's own /metrics."""
-        from ragscience.upkeep.prometheus_metrics import QuestionCounts
-
-        counts = QuestionCounts()
-        self._sinks = (*self._sinks, counts)
-        return counts
+    def add(self, sink: Sink) -> None:
+        """Write the questions from now on to another place, too."""
+        self._sinks = (*self._sinks, sink)
 
     @property
     def is_on(self) -> bool:
@@ -108,32 +184,74 @@ class Telemetry:
             self._on_problem(problem)
 
 
-def open_telemetry(
-    *,
-    log_file: Path | None,
-    metrics_file: Path | None,
-    environment: Mapping[str, str],
-    with_questions: bool,
-    offline: bool,
-    on_problem: Callable[[str], None],
-) -> Telemetry:
-    """The sinks that are configured, opened before any work starts; others are not imported.
+LONGEST_QUESTION = 200
+"""Characters of a question that are logged; the answer's JSON and the history have all of it."""
 
-    `environment` has the OTEL_ variables; `with_questions` puts the question's words into spans. Raises UsageError
-    where a file cannot be written, or an exporter is not installed.
+
+def log_line(asked: AskedQuestion) -> str:
+    """The line of one question, without a newline: `<time> [INFO] trace_id=… ask query="…" retrieval_ms=12.3 …`.
+
+    The time is when the question began, ISO 8601 in UTC. Stages that did not run are left out. A value in quotes is a
+    JSON string in which every character that is not printable is escaped.
     """
-    sinks: list[Sink] = []
-    if log_file is not None:
-        from ragscience.upkeep.asked import LogFile
+    answer, times = asked.answer, asked.timings_ms
+    when = datetime.fromtimestamp(asked.started, UTC).isoformat(timespec="milliseconds")
+    pairs: list[str] = [f"trace_id={answer.trace_id}", asked.how, f"query={_quoted(answer.question)}"]
+    pairs += [f"answer_id={_safe(answer.answer_id)}"] if answer.answer_id else []
+    names = [*(f"{stage.name}_ms" for stage in STAGES), "total_ms"]
+    pairs += [f"{name}={times[name]:.1f}" for name in names if name in times]
+    if asked.error:
+        return " ".join([when, "[ERROR]", *pairs, f"error={_safe(asked.error)}"])
+    pairs += [f"passages={len(answer.found.hits)}", f"profile={_safe(answer.found.profile)}"]
+    if answer.answer_id:
+        tokens = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
+        pairs += [f"tokens={tokens}", f"mode={_safe(answer.mode)}", f"refused={'yes' if answer.refused else 'no'}"]
+        pairs += [f"{verdict}={count}" for verdict, count in asked.citations.items()]
+        pairs.append(f"llm={_safe(answer.models.get('llm') or '-')}")
+    return " ".join([when, "[INFO]", *pairs])
 
-        sinks.append(LogFile(log_file))
-    if metrics_file is not None:
-        from ragscience.upkeep.prometheus_metrics import MetricsFile
 
-        sinks.append(MetricsFile(metrics_file))
-    if environment.get("OTEL_TRACES_EXPORTER"):
-        from ragscience.upkeep.otel_spans import open_spans
+class LogFile:
+    """A file to which several processes may append lines at once."""
 
-        spans = open_spans(environment, with_questions=with_questions, offline=offline)
-        sinks += [spans] if spans is not None else []
-    return Telemetry(sinks, on_problem)
+    def __init__(self, path: Path) -> None:
+        """Create the file if it does not exist. Raises UsageError where it cannot be written."""
+        self._path = path
+        try:
+            self._append(b"")
+        except OSError as error:
+            raise UsageError(
+                f"The log {path} cannot be written: {error.strerror}.", "Use another file for --log (RAG_LOG_FILE)."
+            ) from error
+
+    def record(self, asked: AskedQuestion) -> None:
+        """Append the line of one question. Raises OSError."""
+        self._append(f"{log_line(asked)}\n".encode())
+
+    def close(self) -> None:
+        """Do nothing: each line is written at once."""
+
+    def _append(self, line: bytes) -> None:
+        # Opened each time, so that a rotated log is created again. One write in append mode is not torn by another
+        # process. A pipe without a reader is an error, not a wait.
+        how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        handle = os.open(self._path, how, 0o666)
+        try:
+            if os.write(handle, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(handle)
+
+
+def _quoted(text: str) -> str:
+    short = text if len(text) <= LONGEST_QUESTION else f"{text[:LONGEST_QUESTION]}…"
+    line = json.dumps(short, ensure_ascii=False)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
+
+
+def _safe(value: str) -> str:
+    """The value, quoted unless it is one plain word."""
+    plain = value.isascii() and value.isprintable() and not set(value) & set(' "=\\')
+    return value if value and plain else _quoted(value)

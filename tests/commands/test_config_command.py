@@ -94,7 +94,6 @@ def test_what_cannot_be_set_is_said_and_writes_nothing(config, home, words, comp
 @pytest.mark.parametrize(
     ("content", "complaint", "fix"),
     [
-        (b"colour = 1\n", "no setting colour", "config unset colour"),
         (b"[top_k]\nx = 1\n", "Setting top_k is", "config unset top_k"),
         (b"top_k = 'many'\n", "Setting top_k is 'many'", "config unset top_k"),
         (b"home = '/x'\n", "cannot set the home", "config unset home"),
@@ -153,7 +152,7 @@ def test_what_can_reach_beyond_the_home_is_guarded():
     from ragscience.core.settings import is_guarded
 
     reaching = {
-        "home", "cache_folder", "pdf_viewer", "log_file", "metrics_file", "ollama_url", "arxiv_url", "llm", "llm_url",
+        "home", "cache_folder", "pdf_viewer", "log_file", "ollama_url", "arxiv_url", "llm", "llm_url",
         "llm_key_file", "embed_url", "library", "papers", "reranker",
         "embedding_model", "trace_questions", "answer_rules", "condense_prompt",
     }  # fmt: skip

@@ -33,7 +33,7 @@ def run(home, script, *words, stdin=b"", **how):
 def test_papers_are_read_and_asked_without_what_only_posix_has(home):
     steps = [
         ("ingest.py", "--workers", "2"),
-        ("query.py", "How fast do bees fly in fog?", "--metrics", home / "metrics", "--log", home / "log"),
+        ("query.py", "How fast do bees fly in fog?", "--log", home / "log"),
         ("query.py", "serve", "token", "add", "ann"),
         ("query.py", "serve", "token", "list"),
         ("ingest.py", "rebuild"),

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from ragscience.core.records import Answer, Found, Stage, Step
-from ragscience.upkeep.asked import AskedQuestion
-from ragscience.upkeep.telemetry import of_answer
+from ragscience.upkeep.telemetry import AskedQuestion, of_answer
 from tests.library.answers_made import answer
 
 BEGAN = 1767225600.0

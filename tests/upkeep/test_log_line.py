@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ragscience.upkeep.asked import LogFile, log_line
+from ragscience.upkeep.telemetry import LogFile, log_line
 from tests.conftest import ROOT
 from tests.upkeep.asked_made import TRACE, asked, asked_of_a_model
 
@@ -77,7 +77,7 @@ def test_lines_are_appended_and_a_rotated_log_is_begun_anew(tmp_path):
 def test_processes_that_share_a_log_tear_no_line(tmp_path):
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.upkeep.asked_made import asked\n"
-        "from ragscience.upkeep.asked import LogFile\nlog = LogFile(Path(sys.argv[1]))\n"
+        "from ragscience.upkeep.telemetry import LogFile\nlog = LogFile(Path(sys.argv[1]))\n"
         "for n in range(200): log.record(asked('ask', sys.argv[2] * 150, trace_id=sys.argv[2] * 32))\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "q.log")]

@@ -1,7 +1,10 @@
 """What is recorded of a question, and the places it is written to."""
 
+from prometheus_client import generate_latest
+
 from ragscience.core.records import Found
-from ragscience.upkeep.telemetry import of_search, open_telemetry
+from ragscience.upkeep.prometheus_metrics import QuestionCounts
+from ragscience.upkeep.telemetry import LogFile, Telemetry, of_search
 from tests.upkeep.asked_made import BEGAN, OWN, SEARCH, asked
 
 
@@ -13,17 +16,13 @@ def test_a_search_has_no_answer():
     assert made.answer.trace_id != of_search(found, {}).answer.trace_id
 
 
-def opened(said, **more):
-    nothing = {"log_file": None, "metrics_file": None, "environment": {}, "with_questions": False, "offline": False}
-    return open_telemetry(**{**nothing, **more}, on_problem=said.append)
-
-
 def test_one_sink_that_fails_later_leaves_the_others_alone(tmp_path):
-    said = []
-    telemetry = opened(said, log_file=tmp_path / "q.log", metrics_file=tmp_path / "q.prom")
+    said, counts = [], QuestionCounts()
+    telemetry = Telemetry([LogFile(tmp_path / "q.log")], said.append)
+    telemetry.add(counts)
     (tmp_path / "q.log").unlink()
     (tmp_path / "q.log").mkdir()
     telemetry.record(asked())
     assert len(said) == 1
     assert "q.log" in said[0]
-    assert 'ragscience_questions_total{how="search"} 1' in (tmp_path / "q.prom").read_text()
+    assert 'ragscience_questions_total{how="search"} 1' in generate_latest(counts).decode()

@@ -1,4 +1,4 @@
-"""The commands with everything on: one question's JSON, log line, metrics and spans agree."""
+"""The commands with everything on: one question's JSON, log line and spans agree."""
 
 import importlib.util
 import json
@@ -9,13 +9,12 @@ import sys
 
 import pytest
 
-from ragscience.upkeep.asked import log_line
 from ragscience.upkeep.otel_spans import span_tree
+from ragscience.upkeep.telemetry import log_line
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
 from tests.upkeep.test_log_line import fields
-from tests.upkeep.test_prometheus_metrics import value
 
 ANSWER = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
 QUESTION = "How fast do bees fly in fog?"
@@ -46,11 +45,11 @@ def page():
 
 def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(asked, tmp_path, page):
     pytest.importorskip("opentelemetry.sdk.trace")
-    log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
+    log = tmp_path / "q.log"
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         server.script(ANSWER, prompt_eval_count=700, eval_count=20)
         ran = asked.query(
-            *("ask", QUESTION, "--json", "--log", log, "--metrics", metrics),
+            *("ask", QUESTION, "--json", "--log", log),
             RAG_OLLAMA_URL=server.url,
             RAG_RERANK="late-interaction",
             OTEL_TRACES_EXPORTER="console",
@@ -63,15 +62,11 @@ def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(aske
     spans = spans_of(ran.err)
     assert {int(span["context"]["trace_id"], 16) for span in spans} == {int(answer["trace_id"], 16)}
     assert (logged["trace_id"], logged["answer_id"]) == (answer["trace_id"], answer["answer_id"])
-    # One timing, written three times.
+    # One timing, written twice.
     for name, taken in answer["timings_ms"].items():
         if name == "first_token_ms":
             continue
         assert logged[name] == f"{taken:.1f}"
-        if name != "total_ms":
-            seconds = value(metrics.read_text(), "ragscience_stage_duration_seconds_sum", stage=name[:-3])
-            assert seconds == pytest.approx(taken / 1000)
-    assert value(metrics.read_text(), "ragscience_tokens_total", kind="prompt") == answer["tokens"]["prompt"] == 700
     # docs/telemetry.md shows such a question.
     assert shape(line) == shape(log_line(page.example()))
     shown = span_tree(page.example(), with_questions=False)
@@ -82,19 +77,17 @@ def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(aske
     }
 
 
-def test_a_question_that_fails_is_logged_and_counted(asked, tmp_path):
-    log, metrics = tmp_path / "q.log", tmp_path / "q.prom"
-    ran = asked.query("search", "fog", "--paper", "nosuch", "--log", log, "--metrics", metrics)
+def test_a_question_that_fails_is_logged(asked, tmp_path):
+    log = tmp_path / "q.log"
+    ran = asked.query("search", "fog", "--paper", "nosuch", "--log", log)
     assert ran.code == 4
     assert "[ERROR]" in log.read_text()
-    assert value(metrics.read_text(), "ragscience_failures_total", error="NothingFound") == 1
 
 
 @pytest.mark.parametrize("command", ["ask", "search", "chat"])
-@pytest.mark.parametrize("option", ["--log", "--metrics"])
-def test_a_file_that_cannot_be_written_is_said_before_the_work(commands, command, option):
+def test_a_log_that_cannot_be_written_is_said_before_the_work(commands, command):
     words = [command] if command == "chat" else [command, QUESTION]
-    ran = commands.query(*words, option, commands.home / "none" / "file", stdin=b"fog?\n")
+    ran = commands.query(*words, "--log", commands.home / "none" / "file", stdin=b"fog?\n")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("error:") == 1
     assert "cannot be written" in ran.err
