@@ -266,15 +266,9 @@ def _wrong(place: str, what: str) -> RagScienceError:
 
 
 def _first(wrong: ValidationError) -> str:
-    """The first error in one short line: where, what, and the value."""
+    """The first error in one short line: where, and what."""
     error = wrong.errors()[0]
     if not error["loc"]:
         return f"this is not a JSON object ({error['msg']})"
-    where = " ".join(str(part) if str(part).isidentifier() else _shortened(part) for part in error["loc"])
-    seen = "" if error["type"] in ("value_error", "missing") else f", not {_shortened(error['input'])}"
-    return f"{where[:80]}: {error['msg'].removeprefix('Value error, ')}{seen}"
-
-
-def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    where = " ".join(str(part) if str(part).isidentifier() else f"{part!r:.40}" for part in error["loc"])
+    return f"{where[:80]}: {error['msg'].removeprefix('Value error, ')}"

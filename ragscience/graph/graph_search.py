@@ -2,16 +2,14 @@
 
 Paths lead from a question's entities to what it asks for, found by beam search after GeAR (Shen et al. 2024, "GeAR:
 Graph-enhanced Agent for Retrieval-augmented Generation", section 3.2): a path's score is the similarity of the question
-to its triples, and the n-th continuation of one path counts less, so that the beam does not fill with variants of one
-beginning. A path's vector is the mean of its triples' vectors, so that each triple is embedded once.
+to its triples. A path's vector is the mean of its triples' vectors, so that each triple is embedded once.
 
-A question's entities are found by the graph search notes' order: exact names, then `SequenceMatcher.ratio() > 0.8`,
+A question's entities are found by the graph search notes' order: exact names, then a ratio above 0.8,
 on word borders and normalised as everywhere in the graph (`graph_records.matched`), so that "LSTMs" names the LSTM.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,8 +39,6 @@ CONTINUATIONS, FEWEST = 32, 4
 """Maximum continuations of a path, the strongest relations; and their minimum, however many paths there are."""
 MOST_EMBEDDED = 96
 """Maximum triples embedded for one question."""
-DIVERSITY = 8
-"""The n-th continuation of one path, from 0, counts exp(-min(n, DIVERSITY) / DIVERSITY) of its score."""
 MOST_PATHS = 8
 """Maximum paths returned."""
 MOST_CONCEPTS = 10
@@ -77,20 +73,16 @@ def best_paths(
     room = MOST_EMBEDDED // HOPS
     for _ in range(HOPS):
         each = min(max(room // max(len(beam), 1), FEWEST), CONTINUATIONS)
-        ahead = [(path, _continuations(graph, path, seeds, each)) for path in beam]
-        texts = dict.fromkeys(triple_text(graph, relation) for _, longer in ahead for relation in longer)
+        ahead = [(path, relation) for path in beam for relation in _continuations(graph, path, seeds, each)]
+        texts = dict.fromkeys(triple_text(graph, relation) for _, relation in ahead)
         new = [text for text in texts if text not in cache][:room]
         if new:
             cache.update(zip(new, vectors(new), strict=True))
-        ranked: list[tuple[float, GraphPath]] = []
-        for path, relations in ahead:
-            longer = [_longer(graph, path, one, question, cache) for one in relations]
-            known = sorted((one for one in longer if one), key=lambda one: -one.score)
-            ranked += [(one.score * math.exp(-min(n, DIVERSITY) / DIVERSITY), one) for n, one in enumerate(known)]
-        ranked.sort(key=lambda pair: -pair[0])
-        for _, path in ranked:
+        longer = [_longer(graph, path, relation, question, cache) for path, relation in ahead]
+        ranked = sorted((path for path in longer if path), key=lambda path: -path.score)
+        for path in ranked:
             found.setdefault(frozenset(path.relations), path)
-        beam = [path for _, path in ranked[:BEAM]]
+        beam = ranked[:BEAM]
     kept: list[GraphPath] = []
     for path in sorted(found.values(), key=lambda one: (-one.score, len(one.relations))):
         if len(kept) < MOST_PATHS and not any(set(path.relations) <= set(better.relations) for better in kept):
@@ -230,7 +222,7 @@ class GraphSearch:
 # The names of a question
 
 SIMILAR = 0.8
-"""Two names are similar above this ratio of difflib's (the graph search notes)."""
+"""Two names are similar above this ratio (the graph search notes)."""
 LONGEST_IN_WORDS, MOST_WORDS = 6, 200
 """Maximum words of a name in a question, and of a question."""
 MOST_SEEDS = 12
@@ -277,24 +269,19 @@ def link(question: str, graph: KnowledgeGraph, *, types: frozenset[str]) -> dict
 
 
 def similar_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, tuple[tuple[str, float], ...]]:
-    """For each name wanted those of `names` whose difflib ratio with it is above SIMILAR, most similar first.
+    """For each name wanted those of `names` whose ratio with it is above SIMILAR, most similar first.
 
-    rapidfuzz prunes the pairs: difflib's matching blocks are a common subsequence, so its ratio is
-    never above that of the longest one, which rapidfuzz computes for all pairs at once. difflib decides.
+    The ratio is difflib's, 2M / T, with M the length of the longest common subsequence.
     """
-    from difflib import SequenceMatcher
+    from rapidfuzz.distance import Indel
+    from rapidfuzz.process import extract
 
-    found: dict[str, list[tuple[str, float]]] = {name: [] for name in wanted}
-    if wanted and names:
-        from rapidfuzz.distance import Indel
-        from rapidfuzz.process import cdist
+    def near(name: str) -> tuple[tuple[str, float], ...]:
+        found = extract(name, names, scorer=Indel.normalized_similarity, score_cutoff=SIMILAR, limit=None)
+        pairs = [(other, ratio) for other, ratio, _ in found if ratio > SIMILAR]
+        return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
-        near = cdist(wanted, names, scorer=Indel.normalized_similarity, score_cutoff=SIMILAR - 1e-6)
-        for row, column in zip(*(places.tolist() for places in near.nonzero()), strict=True):
-            ratio = SequenceMatcher(None, wanted[row], names[column]).ratio()
-            if ratio > SIMILAR:
-                found[wanted[row]].append((names[column], ratio))
-    return {name: tuple(sorted(set(near), key=lambda pair: (-pair[1], pair[0]))) for name, near in found.items()}
+    return {name: near(name) for name in wanted}
 
 
 def _groups(question: str) -> Iterator[tuple[int, int, str]]:

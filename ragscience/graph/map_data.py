@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 PAPER, SIMILAR = "PAPER", "SIMILAR_TO"
 NODE_EVIDENCE, EDGE_EVIDENCE, EDGES_PER_NODE = 10, 2, 4
 PAPER_RADIUS = 12.0
-MOST_PAPERS, MOST_ENTITIES = 600, 1000
+MOST_PAPERS, MOST_ENTITIES = 400, 400
 """That a map draws: the layout compares each pair, in a few seconds for so many."""
-_GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
-_ROUND_A_PAPER = 30.0
-"""Nearest distance of an entity to its paper, whose label is beside it."""
+_ROOM = 14.0
+"""For each mark, so that labels have some."""
 _GAP = 6.0
 """Room around each mark."""
 SNIPPET_CHARS = 260
@@ -159,44 +158,28 @@ def positions(
     owners: Sequence[Mapping[int, int]],
     radii: Sequence[float],
 ) -> NDArray[np.float64]:
-    """Positions of `count` papers by NetworkX's ForceAtlas2, then of the entities, shape (papers + entities, 2).
+    """Positions of `count` papers, then of the entities, shape (papers + entities, 2), by NetworkX's ForceAtlas2.
 
     `edges` are (paper, paper, weight); `owners` has for each entity how many passages of each paper name it, `radii`
-    are those of the entities. An entity of one paper is put around it, the first ones nearest, like the seeds of a
-    sunflower; one of several papers between them. Deterministic.
+    are those of the entities. Deterministic.
     """
     from networkx import Graph, forceatlas2_layout
 
+    number = count + len(owners)
     network: Graph[int] = Graph()
-    network.add_nodes_from(range(count))
+    network.add_nodes_from(range(number))
     network.add_weighted_edges_from(edges)
-    start = {at: np.sqrt(at + 0.5) * _direction(at) for at in range(count)}
+    for at, mine in enumerate(owners, count):
+        network.add_weighted_edges_from((at, paper, share / sum(mine.values())) for paper, share in mine.items())
     # Strong gravity: a paper that is like no other stays in sight.
-    found = forceatlas2_layout(network, pos=start, weight="weight", strong_gravity=True, seed=0) if count > 1 else start
-    papers = np.array([found[at] for at in range(count)]).reshape(count, 2)
-    if count:
-        room = max(6 * PAPER_RADIUS, 2.5 * _GAP * (len(owners) / count) ** 0.5 + _ROUND_A_PAPER)
-        papers -= np.median(papers, axis=0)
-        papers *= room * count**0.5 / max(float(np.abs(papers).mean()), 1e-6) * np.array([1.6, 1.0]) / 2
-    around: Counter[int] = Counter()
-    places = []
-    for at, mine in enumerate(owners):
-        if len(mine) == 1:
-            (paper,) = mine
-            around[paper] += 1
-            distance = _ROUND_A_PAPER + 2.2 * _GAP * around[paper] ** 0.5
-            places.append(papers[paper] + distance * _direction(around[paper]))
-        else:
-            weights = np.array([*mine.values()], float)
-            middle = weights @ papers[[*mine]] / weights.sum() if mine else np.zeros(2)
-            places.append(middle + np.sqrt(at + 1) * _direction(at))
-    both = np.concatenate([papers, np.array(places).reshape(-1, 2)])
-    return _apart(both, np.array([PAPER_RADIUS] * count + [*radii]) + _GAP / 2)
-
-
-def _direction(number: int) -> NDArray[np.float64]:
-    """A unit vector, turned by the golden angle from that of the number before."""
-    return np.array([np.cos(number * _GOLDEN_ANGLE), np.sin(number * _GOLDEN_ANGLE)])
+    places = np.zeros((number, 2))
+    if number > 1:
+        found = forceatlas2_layout(network, weight="weight", strong_gravity=True, max_iter=60, seed=0)
+        places = np.array([found[at] for at in range(number)], float)
+        places -= np.median(places, axis=0)
+        room = max(3 * PAPER_RADIUS * count**0.5, _ROOM * number**0.5)
+        places *= room / max(float(np.abs(places).mean()), 1e-6) * np.array([1.6, 1.0])
+    return _apart(places, np.array([PAPER_RADIUS] * count + [*radii]) + _GAP / 2)
 
 
 def _apart(places: NDArray[np.float64], radii: NDArray[np.float64], steps: int = 40) -> NDArray[np.float64]:
@@ -260,15 +243,9 @@ def _quoted(chunk: StoredChunk, wanted: Sequence[Sequence[str]], *, only_page: b
     page = next((page for page, _, _ in page_parts(chunk, start, max(end, start + 1))), chunk.page_start)
     if only_page:
         return Evidence(chunk.file, page, "")
-    room = max(0, SNIPPET_CHARS - (end - start))
-    first = max(0, start - room // 2)
-    last = min(len(text), max(end, first + room + (end - start)))
-    # At a space, if one is near.
-    if first:
-        first = max(first, text.find(" ", first, start) + 1)
-    if last < len(text):
-        blank = text.rfind(" ", end, last)
-        last = blank if blank > end else last
+    room = max(0, SNIPPET_CHARS - (end - start)) // 2
+    first, last = text.rfind(" ", 0, max(0, start - room)) + 1, text.find(" ", end + room)
+    last = len(text) if last < 0 else last
     quote = " ".join(text[first:last].split())
     return Evidence(chunk.file, page, f"{'… ' if first else ''}{quote}{' …' if last < len(text) else ''}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +28,6 @@ SEED_BOOST = 2.0
 MOST_PAGES = 3
 """Maximum pages cited for a relation."""
 
-_ORDINARY = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?<=[a-z])", re.ASCII)
-
 
 @dataclass(frozen=True, slots=True)
 class Walk:
@@ -49,9 +46,9 @@ def walk(
 ) -> Walk:
     """Breadth first over relations in both directions, to `hops` steps from the seeds (key: weight of 0 to 1).
 
-    `types` are the entity types to enter; none: all. `stated_only` leaves out co-occurrences, and goes through no
-    ordinary word. An entity gets LEAVING of the strength of the best one that it was reached from, times the
-    relation's weight, times the damping of that one: a hub passes little on to each of its many neighbours.
+    `types` are the entity types to enter; none: all. `stated_only` leaves out co-occurrences. An entity gets LEAVING of
+    the strength of the best one that it was reached from, times the relation's weight, times the damping of that one: a
+    hub passes little on to each of its many neighbours.
     """
     depths, strengths, passed = dict.fromkeys(seeds, 0), dict(seeds), dict[Relation, float]()
     ring = list(seeds)
@@ -70,8 +67,6 @@ def walk(
         ring = sorted(gained, key=lambda key: (-gained[key], key))
         depths |= dict.fromkeys(ring, depth)
         strengths |= gained
-        if stated_only:
-            ring = [key for key in ring if not _is_ordinary(graph, key)]
     return Walk(depths, strengths, passed)
 
 
@@ -88,8 +83,8 @@ def damping(graph: KnowledgeGraph, key: str) -> float:
 def shortest_path(graph: KnowledgeGraph, start: str, end: str, *, together: bool = False) -> GraphPath | None:
     """The path of fewest relations from one entity to another, ignoring direction; None if there is none.
 
-    Over stated relations, with `together` also over co-occurrences; never through an ordinary word. Of two equally
-    short ones that with the stronger relations, its score being the product of their weights.
+    Over stated relations, with `together` also over co-occurrences. Of two equally short ones that with the stronger
+    relations, its score being the product of their weights.
     """
     from networkx import NetworkXNoPath, bidirectional_dijkstra
 
@@ -98,11 +93,9 @@ def shortest_path(graph: KnowledgeGraph, start: str, end: str, *, together: bool
         allowed = [one for one in known if together or one.relation != CO_OCCURS]
         return max(allowed, key=strength, default=None)
 
-    def cost(one: str, other: str, edges: Mapping[str, Mapping[str, Any]]) -> float | None:
-        relation = best(edges)
-        if relation is None or any(key not in (start, end) and _is_ordinary(graph, key) for key in (one, other)):
-            return None
-        return 1.0 - math.log(max(strength(relation), 1e-6)) / 1000  # a step costs far more than its weakness
+    def cost(_one: str, _other: str, edges: Mapping[str, Mapping[str, Any]]) -> float | None:
+        relation = best(edges)  # a step costs far more than its weakness
+        return None if relation is None else 1.0 - math.log(max(strength(relation), 1e-6)) / 1000
 
     try:
         _, keys = bidirectional_dijkstra(graph.both_ways, start, end, weight=cost)
@@ -111,11 +104,6 @@ def shortest_path(graph: KnowledgeGraph, start: str, end: str, *, together: bool
     steps = [best(graph.both_ways[one][other]) for one, other in pairwise(keys)]
     relations = tuple(step for step in steps if step is not None)
     return GraphPath(tuple(keys), relations, math.prod(map(strength, relations)))
-
-
-def _is_ordinary(graph: KnowledgeGraph, key: str) -> bool:
-    """Whether it is one word in lower case, as "attention": what two papers share with it says nothing."""
-    return _ORDINARY.fullmatch(graph.label(key)) is not None
 
 
 def passage_scores(graph: KnowledgeGraph, walked: Walk, *, passages: int, most: int) -> dict[int, float]:

@@ -1,12 +1,8 @@
 """Which entities a question names."""
 
-from difflib import SequenceMatcher
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ragscience.graph.graph_search import SIMILAR, link, similar_names
+from ragscience.graph.graph_search import link
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn
 
@@ -47,13 +43,3 @@ def test_a_name_that_is_nearly_the_same_is_found_but_not_one_of_another_number()
     graph = drawn(("transformer", "USES", "GPT-3 model"))
     assert named("Why are transfomers fast?", graph) == {"transformer": round(2 * 10 / 21, 2)}
     assert named("What is the GPT-2 model?", graph) == {}
-
-
-words = st.text(alphabet="abt e-3é數", min_size=0, max_size=12)
-
-
-@given(st.lists(words, max_size=3, unique=True), st.lists(words, max_size=12, unique=True))
-def test_the_prefilter_gives_the_verdicts_of_difflib(wanted, names):
-    for name, near in similar_names(wanted, names).items():
-        ratios = {other: SequenceMatcher(None, name, other).ratio() for other in names}
-        assert dict(near) == {other: ratio for other, ratio in ratios.items() if ratio > SIMILAR}

