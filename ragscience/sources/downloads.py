@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from email.message import Message
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -45,17 +44,9 @@ def file_name(metadata: Metadata, otherwise: str) -> str:
     return f"{name}-paper.pdf" if _RESERVED.fullmatch(name) else f"{name}.pdf"
 
 
-def suggested_name(disposition: str, url: httpx.URL) -> str:
-    """The file name of a Content-Disposition header (RFC 6266), else the last part of the URL's path, as it is sent."""
-    message = Message()
-    message["Content-Disposition"] = disposition.replace("\r", " ").replace("\n", " ")
-    try:
-        named = message.get_filename("")
-    except (ValueError, LookupError, TypeError):
-        # An unknown charset, or parameters that the standard library's parser does not accept.
-        named = ""
-    path = unquote(url.raw_path.decode("ascii", "replace").partition("?")[0].rpartition("/")[2])
-    return re.split(r"[/\\]", named or path)[-1]
+def suggested_name(url: httpx.URL) -> str:
+    """The last part of the URL's path, as it is sent."""
+    return re.split(r"[/\\]", unquote(url.raw_path.decode("ascii", "replace").partition("?")[0]))[-1]
 
 
 def numbered(name: str) -> Iterator[str]:
@@ -79,29 +70,10 @@ _HEADER_WITHIN_BYTES = 1024
 """Where `%PDF-` may begin (PDF 1.7 reference, appendix H, note 13)."""
 _TRAILER_WITHIN_BYTES = 4096
 """Where `%%EOF` must be, from the end; readers require 1024, and some servers add a few lines."""
-_WEB_PAGE = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|script)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-_TITLE = re.compile(rb"<title[^<>]*+>([^<]{1,200})", re.IGNORECASE)
-_OTHERS = (
-    (b"<?xml", "XML"),
-    (b"{", "JSON"),
-    (b"PK\x03\x04", "a ZIP or office file"),
-    (b"%!PS", "PostScript"),
-    (b"\x1f\x8b", "compressed (gzip)"),
-)
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _OPEN_IT = "Open the address in a browser; if it shows a PDF there, save that into the papers folder."
 _CHECK_SECONDS, _CHECK_BYTES = 60.0, 4 << 30
 """What opening a downloaded file may take."""
-_WORDS = {
-    "no-pages": "has no pages",
-    "encrypted": "is encrypted and needs a password",
-    "not-a-pdf": "is not a PDF inside",
-    "timeout": f"takes longer than {_CHECK_SECONDS:.0f} s to open",
-    "crashed": "makes the PDF reader crash",
-}
 OnBytes = Callable[[int, int | None], None]
 """Receives the bytes so far and the size of the file, where that is known."""
 
@@ -118,11 +90,11 @@ class DownloadedPdf:
     md5: str
     """Of its bytes, in hexadecimal: the library's key of a paper."""
     name: str
-    """The server's name for it, as it is sent: not safe as a file name."""
+    """The address's name for it, as it is sent: not safe as a file name."""
 
 
 def why_unreadable(path: Path) -> str:
-    """What is wrong with a PDF, as the end of a sentence ("is damaged"); empty where it opens and has a page.
+    """What is wrong with a PDF, as the end of a sentence; empty where it opens and has a page.
 
     It is opened in a process of its own, which it may crash.
     """
@@ -131,9 +103,7 @@ def why_unreadable(path: Path) -> str:
         pages = reader.count(path)
     finally:
         reader.close()
-    if isinstance(pages, FileProblem):
-        return _WORDS.get(pages.reason, "is damaged")
-    return "" if pages else "has no pages"
+    return f"cannot be opened ({pages.reason})" if isinstance(pages, FileProblem) else ""
 
 
 @contextmanager
@@ -176,32 +146,23 @@ def _attempt(client: HttpClient, url: str, path: Path, on_progress: OnBytes, dea
             digest.update(chunk)
             head = (head + chunk)[:_HEADER_WITHIN_BYTES] if len(head) < _HEADER_WITHIN_BYTES else head
             tail = (tail + chunk)[-_TRAILER_WITHIN_BYTES:]
-            if b"%PDF-" not in head and (len(head) == _HEADER_WITHIN_BYTES or _WEB_PAGE.match(head)):
-                raise _not_a_pdf(answer, head)
+            if b"%PDF-" not in head and len(head) == _HEADER_WITHIN_BYTES:
+                raise _not_a_pdf(answer)
             on_progress(size, answer.announced)
         if b"%PDF-" not in head:
-            raise _not_a_pdf(answer, head)
+            raise _not_a_pdf(answer)
         if b"%%EOF" not in tail:
             message = f"The PDF at {answer.where} is cut off: it has {in_units(size)} and no end (%%EOF)."
             raise SourceError(message, _OPEN_IT, reason="truncated")
         file.flush()
         os.fsync(file.fileno())
-    name = suggested_name(answer.headers.get("content-disposition", ""), answer.url)
-    return DownloadedPdf(str(answer.url), path, size, digest.hexdigest(), name)
+    return DownloadedPdf(str(answer.url), path, size, digest.hexdigest(), suggested_name(answer.url))
 
 
-def _not_a_pdf(answer: Response, head: bytes) -> SourceError:
-    """The error, with what the file seems to be by its first bytes."""
+def _not_a_pdf(answer: Response) -> SourceError:
     kind = plain(answer.headers.get("content-type", "")) or "no particular type"
-    seems = next((what for start, what in _OTHERS if head.lstrip().startswith(start)), "")
-    if not head:
-        seems = "empty"
-    elif _WEB_PAGE.match(head):
-        found = _TITLE.search(head)
-        title = " ".join(found[1].decode("utf-8", "replace").split()) if found else ""
-        seems = f'a web page ("{plain(title)}")' if title else "a web page"
-    what = seems or f"sent as {kind}, without a PDF's beginning"
-    return SourceError(f"{answer.where} is not a PDF: it is {what}.", _OPEN_IT, reason="not-a-pdf")
+    message = f"{answer.where} is not a PDF: it came as {kind}, without a PDF's beginning."
+    return SourceError(message, _OPEN_IT, reason="not-a-pdf")
 
 
 @contextmanager
@@ -210,10 +171,7 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        cause = error.strerror or str(error)
-        message = f"{path} could not be written: {cause}."
-        fix = "Look at its permissions, or name another folder with --home."
-        if error.errno in _FULL:
-            message = f"The disk is full: {path} could not be written ({cause})."
-            fix = "Free disk space and run the same command again."
+        what = "The disk is full: " if error.errno in _FULL else ""
+        message = f"{what}{path} could not be written ({error.strerror or error})."
+        fix = "Make room, look at its permissions, or name another folder with --home; then run the same command again."
         raise SourceError(message, fix, reason="disk") from error

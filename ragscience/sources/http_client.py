@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from itertools import count
 from math import inf
 from threading import Timer
 from typing import Any, TypeVar
@@ -216,9 +215,8 @@ class HttpClient:
 
         Connection errors inside the `with`, while the body is read, are raised in the same way.
         """
-        target, seen = checked_url(url, self.rules), set[str]()
-        while True:
-            seen.add(str(target))
+        target = checked_url(url, self.rules)
+        for hops in count(1):
             host, now = host_of(target), self._monotonic()
             due = max(now, self._last.get(host, -inf) + self.rules.pause_s)
             if due > now:
@@ -227,13 +225,13 @@ class HttpClient:
             self._last[host] = due
             with self._errors_of(host, deadline), self._one(target, headers, deadline) as answer:
                 if answer.status in _BUSY:
-                    after = seconds_to_wait(answer.headers.get("retry-after", ""), time.time())
+                    after = seconds_to_wait(answer.headers.get("retry-after", ""))
                     message = f"{host} is busy: it answered {answer.said}."
                     raise Again(SourceError(message, _LATER, reason="busy"), after)
                 if answer.status not in _REDIRECTS:
                     yield answer
                     return
-            target = self._next(answer, seen)
+            target = self._next(answer, hops)
 
     @contextmanager
     def _one(self, url: httpx.URL, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Response]:
@@ -273,22 +271,19 @@ class HttpClient:
             body = (chunk for chunk in response.iter_raw() if deadline.left(host))
             yield Response(url, response.status_code, response.headers, body)
 
-    def _next(self, answer: Response, seen: set[str]) -> httpx.URL:
+    def _next(self, answer: Response, hops: int) -> httpx.URL:
         """The target of a redirect. Raises SourceError."""
-        location = answer.headers.get("location", "")
-        problem = "" if location.strip() else f"redirects ({answer.status}) without a target"
-        try:
-            target = answer.url if problem else checked_url(location, self.rules, answer.url)
-        except SourceError as error:
-            error.message = f"{answer.where} redirects: {error.message}"
-            raise
-        if not problem and str(target) in seen:
-            problem = f"redirects in a circle, back to {shown_address(str(target))}"
-        elif not problem and len(seen) > self.rules.max_redirects:
+        location = answer.headers.get("location", "").strip()
+        problem = "" if location else f"redirects ({answer.status}) without a target"
+        if hops > self.rules.max_redirects:
             problem = f"redirects again, after {self.rules.max_redirects} redirects"
         if problem:
             raise SourceError(f"{answer.where} {problem}.", BY_HAND, reason="redirect")
-        return target
+        try:
+            return checked_url(location, self.rules, answer.url)
+        except SourceError as error:
+            error.message = f"{answer.where} redirects: {error.message}"
+            raise
 
     @contextmanager
     def _errors_of(self, host: str, deadline: Deadline) -> Iterator[None]:
@@ -329,17 +324,7 @@ def plain(text: str) -> str:
     return "".join(character for character in text if character.isprintable())[:100]
 
 
-def seconds_to_wait(retry_after: str, now: float) -> float:
-    """The seconds of a Retry-After header (RFC 9110, section 10.2.3); 0 where it is missing, past or invalid.
-
-    It is a number of seconds or an HTTP date; `now` is in seconds since 1970. The result may be infinite.
-    """
+def seconds_to_wait(retry_after: str) -> float:
+    """The seconds of a Retry-After header (RFC 9110, section 10.2.3); 0 where it has none, infinite for too many."""
     text = retry_after.strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        date = parsedate_to_datetime(text)
-        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        # The parser of the standard library has raised each of these for one nonsense or another.
-        return 0.0
+    return float(text) if text.isascii() and text.isdigit() else 0.0

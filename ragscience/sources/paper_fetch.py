@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ragscience.core.errors import SourceError
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.system import sync
 from ragscience.sources.arxiv import Candidate
@@ -122,17 +121,8 @@ def fetch(candidate: Candidate, client: HttpClient, shelf: Shelf, on_progress: O
 
     `on_progress` receives the bytes so far and in all.
     """
-    try:
-        with downloaded_pdf(client, candidate.url, shelf.parts, on_progress) as downloaded:
-            return _shelved(candidate, downloaded, shelf)
-    except SourceError as error:
-        if candidate.is_withdrawn and error.reason != "disk":
-            raise SourceError(
-                f"{candidate.arxiv} was withdrawn by its authors, and there is no PDF of it.",
-                "An earlier version may have one: name it, as in 2104.12345v1.",
-                reason="withdrawn",
-            ) from error
-        raise
+    with downloaded_pdf(client, candidate.url, shelf.parts, on_progress) as downloaded:
+        return _shelved(candidate, downloaded, shelf)
 
 
 def _shelved(candidate: Candidate, downloaded: DownloadedPdf, shelf: Shelf) -> Shelved:

@@ -36,7 +36,7 @@ def unreadable_here(path):
     try:
         return "" if count_pages(path) else "has no pages"
     except FileProblem as problem:
-        return "is encrypted and needs a password" if problem.reason == "encrypted" else "is damaged"
+        return f"cannot be opened ({problem.reason})"
 
 
 class Fetcher:

@@ -5,7 +5,6 @@ import resource
 import ssl
 import subprocess
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -138,14 +137,11 @@ def test_a_file_is_opened_in_a_process_of_its_own(tmp_path, server, pdf):
         tmp_path / "bad.pdf", [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>"]
     )
     assert why_unreadable(good) == ""
-    assert why_unreadable(bad) == "has no pages"
-    assert why_unreadable(make_pdf(tmp_path / "locked.pdf", ["x"], user_password="x")).startswith("is encrypted")
+    assert why_unreadable(bad) == "cannot be opened (no-pages)"
+    assert why_unreadable(make_pdf(tmp_path / "locked.pdf", ["x"], user_password="x")) == "cannot be opened (encrypted)"
     server.on("/a.pdf", Reply(pdf))
     with fetcher(unreadable=why_unreadable) as network:
         assert network.pdf(f"{server.url}/a.pdf", tmp_path / "parts", on_progress=quiet).size == len(pdf)
-
-
-NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -161,22 +157,16 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ("\u0661", 0),
         ("soon", 0),
         ("9" * 5000, float("inf")),
-        ("Sun, 01 Mar 2026 12:01:30 GMT", 90),
-        ("Sunday, 01-Mar-26 12:01:30 GMT", 90),
-        ("Sun Mar  1 12:01:30 2026", 90),
-        ("Sun, 01 Mar 2026 11:00:00 GMT", 0),
-        ("Sun, 01 Mar 2026 14:01:30 +0200", 90),
-        ("Sun, 99 Mar 2026 12:01:30 GMT", 0),
-        ("Sun, 01 Mar 99999999999999 12:01:30 GMT", 0),
+        ("Sun, 01 Mar 2026 12:01:30 GMT", 0),
     ],
 )
 def test_what_retry_after_asks_for(header, seconds):
-    assert seconds_to_wait(header, NOW.timestamp()) == seconds
+    assert seconds_to_wait(header) == seconds
 
 
 @given(st.text(max_size=40))
 def test_no_header_breaks_it(header):
-    assert seconds_to_wait(header, 0.0) >= 0
+    assert seconds_to_wait(header) >= 0
 
 
 def test_a_deadline_leaves_out_what_was_slept():

@@ -168,7 +168,7 @@ def test_no_title_leads_out_of_the_folder(run, title, authors, name):
     ("bad", "said"),
     [
         (Reply(status=404, content_type="text/html"), "404"),
-        (HTML, "is not a PDF: it is a web page"),
+        (HTML, "is not a PDF: it came as"),
         (Reply(b"%PDF-1.7 cut"), "cut off"),
         (Reply(b"%PDF-1.7\n\x00\x00garbage\n%%EOF\n"), "2101.00001v1"),
         (Reply(headers={"Location": "http://169.254.169.254/latest"}, status=302), "169.254.169.254"),
