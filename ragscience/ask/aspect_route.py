@@ -24,6 +24,7 @@ from ragscience.search.names import PaperNames
 
 _ASKED = {
     "summary": (("Method", 2), ("Results", 3), ("Limits", 2), ("Question", 1), ("Data", 2)),
+    "definition": (),
     "contributions": (("Contributions", 6),),
     "findings": (("Results", 6),),
     "limitations": (("Limits", 8),),
@@ -32,6 +33,8 @@ _ASKED = {
 """The aspects that a kind of question asks for, and how many sentences."""
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
+_MOST_DEFINING, _SHOWN = 6, 2
+"""Sentences on a method that are looked at for what it is, and that are quoted."""
 _MOST_PAPERS = 6
 _BEGINNING = 3
 """Sentences from which a summary begins where none says what the paper does."""
@@ -110,10 +113,10 @@ def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Route
     for paper in texts:
         said = _Sentences(paper, context.names)
         wanted = _OF_SEVERAL if kind == "summary" and len(texts) > 1 else _ASKED[kind]
-        parts = said.of_all(wanted)
+        parts = {"Method": said.what_it_is()} if kind == "definition" else said.of_all(wanted)
         if kind == "contributions" and not parts:
             parts = said.of_all((("Method", 3), ("Results", 3)))
-        is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
+        is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else any(parts.values())
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":
             parts = {"Beginning": list(paper.sentences[:_BEGINNING])}
@@ -158,6 +161,15 @@ class _Sentences:
         for name, most in wanted:
             chosen[name] = self.of(aspects()[name], most, [one for each in chosen.values() for one in each])
         return {name: chosen[name] for name in aspects() if chosen.get(name)}
+
+    def what_it_is(self) -> list[PaperSentence]:
+        """Sentences on the method, first those that name the paper's work, "X is a …" before others; one alone goes on."""
+        said = self.of(aspects()["Method"], _MOST_DEFINING, ())
+        said.sort(key=lambda one: (not self._is_named(one.text), not self._says_what_it_is(one.text)))
+        if len(said) == 1:
+            after = self.paper.sentences.index(said[0]) + 1
+            said += self.paper.sentences[after : after + 1]
+        return said[:_SHOWN]
 
     def of(self, aspect: Aspect, most: int, before: Sequence[PaperSentence]) -> list[PaperSentence]:
         """At most `most` sentences for an aspect, in the order of the paper, none of them like one of `before`."""
@@ -210,10 +222,13 @@ class _Sentences:
 
     def _says_what_it_is(self, text: str) -> bool:
         """Whether a sentence begins with the name of the paper's work, and "is a"."""
-        mine, found = self.paper.paper.paper_id, _IS_A.match(text)
-        return found is not None and any(
-            one.paper_id == mine and one.end == found.end(1) for one in self.names.in_text(found[1])
-        )
+        found = _IS_A.match(text)
+        return found is not None and self._is_named(found[1], found.end(1))
+
+    def _is_named(self, text: str, end: int | None = None) -> bool:
+        """Whether a text has the name of the paper's work, there that ends at `end`."""
+        mine = self.paper.paper.paper_id
+        return any(one.paper_id == mine and end in (None, one.end) for one in self.names.in_text(text))
 
     def _score(self, one: _Placed, aspect: Aspect) -> float:
         """How well a sentence says an aspect; from _LEAST on it does."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragscience.ask.quote_candidates import Unit
-from ragscience.ask.quoted_tables import cells_of, column_names, table_span
+from ragscience.ask.quoted_tables import cells_of, column_names, header_rows, table_span
 from ragscience.core.tokenizing import terms
 
 _SHORTEST_PART = 4
@@ -54,7 +54,7 @@ class _Name:
 
 
 def asked_rows(question: str, words: Words, rows: Sequence[Unit]) -> list[AskedRow | None]:
-    """How each of the rows of one table answers; None for a row that has not the columns of its header.
+    """How each of the rows of one table answers; None for one without the columns of its header, or of it.
 
     Cells without a figure are taken only where a row has no other.
     """
@@ -64,7 +64,12 @@ def asked_rows(question: str, words: Words, rows: Sequence[Unit]) -> list[AskedR
     columns = [asked.name(text) for text in column_names(rows[0])]
     caption = asked.name(rows[0].lead.partition("|")[0]).held
     above = _names_above(rows[0])
-    return [_asked_row(asked, row, (columns, caption), above.get(row.start, ("", ""))) for row in rows]
+    lines = [row.text.split("\n")[0] for row in rows]
+    heads = header_rows([rows[0].hit.chunk.text[table_span(rows[0])[0] :].partition("\n")[0], *lines])
+    return [
+        None if line in heads else _asked_row(asked, row, (columns, caption), above.get(row.start, ("", "")))
+        for row, line in zip(rows, lines, strict=True)
+    ]
 
 
 class _Question:

@@ -42,7 +42,9 @@ _ALL = re.compile(r"\b(?:by|sort\w*|order\w*|list)\b", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
 _COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w'’.&+-]*")
-_PERSON_AFTER = re.compile(r"\b(?:by|did|has|from|of|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
+_PERSON_AFTER = re.compile(r"\b(?:by|did|has|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
+_GOES_ON = re.compile(r"[-–]\w+")
+"""After a paper's name: a longer one, of something in it."""
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
 _JOINING = frozenset(["of", "and", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
 _LIBRARY_NOUNS = frozenset({"paper", "article", "document", "publication", "pdf", "work", "study", "text", "file"})
@@ -163,7 +165,8 @@ class Slots:
         """Its terms besides the names of papers and the words that ask."""
         words = [word for word in _WORD.findall(self.without_names) if word.casefold() not in STOP_WORDS]
         frame = tokenize(" ".join(frame_words(_OF_PAPERS) | frame_words(_OF_LIBRARY)))
-        return frozenset(tokenize(" ".join(words))) - frozenset(frame)
+        longer = {self.question[a:b] + rest[0] for a, b in self.spans if (rest := _GOES_ON.match(self.question, b))}
+        return (frozenset(tokenize(" ".join(words))) - frozenset(frame)) | longer
 
     @cached_property
     def thing(self) -> str:

@@ -64,3 +64,9 @@ def test_no_value_is_sure_where_two_columns_fit_as_well():
     row = best_of(SCORES, "score of RAG-Token")
     assert row.value == ""
     assert row.fit == 0.0
+
+
+def test_a_second_row_of_the_header_is_no_answer():
+    whole = hit(SCORES)
+    rows = [unit for unit in units_of(replace(whole, chunk=replace(whole.chunk, kind="table"))) if unit.is_row]
+    assert [row is None for row in asked_rows("F1 of T5", [(frozenset({"f1"}), 1.0)], rows)][:3] == [True, True, False]

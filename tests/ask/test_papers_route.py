@@ -111,6 +111,7 @@ def test_the_printed_line_is_cited(bees):
 @pytest.mark.parametrize(
     "question",
     [
+        "What is the capital of France?",
         "Who wrote the code of Waggle?",
         "Who wrote the code of Waggle, and when?",
         "When and where do bees dance?",

@@ -123,6 +123,13 @@ def test_labels_of_an_abstract_say_what_its_sentences_are(ask):
             "limitations of the BeeNet paper according to its authors",
             ["The model has seen the dances of one species of bees in one summer only."],
         ),
+        (
+            "So what's BeeNet?",
+            [
+                "We propose BeeNet, a model that reads the angle of each dance.",
+                "BeeNet outperforms the best earlier model by 12.5% on two hives.",
+            ],
+        ),
     ],
 )
 def test_one_thing_can_be_asked_for(ask, question, quotes):
@@ -205,6 +212,7 @@ def test_more_papers_than_a_summary_has_room_for_are_grouped(tmp_path):
         "Summarize how bees dance",
         "What is the limit of honey?",
         "What does BeeNet predict about bees?",
+        "What is BeeNet-Large?",
     ],
 )
 def test_other_questions_are_searched_for(ask, question):
