@@ -26,7 +26,7 @@ from ragscience.engine.library_engine import Engine
 from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.printable import one_line, plain, shortened
-from ragscience.engine.requests import NO_LLM, AskRequest, described, refiltered
+from ragscience.engine.requests import NO_LLM, AskRequest
 from ragscience.engine.saved_answers import KeptAnswer
 
 TURNS = 3
@@ -195,19 +195,6 @@ def _focus(state: ChatState, name: str) -> None:
         state.dialogue.focus = tuple(paper.file for paper in find_papers(state.engine.library, [name]))
     files = state.dialogue.in_focus(state.engine.library)
     say(f"In focus: {', '.join(files)}" if files else "No paper is in focus.")
-
-
-@_command(
-    "/filter [NAME=VALUE …]",
-    "limit the search to sections, kinds, years or authors; off: no filters",
-    "/filter section=method kind=table year=2015-2020 author=vaswani; /filter year= removes one filter; "
-    "/filter off removes all; /filter alone shows them.",
-    group=_HOW,
-)
-def _filter(state: ChatState, typed: str) -> None:
-    wanted = refiltered(state.request.filters, typed)
-    state.filter_by(wanted)
-    say(f"Filter: {described(wanted)}" if wanted != Filters() else "No filters.")
 
 
 @_command(

@@ -22,8 +22,6 @@ from ragscience.cli.output import (
 from ragscience.cli.running import confirm, opened, say
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.serialization import select
-from ragscience.engine.markdown_export import BIBTEX, MARKDOWN, check_form
-from ragscience.engine.markdown_export import JSON as JSON_FILE
 from ragscience.engine.printable import conversation_output, counted, one_line, plain, shortened, turns_output
 
 if TYPE_CHECKING:
@@ -139,7 +137,6 @@ def export_history(
     if len(wanted) > 1:
         raise UsageError(f"--{wanted[0]} and --{wanted[1]} exclude each other.", "Give one of them.")
     form = wanted[0] if wanted else "md"
-    check_form(output, {"md": MARKDOWN, "json": JSON_FILE, "bib": BIBTEX}[form])
     with opened(**run.flags()) as engine:
         conversation, turns = engine.history.conversation(which)
         if form == "json":

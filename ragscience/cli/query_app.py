@@ -14,7 +14,6 @@ from ragscience.cli.history_commands import audit, history_app
 from ragscience.cli.running import opened
 from ragscience.cli.serve_commands import mcp, serve_app
 from ragscience.core.errors import UsageError
-from ragscience.engine.markdown_export import BIBTEX, CSL, check_form
 
 HELP = (
     "Ask questions about your papers, and see the page behind each fact.\n\n"
@@ -158,7 +157,6 @@ def bib(
     """
     from ragscience.cli.source_views import show_bib
 
-    check_form(output, CSL if csl else BIBTEX)
     with opened(**run.flags()) as engine:
         return show_bib(engine, papers or [], cited=cited, csl=csl, target=output)
 

@@ -174,9 +174,6 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
     }
 
 
-_TORCH = "sentence-transformers"
-
-
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
     """All findings, in the order of the checks."""
@@ -198,7 +195,7 @@ def doctor(
     fast: bool = False,
     on_event: OnEvent | None = None,
 ) -> DoctorReport:
-    """Check the library and the models, with `network` also the servers; nothing is written or loaded.
+    """Check the library and the models, with `network` also the servers; nothing is written.
 
     With `fast` the contents of the database are not verified. `on_event` gets a `Progressed` for each check.
     """
@@ -240,22 +237,12 @@ def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | Non
         "reranker": lambda: pool.reranker_choice(settings, _ignore, late=late),
         "answer": lambda: pool.llm_choice(settings),
     }
-    if _is_torch(settings, made_by):
-        del choices["embedder"]
-        yield machine_checks.torch_model(made_by.model if made_by else settings.embedding_model)
     needed = {"embedder"}
     if settings.rerank in ("cross-encoder", "llm"):
         needed.add("reranker")
     if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
     yield from machine_checks.models(choices, needed)
-
-
-def _is_torch(settings: Settings, made_by: EmbedderIdentity | None) -> bool:
-    """Whether sentence-transformers is the embedder: its choice would load the model."""
-    if made_by is None or made_by.provider != _TORCH:
-        return made_by is None and settings.embedder == _TORCH
-    return settings.embedder == "auto" or (settings.embedder, settings.embedding_model) == (_TORCH, made_by.model)
 
 
 def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:

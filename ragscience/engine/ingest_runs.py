@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted
 from ragscience.engine.events import (
@@ -30,7 +30,6 @@ from ragscience.library.left_out import SkippedFiles, duplicates_of
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
 from ragscience.library.store import known_files, require_identity, text_hash
-from ragscience.models.bert_session import available_cores
 from ragscience.models.maxsim import EMBEDDING_BATCH
 from ragscience.reading.chunking import load_splitter
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
     from ragscience.engine.model_pool import ModelPool
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
-
-
-_LAYOUTS = {"auto": "where headings are missing", "always": "always", "never": "never"}
 
 
 _MOST_DUPLICATES = 20
@@ -66,15 +62,13 @@ class IngestRun:
         on_event: OnEvent,
         *,
         cancel: Flag | None = None,
-        readers: ReadingPool | None = None,
     ) -> None:
-        """Once `cancel` is set, a run ends after the paper in hand. Without `readers` a run starts its own."""
+        """Once `cancel` is set, a run ends after the paper in hand."""
         self.library = library
         self._settings = settings
         self._models = models
         self._on_event = on_event
         self._cancel = cancel
-        self._readers = readers
         self._files = paper_files(library.home, settings)
         self._skips = SkippedFiles(library.home, self._files.exists, lambda line: on_event(Noted(line)))
 
@@ -151,7 +145,6 @@ class IngestRun:
         pipeline = None
         try:
             if plan.to_read:
-                self._require_same_reader()
                 self._on_event(Progressed("opening the models"))
                 embedder = self._models.embedder(self._settings, self.library.about.embedder, self._warn, packed=True)
                 if self.library.about.chunks:
@@ -167,7 +160,8 @@ class IngestRun:
 
     def _run(self, plan: IngestPlan, embedder: Embedder) -> Pipeline:
         with ExitStack() as stack:
-            readers = self._readers or stack.enter_context(open_readers(self._settings, self._ocr_language))
+            count = self._settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
+            readers = stack.enter_context(ReadingPool(count, ocr=self._ocr_language, layout=self._settings.layout))
             readers.start()
             load_splitter()  # while the reader's process comes up
             tokens = self._models.ingest_tokens(self._settings, embedder, self._warn)
@@ -226,8 +220,6 @@ class IngestRun:
         self._on_event(Noted(f"{counted(workers, 'worker')}, {memory}"))
         if workers < wanted:
             self._warn(f"There is no memory for {wanted} workers now.")
-        if workers > available_cores():
-            self._warn(f"This machine has {counted(available_cores(), 'core')}: more workers gain nothing.")
         return WorkerProcesses(workers, options, job_of)
 
     def _opened(self, plan: IngestPlan) -> Callable[[Path], AbstractContextManager[Path]]:
@@ -271,31 +263,19 @@ class IngestRun:
             reused=pipeline.reused,
         )
 
-    def _require_layout_model(self) -> None:
-        """Raise ModelProblem where the layout model is wanted and not there."""
-        from ragscience.reading.layout_model import find_layout_model
-
-        if self._settings.layout == "always":
-            find_layout_model()
-
-    def _require_same_reader(self) -> None:
-        """Raise LibraryUnavailable where the papers were read in another way, ModelProblem without the model."""
-        from ragscience.reading import reader_identity
-
-        read_by = (self.library.about.chunker or "").partition(";")[0]
-        theirs = next((way for way in _LAYOUTS if reader_identity(way) == read_by), None)
-        ours = self._settings.layout
-        if self.library.about.chunks and theirs is not None and theirs != ours:
-            rebuild = f"RAG_LAYOUT={ours} python ingest.py rebuild"
-            raise LibraryUnavailable(
-                f"The library's papers were read with the layout model {_LAYOUTS[theirs]}, not {_LAYOUTS[ours]}.",
-                f"Continue so with RAG_LAYOUT={theirs}, or read all of them again: {rebuild}",
-            )
-        self._require_layout_model()
-
     @cached_property
     def _ocr_language(self) -> str:
-        return self._readers.ocr if self._readers else ocr_language(self._settings, self._on_event)
+        """The language of OCR; empty without OCR, and with a warning where Tesseract's data is missing."""
+        if not self._settings.ocr:
+            return ""
+        from ragscience.reading.ocr import find_tessdata
+
+        try:
+            find_tessdata(self._settings.ocr_language)
+        except ModelProblem as problem:
+            self._warn(str(problem))
+            return ""
+        return self._settings.ocr_language
 
     @property
     def _read_by(self) -> str:
@@ -312,26 +292,6 @@ class IngestRun:
     def _warn(self, text: str) -> None:
         if text:
             self._on_event(Warned(text))
-
-
-def ocr_language(settings: Settings, on_event: OnEvent) -> str:
-    """The language of OCR; empty without OCR, and with a warning where Tesseract's data is missing."""
-    if not settings.ocr:
-        return ""
-    from ragscience.reading.ocr import find_tessdata
-
-    try:
-        find_tessdata(settings.ocr_language)
-    except ModelProblem as problem:
-        on_event(Warned(str(problem)))
-        return ""
-    return settings.ocr_language
-
-
-def open_readers(settings: Settings, language: str) -> ReadingPool:
-    """Processes that read PDFs, by the settings, with OCR in the language if there is one."""
-    workers = settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
-    return ReadingPool(workers, ocr=language, layout=settings.layout)
 
 
 def _is_changed(paper: Paper) -> bool:

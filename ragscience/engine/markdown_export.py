@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.errors import RagScienceError
 from ragscience.core.records import UNCITED, Answer, Citation, Sentence
 from ragscience.core.sentences import formulas_named
 from ragscience.core.tokenizing import tokenize
@@ -80,27 +80,6 @@ def _cells(line: str) -> list[str]:
     inner = line.strip().removeprefix("|")
     cells = [cell.strip().replace("\\|", "|") for cell in _CELL_BORDER.split(inner)]
     return cells[:-1] if cells and not cells[-1] and inner.endswith("|") else cells
-
-
-BIBTEX = ("BibTeX", ".bib", ".bibtex", ".txt")
-"""What the file is, and the endings that fit it, the usual one first."""
-CSL = ("CSL-JSON", ".json", ".txt")
-JSON = ("JSON", ".json", ".txt")
-JSON_LINES = ("one JSON object a line", ".jsonl", ".json", ".ndjson", ".txt")
-MARKDOWN = ("Markdown", ".md", ".markdown", ".txt")
-PDF = ("a PDF", ".pdf")
-_KNOWN = {".docx", ".graphml", ".htm", ".html"}.union(*(form[1:] for form in (BIBTEX, JSON_LINES, MARKDOWN, PDF)))
-
-
-def check_form(target: Path | None, form: tuple[str, ...]) -> None:
-    """Raise UsageError where the name of `target` ends as files of another form do; None and other endings are fine.
-
-    `form` is what the file will be, and the endings that fit it.
-    """
-    what, *endings = form
-    if target is not None and target.suffix.lower() in _KNOWN.difference(endings):
-        usual = target.with_suffix(endings[0]).name
-        raise UsageError(f"The file is {what}, and {target.name!r} ends in {target.suffix}.", f"Call it {usual!r}.")
 
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}

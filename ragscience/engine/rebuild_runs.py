@@ -21,7 +21,7 @@ from ragscience.engine.events import (
     Warned,
 )
 from ragscience.engine.ingest_pipeline import TokenRoom
-from ragscience.engine.ingest_runs import IngestRun, ocr_language, open_readers
+from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files, require_some_left
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.engine.events import Event
     from ragscience.models.model_protocols import Embedder
-    from ragscience.reading.worker_pool import ReadingPool
 
 Part = Literal["embeddings", "indexes"]
 """What alone is made again; with either come the token vectors that are missing."""
@@ -73,14 +72,12 @@ class RebuildRun(IngestRun):
 
     def _read_named(self, names: Sequence[str]) -> IngestResult:
         library = self.library
-        self._require_same_reader()
         embedder = self._models.embedder(self._settings, library.about.embedder, self._warn, packed=True)
         require_identity(library, embedder.identity, self._chunker)
         plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
     def _read_again(self) -> IngestResult:
-        self._require_layout_model()
         library, embedder = self.library, self._models.embedder(self._settings, None, self._warn, packed=True)
         if library.about.embedder is not None and library.about.embedder != embedder.identity:
             self._replace_vectors(embedder)
@@ -192,7 +189,7 @@ PROBLEM_SECONDS = 30.0
 class WatchRun:
     """Writes the changes of a folder into a library, which is locked only during each piece of work.
 
-    The models, and the processes that read, stay from one piece to the next.
+    The models stay from one piece to the next.
     """
 
     def __init__(
@@ -201,18 +198,11 @@ class WatchRun:
         self.home = home
         self.settings = settings
         self.models = models
-        self.readers: ReadingPool | None = None
         self._files = paper_files(home, settings)
         self._publish = on_event
         self._cancel = cancel or Flag()
         self._is_waiting = False
         self._has_worked = False
-
-    def close(self) -> None:
-        """Stop the processes that read."""
-        if self.readers is not None:
-            self.readers.close()
-            self.readers = None
 
     def watch(self, folder: Path | None = None) -> None:
         """Follow the folder, papers/ without one, until the cancel flag is set.
@@ -231,10 +221,7 @@ class WatchRun:
             path.mkdir(parents=True, exist_ok=True)
         elif not path.is_dir():
             raise UsageError(f"There is no folder {path}.", "Name the folder to watch, or none for papers/.")
-        try:
-            self._follow(there)
-        finally:
-            self.close()
+        self._follow(there)
 
     def _follow(self, folder: Folder) -> None:
         with open_store(self.home, self.settings) as library:
@@ -276,8 +263,7 @@ class WatchRun:
         except RagScienceError as problem:
             if not self._has_worked:
                 raise
-            # Models and readers are made again: what they were made for may have changed.
-            self.close()
+            # Models are made again: what they were made for may have changed.
             self.models = ModelPool(lambda *_: None)
             self._publish(Noted(f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
             self._is_waiting = True
@@ -287,11 +273,7 @@ class WatchRun:
 
     def _write(self, work: Work) -> None:
         with open_store(self.home, self.settings, writing=True) as library:
-            if work.read and self.readers is None:
-                self.readers = open_readers(self.settings, ocr_language(self.settings, self._publish))
-            run = IngestRun(
-                library, self.settings, self.models, self._on_event, cancel=self._cancel, readers=self.readers
-            )
+            run = IngestRun(library, self.settings, self.models, self._on_event, cancel=self._cancel)
             plan = make_plan(library, work.read, where=self._files)
             self._files.save()
             moved = {paper.paper_id for paper, _ in plan.moved}

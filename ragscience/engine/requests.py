@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Filters, Profile, Turn
@@ -85,7 +84,6 @@ KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "refere
 """What a passage can be, and "all", which has the references too."""
 _YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
 _FIRST, _LAST = 1, 9999
-_HOW = "Write /filter section=method kind=table year=2015-2020 author=vaswani, or /filter off."
 _FIELDS = {"paper": "papers", "section": "sections", "kind": "kinds", "author": "authors", "year": "years"}
 """The field of `Filters` for each name."""
 _LISTS = tuple(_FIELDS.values())[:-1]
@@ -145,7 +143,7 @@ def joined(general: Filters, own: Filters) -> Filters:
 
 
 def described(filters: Filters) -> str:
-    """The filters as `/filter` takes them: `section=method year=2015-2020`; empty without filters."""
+    """The filters by name: `section=method year=2015-2020`; empty without filters."""
     lists = {name: getattr(filters, field) for name, field in _FIELDS.items() if field in _LISTS}
     parts = [f"{name}={shlex.quote(value)}" for name, values in lists.items() for value in values]
     if filters.pages:
@@ -160,31 +158,6 @@ def _years(first: int, last: int) -> str:
     if first == last:
         return str(first)
     return f"{first if first > _FIRST else ''}-{last if last < _LAST else ''}"
-
-
-def refiltered(filters: Filters, typed: str) -> Filters:
-    """The filters after `/filter typed`: each name that is given replaces what it was, an empty value clears it.
-
-    `off` clears everything. Raises UsageError for an unknown name or an invalid value.
-    """
-    try:
-        words = shlex.split(typed)
-    except ValueError:
-        raise UsageError(f"A quote in {typed!r} is not closed.", _HOW) from None
-    if words == ["off"]:
-        return Filters()
-    given: dict[str, list[str]] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or name not in _FIELDS:
-            raise UsageError(f"{word!r} is no filter.", _HOW)
-        given.setdefault(_FIELDS[name], []).extend([value] if value.strip() else [])
-    years = given.get("years", [])
-    if len(years) > 1:
-        raise UsageError("There are two years.", "Write them as one range: year=2015-2020.")
-    values: dict[str, Any] = {**given, "years": "".join(years) or None}
-    made = filters_of(**values)
-    return replace(filters, **{field: getattr(made, field) for field in given})
 
 
 LONGEST_QUESTION = 8000

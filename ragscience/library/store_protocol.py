@@ -309,10 +309,14 @@ def require_identity(library: Store, embedder: EmbedderIdentity, chunker: str | 
     about = library.about
     if about.embedder not in (None, embedder):
         raise _other_embedder(about.embedder, embedder)
-    if None not in (chunker, about.chunker) and chunker != about.chunker:
+    if chunker and about.chunker and chunker != about.chunker:
+        there, here = about.chunker.split("; "), chunker.split("; ")
+        was, now = (
+            "; ".join(part for part in one if part not in other) for one, other in ((there, here), (here, there))
+        )
         raise LibraryUnavailable(
-            f"The library's passages were made with {about.chunker}, not {chunker}.",
-            "`python ingest.py rebuild` makes new chunks; or restore the chunk settings.",
+            f"The library's papers were read or cut with {was}, not {now}.",
+            "`python ingest.py rebuild` reads all of them again; or restore layout, chunk_size and chunk_overlap.",
         )
 
 

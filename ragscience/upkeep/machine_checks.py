@@ -110,17 +110,6 @@ def models(parts: Mapping[str, Callable[[], ModelChoice[Any]]], needed: Collecti
         yield DoctorFinding("models", "ok", f"{part}: {name} ({choice.why}).", choice.warning)
 
 
-def torch_model(name: str) -> DoctorFinding:
-    """Whether the files of the embedder of sentence-transformers are there. Raises ModelProblem."""
-    from ragscience.models.model_download import find_on_this_machine
-
-    folder = find_on_this_machine(name)
-    if folder is None:
-        remedy = "Name its folder in RAG_EMBEDDING_MODEL."
-        return DoctorFinding("models", "error", f"embedder: {name} is not on this machine.", remedy)
-    return DoctorFinding("models", "ok", f"embedder: {name} (its files are in {folder}).")
-
-
 def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[DoctorFinding]:
     """Whether arXiv's API, Ollama and the servers with OpenAI's API answer, by one small request each."""
     yield _arxiv(arxiv_url)

@@ -1,12 +1,9 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragscience.core.errors import UsageError
-from ragscience.core.records import Filters
-from ragscience.engine.requests import KINDS, described, filters_of, refiltered, year_range
+from ragscience.engine.requests import described, filters_of, year_range
 from ragscience.library.filter_selection import is_in_section
 
 
@@ -31,31 +28,10 @@ def test_what_is_no_year_is_refused_with_its_text(text):
         year_range(text)
 
 
-NAMES = st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(str.strip), max_size=3)
-YEARS = st.tuples(st.integers(1000, 9999), st.integers(1000, 9999)).map(lambda pair: (min(pair), max(pair)))
-
-
-@given(NAMES, NAMES, st.lists(st.sampled_from(KINDS), max_size=3), st.none() | YEARS, NAMES)
-def test_what_filters_are_called_makes_them_again(papers, sections, kinds, years, authors):
-    span = None if years is None else "-".join(map(str, years))
-    filters = filters_of(papers=papers, sections=sections, kinds=kinds, years=span, authors=authors)
-    assert refiltered(Filters(), described(filters)) == filters
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("table", "'table' is no filter"),
-        ("colour=red", "'colour=red' is no filter"),
-        ("author='van", "not closed"),
-        ("year=1 year=2", "two years"),
-        ("year=soon", "'soon' is no year"),
-        ("kind=rhyme", "no kind 'rhyme'"),
-    ],
-)
-def test_a_filter_that_makes_no_sense_is_refused(typed, said):
-    with pytest.raises(UsageError, match=said):
-        refiltered(Filters(), typed)
+def test_what_is_no_kind_is_refused_with_the_one_that_is_meant():
+    with pytest.raises(UsageError, match=r"There is no kind 'tables'\. Did you mean table\?"):
+        filters_of(kinds=["tables"])
+    assert described(filters_of(papers=["a b"], kinds=["table"], years="2015-")) == "paper='a b' kind=table year=2015-"
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,6 @@ TYPED = (
     "/focus ragscience",
     "/focus none",
     "/more",
-    "/filter kind=table",
-    "/filter off",
     "/model",
     "/model quotes",
     "/profile",
