@@ -26,7 +26,7 @@ from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files, require_some_left
 from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
-from ragscience.library.folder_watch import BucketFolder, Folder, Work
+from ragscience.library.folder_watch import Folder, Work
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
@@ -211,17 +211,14 @@ class WatchRun:
         later errors are events, and the work is tried again.
         """
         path = Path(os.path.abspath(folder or self.home.papers))  # noqa: PTH100  # a link keeps its own name
-        there = Folder(path)
         if self.settings.papers and path == Path(os.path.abspath(self.home.papers)):  # noqa: PTH100
-            from ragscience.library.bucket import BucketFiles
-
-            assert isinstance(self._files, BucketFiles)  # noqa: S101 - for the type: the settings name a bucket
-            there = BucketFolder(self._files, path)
-        elif folder is None:
+            what = f"The papers are in {self.settings.papers}, and a watch follows a folder."
+            raise UsageError(what, "Run `python ingest.py sync` when the bucket has changed.")
+        if folder is None:
             path.mkdir(parents=True, exist_ok=True)
         elif not path.is_dir():
             raise UsageError(f"There is no folder {path}.", "Name the folder to watch, or none for papers/.")
-        self._follow(there)
+        self._follow(Folder(path))
 
     def _follow(self, folder: Folder) -> None:
         with open_store(self.home, self.settings) as library:

@@ -151,11 +151,6 @@ class BucketFiles(LocalFiles):
         etag, md5 = self._known.get(found.name, ("", ""))
         return md5 if etag == found.etag else ""
 
-    @property
-    def knows_papers(self) -> bool:
-        """Whether there were PDFs when the bucket was listed last."""
-        return bool(self._known)
-
     def _listed(self, under: str, on_found: Callable[[int], None]) -> list[str]:
         """The names of the PDFs that `under` names, an object or what is below a folder; of all where it is empty."""
         found: dict[str, StoredObject] = {}

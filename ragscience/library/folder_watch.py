@@ -1,7 +1,7 @@
 """Watches a folder: reports files that are new, changed or gone, once they are complete.
 
-The work follows from two scans of the folder: no report of the system is needed, which network file systems and
-buckets do not give.
+The work follows from two scans of the folder: no report of the system is needed, which network file systems do not
+give.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
-from zlib import crc32
 
-from ragscience.core.errors import SourceError
-from ragscience.library.bucket import BucketFiles
 from ragscience.library.ingestion import find_pdfs
 
 Mark = tuple[int, int, int, int]
@@ -24,8 +21,6 @@ SETTLE_SECONDS = 2.0
 """A file is read once it has not changed for so long."""
 LOOK_SECONDS = 1.0
 """A folder is searched this often."""
-POLL_SECONDS = 60.0
-"""A bucket is listed this often: one request for 1,000 objects."""
 UNFINISHED_FACTOR = 15
 """A file that looks incomplete is read anyway after this many settle times without a change."""
 GONE_FACTOR = 2
@@ -157,36 +152,3 @@ def _mark(path: Path) -> Mark | None:
     except OSError:
         return None
     return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino) if S_ISREG(stat.st_mode) else None
-
-
-class BucketFolder(Folder):
-    """The PDFs of a bucket, in place of the folder `path`; an object appears when it is whole."""
-
-    back = "it can be read again"
-
-    def __init__(self, files: BucketFiles, path: Path) -> None:
-        super().__init__(path)
-        self.shown, self.lost = files.address, ""
-        self.pause, self._settle = POLL_SECONDS, 0.0
-        self._is_whole = lambda _: True
-        self._files = files
-        self._was_listed = False
-
-    def files(self) -> dict[Path, Mark] | None:
-        """The objects by their paths in the library; None while they cannot be listed, or all of them are missing.
-
-        Raises SourceError where they cannot be listed the first time.
-        """
-        had_some = self._files.knows_papers
-        try:
-            found = self._files.listing()
-        except SourceError as error:
-            if not self._was_listed:
-                raise
-            self.lost = f"{error} Its papers stay in the library."
-            return None
-        self._was_listed = True
-        if not found and had_some:
-            self.lost = f"{self.shown} has no PDF any more; its papers stay in the library."
-            return None
-        return {path: (each.size_bytes, each.modified_ns, crc32(each.etag.encode()), 0) for path, each in found.items()}

@@ -48,9 +48,6 @@ _EXCERPT = 0.5
 """A copy with less than this share of the other's text never replaces it, whatever its version."""
 _COMPLETE = 0.95
 """A copy with less than this share of the other's text is cut off where nothing says that it is another version."""
-_BATCH = 4096
-_NONE = 2**64 - 1
-"""Fills up sketches; no hash of a shingle, but for one in 10**19."""
 _ENOUGH_TITLE = 12
 """Minimum letters of a title that is unique to a paper."""
 _BROKEN_WORD = re.compile(r"(?<=\w)-\s*\n\s*(?=\w)|\u00ad\s*")
@@ -143,22 +140,11 @@ def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) ->
     import numpy as np
 
     found = np.zeros(len(pairs))
-    for begin in range(0, len(pairs), _BATCH):
-        batch = pairs[begin : begin + _BATCH]
-        both = np.full((len(batch), 2 * SKETCH_SIZE), _NONE, np.uint64)
-        for row, (first, second) in enumerate(batch):
-            one, other = papers[first].sketch[:SKETCH_SIZE], papers[second].sketch[:SKETCH_SIZE]
-            both[row, : len(one)] = one
-            both[row, len(one) : len(one) + len(other)] = other
-        both.sort(axis=1)
-        is_new = np.ones(both.shape, np.bool_)
-        is_new[:, 1:] = both[:, 1:] != both[:, :-1]
-        among = (np.cumsum(is_new, axis=1) <= SKETCH_SIZE) & (both != _NONE)
-        smallest = np.maximum((among & is_new).sum(axis=1), 1)
-        resemblance = (among & ~is_new).sum(axis=1) / smallest
-        sizes = np.array([(papers[first].shingles, papers[second].shingles) for first, second in batch], np.float64)
-        common = resemblance / (1 + resemblance) * sizes.sum(axis=1)
-        found[begin : begin + _BATCH] = np.minimum(common / np.maximum(sizes.min(axis=1), 1), 1.0)
+    for at, (one, other) in enumerate((papers[first], papers[second]) for first, second in pairs):
+        hashes, counts = np.unique(np.concatenate([one.sketch, other.sketch]), return_counts=True)
+        resemblance = float((counts[:SKETCH_SIZE] == 2).mean()) if hashes.size else 0.0
+        common = resemblance / (1 + resemblance) * (one.shingles + other.shingles)
+        found[at] = min(common / max(min(one.shingles, other.shingles), 1), 1.0)
     return found
 
 

@@ -137,7 +137,7 @@ def test_an_object_that_was_written_again_is_downloaded_again(s3, files, put, de
     assert s3.downloads() == ["pdf/a.pdf"]
     files.save()
     later = BucketFiles(Home(tmp_path / "home"), ADDRESS, tmp_path / "cache")
-    assert (later.exists(str(path)), later.knows_papers) == (True, True)
+    assert later.exists(str(path))
     (found,) = later.listing().values()
     assert (later.md5_if_known(found), later.md5_if_known(replace(found, etag="1" * 32))) == (MD5, "")
     put("a.pdf", CONTENT + b"more")
@@ -159,7 +159,8 @@ def test_a_damaged_index_is_an_empty_one(s3, files, put, tmp_path, damage):
     files.save()
     index = Home(tmp_path / "home").objects
     index.write_text(damage(index.read_text()))
-    assert not BucketFiles(Home(tmp_path / "home"), ADDRESS, tmp_path / "cache").knows_papers
+    (path,) = files.listing()
+    assert not BucketFiles(Home(tmp_path / "home"), ADDRESS, tmp_path / "cache").exists(str(path))
 
 
 @pytest.mark.s3

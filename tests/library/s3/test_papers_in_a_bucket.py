@@ -13,7 +13,6 @@ import pytest
 
 from tests.commands.papers import BEES, KILNS
 from tests.commands.test_open_command import Viewer
-from tests.commands.test_watch_command import watching
 from tests.conftest import ROOT
 from tests.library.s3.conftest import ADDRESS, empty
 from tests.pdf_factory import make_pdf
@@ -198,7 +197,9 @@ def test_the_server_shows_papers_of_the_bucket_and_takes_no_uploads(s3, read, de
         assert ADDRESS in sent.text
 
 
-def test_fetch_and_a_bucket_exclude_each_other(lab):
+def test_fetch_and_watch_are_of_a_folder(lab):
+    watch = lab.ingest("watch")
+    assert (watch.code, f"The papers are in {ADDRESS}, and a watch follows a folder." in watch.err) == (2, True)
     ran = lab.ingest("fetch", "1706.03762")
     assert ran.code == 2
     assert f"The papers are in {ADDRESS}, where this program writes nothing." in ran.err
@@ -229,27 +230,6 @@ def test_doctor_looks_into_the_bucket_and_shows_no_secret(s3, read, put, delete,
     assert papers("--network")[0] == ("error", f"{ADDRESS} cannot be read: AccessDenied.")
 
 
-def test_a_watch_follows_the_bucket(s3, read, put, delete, tmp_path, monkeypatch):
-    monkeypatch.setenv("RAG_PAPERS", ADDRESS)
-    with watching(read.home) as run:
-        run.line(f"watching {ADDRESS}")
-        put("moss.pdf", pdf(tmp_path, ["Moss grows on the north side of the kiln."]))
-        run.line("added moss.pdf: 1 page")
-        s3.spoil("list-type=2", "500 InternalError")
-        assert "InternalError" in run.line(f"{ADDRESS}: ")
-        s3.heal()
-        run.line(f"{ADDRESS}: ")
-        s3.spoil("list-type=2", without(".pdf"))
-        assert "has no PDF any more" in run.line(f"{ADDRESS}: ")
-        s3.heal()
-        run.line(f"{ADDRESS}: ")
-        delete("moss.pdf")
-        run.line("removed moss.pdf: its file is gone")
-        code, left, err = run.end()
-    assert (code, left) == (0, ["stopped\n"]), err
-    assert files_of(read) == THREE
-
-
 def test_a_named_object_is_read_by_its_address_or_its_path(lab):
     assert "1 added" in lab.ingest("add", f"{ADDRESS}/bees.pdf").err
     assert "1 added" in lab.ingest("add", "papers/more").err
@@ -267,7 +247,7 @@ def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp
     assert f"[1] {ADDRESS}/kilns.pdf, p.1" in read.query("open", "1").out
     assert f"{ADDRESS}/kilns.pdf" in read.ingest("show", "kilns.pdf").out
     assert files_of(read) == THREE
-    needed = [("sync",), ("rebuild",), ("watch",)]
+    needed = [("sync",), ("rebuild",)]
     for ran in (*(read.ingest(*words) for words in needed), read.query("open", "1", RAG_PDF_VIEWER="true {file}")):
         assert ran.code == 1, ran.err
         (line,) = [each for each in ran.err.splitlines() if each.startswith("error: ")]
@@ -280,14 +260,6 @@ def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp
     assert "removed bees.pdf" in read.ingest("remove", "bees.pdf", "--yes").err
     assert files_of(read) == THREE - {"bees.pdf"}
     assert "botocore" not in read.imported_by_query("ask", GLAZE)
-
-
-def test_a_watch_of_another_prefix_takes_nothing_out(s3, read):
-    s3.client.put_object(Bucket=BUCKET, Key="elsewhere/other.pdf", Body=b"%PDF")
-    ran = read.ingest("watch", RAG_PAPERS=f"s3://{BUCKET}/elsewhere")
-    assert ran.code == 1
-    assert f"None of the library's 3 papers is in s3://{BUCKET}/elsewhere: nothing was removed." in ran.err
-    assert files_of(read) == THREE
 
 
 def test_names_that_a_folder_could_not_have(s3, lab, put, delete, tmp_path):
