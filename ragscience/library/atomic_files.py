@@ -207,7 +207,7 @@ def has_lost_commits(path: Path) -> bool:
     log = path.with_name(f"{path.name}-wal")
     for pause in (0.05, 0.1, 0):
         try:
-            if log.stat().st_size <= _LOG_HEADER or not _is_cut(log):
+            if not log.stat().st_size or not _is_cut(log):
                 return False
         except OSError:
             return False
@@ -224,6 +224,8 @@ def _is_cut(log: Path) -> bool:
     import numpy as np
 
     content = np.fromfile(log, np.uint8, _LOG_BYTES)
+    if content.size <= _LOG_HEADER:
+        return False
     head = content[:_LOG_HEADER].view(">u4")
     order = ">u4" if head[0] & 1 else "<u4"
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,12 +33,12 @@ AUDITED = 10_000
 """Audit records that are kept, the newest ones: at 10 to 20 KB each some 150 MB at most."""
 
 _CONVERSATIONS = """
-SELECT c.conversation_id, COALESCE(c.name, ''), COUNT(t.turn_id), MIN(t.created_at), MAX(t.created_at),
-       (SELECT question FROM turns WHERE conversation_id = c.conversation_id ORDER BY turn_id LIMIT 1)
-FROM conversations c JOIN turns t USING (conversation_id) WHERE {where}
-GROUP BY c.conversation_id ORDER BY MAX(t.turn_id) DESC
+SELECT conversation_id, COALESCE(name, ''), checksum
+FROM (SELECT conversation_id FROM turns UNION SELECT conversation_id FROM conversations)
+LEFT JOIN conversations USING (conversation_id) WHERE {where}
 """
-_TURNS = "SELECT turn_id, conversation_id, created_at, record, checksum FROM turns"
+_TURNS = "SELECT turn_id, conversation_id, answer_id, created_at, question, answer, record, checksum FROM turns"
+_SEALED = "UPDATE conversations SET checksum = COALESCE(checksum, 0) + ? WHERE conversation_id = ?"
 _AUDIT = "SELECT audit_id, created_at, record, checksum FROM audit"
 
 
@@ -78,13 +79,18 @@ class History:
     def damage(self) -> str:
         """What was left out so far because it is not what was written; empty for nothing."""
         said = [_LOST_LOG] if self._lost_log else []
-        for kind, fix in (
-            ("saved answer", "`python query.py history delete ID` deletes a conversation with it"),
-            ("audit record", "`python query.py audit --delete-all` deletes them all"),
+        for kind, how, fix in (
+            (
+                "saved answer",
+                "damaged and left out",
+                "`python query.py history delete ID` deletes a conversation with it",
+            ),
+            ("audit record", "damaged and left out", "`python query.py audit --delete-all` deletes them all"),
+            ("conversation", "without a name or an answer: damaged", "`python query.py history delete ID` deletes it"),
         ):
             count = sum(place[0] == kind for place in self._damaged)
             what = f"1 {kind} is" if count == 1 else f"{count} {kind}s are"
-            said += [f"{what} damaged and left out. {fix}."] if count else []
+            said += [f"{what} {how}. {fix}."] if count else []
         return " ".join(said)
 
     # Conversations
@@ -95,27 +101,37 @@ class History:
 
     def last(self) -> Conversation | None:
         """The conversation of the newest turn, or None."""
-        return next(iter(self.conversations()), None)
+        newest = "conversation_id = (SELECT conversation_id FROM turns ORDER BY turn_id DESC LIMIT 1)"
+        return next(iter(self._conversations(newest)), None)
 
     def named(self, name: str) -> Conversation | None:
         """The conversation of that name, or None."""
-        return next(iter(self._conversations("c.name = ?", storable(name))), None)
+        return next(iter(self._conversations("name = ?", storable(name))), None)
 
     def numbered(self, number: int | str) -> Conversation | None:
         """The conversation of that number, or None."""
         if len(str(number)) > LONGEST_NUMBER:
             return None
-        return next(iter(self._conversations("c.conversation_id = ?", int(number))), None)
+        return next(iter(self._conversations("conversation_id = ?", int(number))), None)
 
     def _conversations(self, where: str, *values: object) -> list[Conversation]:
-        rows = self._rows(_CONVERSATIONS.format(where=where), *values)
-        return [
-            Conversation(number, name, title, turns, first, last) for number, name, turns, first, last, title in rows
-        ]
+        found = []
+        for number, name, checksum in self._rows(_CONVERSATIONS.format(where=where), *values):
+            rows = self._rows(f"{_TURNS} WHERE conversation_id = ? ORDER BY turn_id", number)
+            turns = self._whole(rows)
+            if checksum != checksum_of(number, name) + sum(row[-1] for row in rows if isinstance(row[-1], int)):
+                name = ""
+                if len(turns) == len(rows):
+                    self._damaged.add(("conversation", number))
+            if turns:
+                times = sorted(row[3] for row in turns)
+                one = Conversation(number, name, turns[0][4], len(turns), times[0], times[-1])
+                found.append((turns[-1][0], one))
+        return [one for _, one in sorted(found, key=lambda each: -each[0])]
 
     def questions(self, limit: int) -> list[str]:
         """The last `limit` questions of all conversations, the newest first."""
-        return [str(row[0]) for row in self._rows("SELECT question FROM turns ORDER BY turn_id DESC LIMIT ?", limit)]
+        return [row[4] for row in self._whole(self._rows(f"{_TURNS} ORDER BY turn_id DESC LIMIT ?", limit))]
 
     def turns(self, conversation_id: int) -> list[KeptAnswer]:
         """The turns of a conversation, the first first."""
@@ -166,14 +182,13 @@ class History:
         if not words:
             raise UsageError(f"There is no word in {text!r}.", "Give a word of the question or the answer.")
         wanted = [re.compile(rf"\b{word}" if word.isascii() else re.escape(word)) for word in words]
-        found: list[int] = []
-        for turn_id, question, answer in self._rows(
-            "SELECT turn_id, question, answer FROM turns ORDER BY turn_id DESC"
-        ):
-            said = plain_letters(f"{question} {answer}")
-            if len(found) < limit and all(word.search(said) for word in wanted):
-                found.append(turn_id)
-        return [kept for number in found for kept in self._kept(self._rows(f"{_TURNS} WHERE turn_id = ?", number))]
+        found: list[KeptAnswer] = []
+        for (number,) in self._rows("SELECT turn_id FROM turns ORDER BY turn_id DESC"):
+            for row in self._whole(self._rows(f"{_TURNS} WHERE turn_id = ?", number)):
+                said = plain_letters(f"{row[4]} {row[5]}")
+                if len(found) < limit and all(word.search(said) for word in wanted):
+                    found += self._kept([row])
+        return found
 
     def add(self, turns: Iterable[KeptAnswer], *, conversation_id: int | None = None, name: str = "") -> int | None:
         """Store turns with their audit records in one transaction; the conversation's id.
@@ -200,7 +215,18 @@ class History:
             row = connection.execute("SELECT conversation_id FROM conversations WHERE name = ?", (text,)).fetchone()
             if row is not None and row[0] != conversation_id:
                 raise UsageError(f"Another conversation is called {name!r}.", "Choose another name.")
-            connection.execute("UPDATE conversations SET name = ? WHERE conversation_id = ?", (text, conversation_id))
+            before = connection.execute(
+                "SELECT COALESCE(name, '') FROM conversations WHERE conversation_id = ?", (conversation_id,)
+            ).fetchone()
+            connection.execute(
+                "UPDATE conversations SET name = ?, checksum = checksum + ? - ? WHERE conversation_id = ?",
+                (
+                    text,
+                    checksum_of(conversation_id, text),
+                    checksum_of(conversation_id, *before or ()),
+                    conversation_id,
+                ),
+            )
 
     def delete(self, what: Conversation | KeptAnswer | None) -> int:
         """Delete a conversation, one turn, or with None everything, with its bytes; returns the number of turns.
@@ -210,7 +236,12 @@ class History:
         if isinstance(what, Conversation):
             gone = self._deleted("DELETE FROM turns WHERE conversation_id = ?", what.conversation_id)
         elif what is not None:
-            gone = self._deleted("DELETE FROM turns WHERE answer_id = ?", storable(what.answer.answer_id))
+            gone = self._deleted(
+                "DELETE FROM turns WHERE answer_id = ?",
+                storable(what.answer.answer_id),
+                before="UPDATE conversations SET checksum = conversations.checksum - t.checksum FROM turns t"
+                " WHERE t.answer_id = ? AND t.conversation_id = conversations.conversation_id",
+            )
         else:
             gone = self._deleted("DELETE FROM turns")
         self._deleted("DELETE FROM conversations WHERE conversation_id NOT IN (SELECT conversation_id FROM turns)")
@@ -253,24 +284,27 @@ class History:
             return self._connection.execute(statement, values).fetchall()
 
     def _kept(self, rows: Sequence[tuple[Any, ...]]) -> list[KeptAnswer]:
-        found = []
-        for turn_id, place, created_at, record, checksum in rows:
-            if self._is_whole("saved answer", turn_id, checksum, created_at, record):
-                found.append(KeptAnswer(int(place), str(created_at), from_json(Answer, record, VERSION_1_NAMES)))
-        return found
+        return [
+            KeptAnswer(place, created_at, from_json(Answer, record, VERSION_1_NAMES))
+            for _, place, _, created_at, _, _, record, _ in self._whole(rows)
+        ]
 
     def _audited(self, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
-        return [json.loads(row[2]) for row in rows if self._is_whole("audit record", row[0], row[3], row[1], row[2])]
+        return [json.loads(row[2]) for row in self._whole(rows, "audit record")]
 
-    def _is_whole(self, kind: str, number: int, checksum: object, created_at: object, record: object) -> bool:
-        is_whole = checksum == checksum_of(created_at, record)
-        if not is_whole:
-            self._damaged.add((kind, number))
-        return is_whole
+    def _whole(self, rows: Sequence[tuple[Any, ...]], kind: str = "saved answer") -> list[tuple[Any, ...]]:
+        """The rows that are what was written: a number, columns and their checksum; others are noted as damaged."""
+        whole = [row[-1] == checksum_of(*row[1:-1]) for row in rows]
+        self._damaged |= {(kind, row[0]) for row, is_whole in zip(rows, whole, strict=True) if not is_whole}
+        return list(compress(rows, whole))
 
-    def _deleted(self, statement: str, *values: object) -> int:
-        """Delete rows, in a transaction of its own, and empty the write-ahead log, which may have their words."""
+    def _deleted(self, statement: str, *values: object, before: str = "") -> int:
+        """Delete rows, in a transaction of its own, and empty the write-ahead log, which may have their words.
+
+        `before` is done before it with the same values.
+        """
         with self._transaction() as connection:
+            connection.execute(before or "SELECT 1", values if before else ())
             count = connection.execute(statement, values).rowcount
         with history_errors(self._path):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -299,21 +333,24 @@ def _place(connection: sqlite3.Connection, conversation_id: int | None, name: st
         query = f"SELECT conversation_id FROM conversations WHERE {column} = ?"  # noqa: S608 - our own column
         row = row or connection.execute(query, (value,)).fetchone()
     if row is None:
-        return int(connection.execute("INSERT INTO conversations (name) VALUES (?)", (name or None,)).lastrowid or 0)
+        place = connection.execute("INSERT INTO conversations (name) VALUES (?)", (name or None,)).lastrowid or 0
+        connection.execute(_SEALED, (checksum_of(place, name), place))
+        return place
     return int(row[0])
 
 
 def _insert(connection: sqlite3.Connection, conversation_id: int, turn: KeptAnswer) -> None:
     answer, at = turn.answer, turn.created_at
     answer_id, record = storable(answer.answer_id), to_json(answer, allow_nan=True)
+    columns = conversation_id, answer_id, at, storable(answer.question), storable(answer.text), record
+    checksum = checksum_of(*columns)
     cursor = connection.execute(
         "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record, checksum)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            conversation_id, answer_id, at, storable(answer.question), storable(answer.text), record,
-            checksum_of(at, record),
-        ),
-    )  # fmt: skip
+        (*columns, checksum),
+    )
+    if cursor.rowcount:
+        connection.execute(_SEALED, (checksum, conversation_id))
     if cursor.rowcount and turn.audit is not None:
         kept = to_json(turn.audit)
         cursor = connection.execute(

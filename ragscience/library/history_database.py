@@ -15,18 +15,21 @@ from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailab
 from ragscience.core.records import Answer
 from ragscience.library.atomic_files import connect, connect_to_read, explained, is_ours
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
 _BUSY_SECONDS = 5.0
 _MOVE = "Move the file away; a new history is then started."
 
 _CONVERSATIONS = """
+-- `checksum` is that of the id and the name, plus those of its turns, so that a lost turn shows.
 CREATE TABLE conversations (
     conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT UNIQUE
+    name TEXT UNIQUE,
+    checksum INTEGER
 );
 
--- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched.
+-- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched. `checksum` is
+-- that of all columns from `conversation_id` on.
 CREATE TABLE turns (
     turn_id INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
@@ -40,7 +43,7 @@ CREATE TABLE turns (
 CREATE INDEX turns_by_conversation ON turns (conversation_id, turn_id);
 """
 _AUDIT = """
-CREATE TABLE audit (
+CREATE TABLE IF NOT EXISTS audit (
     audit_id INTEGER PRIMARY KEY AUTOINCREMENT,
     answer_id TEXT NOT NULL UNIQUE,
     created_at TEXT NOT NULL,
@@ -143,7 +146,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     version = is_ours(connection, _APPLICATION_ID)
     if version is None:
         raise HistoryDamaged(f"{path} is a database of something else.", _MOVE)
-    if version not in (0, 1, SCHEMA_VERSION):
+    if version not in range(SCHEMA_VERSION + 1):
         raise LibraryUnavailable(
             f"{path} was written by another version (schema {version}; this one knows {SCHEMA_VERSION}); it is left "
             "as it is.",
@@ -152,13 +155,13 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def checksum_of(created_at: object, record: object) -> int:
-    """CRC-32 of the time and the record of a turn or of an audit record, in UTF-8, 0 to 2**32 - 1."""
-    return zlib.crc32(f"{created_at}\0{record}".encode("utf-8", "surrogatepass"))
+def checksum_of(*columns: object) -> int:
+    """CRC-32 of the columns of a row, in UTF-8, 0 to 2**32 - 1."""
+    return zlib.crc32("\0".join(map(str, columns)).encode("utf-8", "surrogatepass"))
 
 
 def _make(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables, or those that version 1 did not have."""
+    """Make the tables, or what those of an older version did not have."""
     # Another process may be doing the same: then it is done.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
@@ -177,11 +180,21 @@ def _make(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
-    """The turns of version 1 get the checksums that they lack, and lose their full-text index."""
-    if connection.execute("SELECT 1 FROM pragma_table_info('turns') WHERE name = 'checksum'").fetchone() is None:
-        connection.execute("ALTER TABLE turns ADD COLUMN checksum INTEGER")
-    connection.create_function("checksum_of", 2, checksum_of, deterministic=True)
-    connection.execute("UPDATE turns SET checksum = checksum_of(created_at, record) WHERE checksum IS NULL")
+    """Turns and conversations get the checksums that they lack, and turns lose their full-text index."""
+    for table in ("turns", "conversations"):
+        query = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'checksum'"
+        if connection.execute(query, (table,)).fetchone() is None:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+    connection.create_function("checksum_of", -1, checksum_of, deterministic=True)
+    # What is not as version 2 wrote it stays so.
+    connection.execute(
+        "UPDATE turns SET checksum = checksum_of(conversation_id, answer_id, created_at, question, answer, record)"
+        " WHERE checksum IS NULL OR checksum = checksum_of(created_at, record)"
+    )
+    connection.execute(
+        "UPDATE conversations AS c SET checksum = checksum_of(conversation_id, COALESCE(name, '')) + COALESCE("
+        "(SELECT SUM(checksum) FROM turns WHERE conversation_id = c.conversation_id), 0)"
+    )
     connection.execute("DROP TABLE IF EXISTS turns_text")
 
 

@@ -140,7 +140,7 @@ def look(home, models=None):
             conversation, kept = engine.history.conversation("bees")
             again = [one.answer.answer_id for one in engine.history.search("fly", 5)]
             shown.results[name] = (conversation.name, [(one.created_at, one.answer.text) for one in kept], again)
-            shown.words.update(one.answer.text for one in kept)
+            shown.words.update(text for one in kept for text in (one.answer.question, one.answer.text))
 
         def audit(name):
             shown.results[name] = engine.history.audit(5)

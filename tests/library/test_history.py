@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ragscience.core.errors import HistoryDamaged, NothingFound, UsageError
 from ragscience.library import history as history_module
 from ragscience.library.history import History, check_name
+from ragscience.library.history_database import checksum_of
 
 from .answers_made import audited, turn
 
@@ -158,6 +159,34 @@ def test_an_altered_turn_is_left_out_and_said_to_be(path, history):
         assert other.damage.startswith("1 saved answer is damaged and left out.")
 
 
+@pytest.mark.parametrize(
+    ("change", "name", "kept"),
+    [
+        ("UPDATE conversations SET name = 'thesiz'", "", ["How fast?", "And now?"]),
+        ("UPDATE turns SET question = 'How last?' WHERE answer_id = 'a1'", "thesis", ["And now?"]),
+        ("UPDATE turns SET answer = 'At 48.' WHERE answer_id = 'a1'", "thesis", ["And now?"]),
+        ("DELETE FROM turns WHERE answer_id = 'a2'", "", ["How fast?"]),
+        ("DELETE FROM conversations", "", ["How fast?", "And now?"]),
+        ("UPDATE conversations SET conversation_id = 7", "", ["How fast?", "And now?"]),
+    ],
+)
+def test_no_altered_name_or_question_is_listed_and_no_turn_is_lost_unsaid(path, history, change, name, kept):
+    history.add([turn("How fast?", "At 47 m/s.", answer_id="a1"), turn("And now?", "At 5.", answer_id="a2")], name="x")
+    history.add([turn("What?", "That.", answer_id="a3")])
+    history.rename(1, "thesis")
+    history.delete(history.answer("a3"))
+    history.add([turn("What?", "That.", answer_id="a4")], name="thesis")
+    history.delete(history.answer("a4"))
+    assert (history.conversations()[0].name, history.damage) == ("thesis", "")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(change)
+    with History.open(path) as other:
+        (found,) = other.conversations()
+        assert (found.name, found.title, found.turns) == (name, kept[0], len(kept))
+        assert other.questions(5) == kept[::-1]
+        assert "`" in other.damage
+
+
 # Audit records
 
 
@@ -196,12 +225,17 @@ def test_a_schema_that_is_no_text_is_one_line(path):
 # What version 1 kept
 
 
+OLD_COLUMNS = "SELECT created_at, record FROM turns"
+
+
 def old_history(path, *, checksums):
     """A database as version 1 made it."""
     with History.open_for_writing(path) as history:
         number = history.add([turn("How fast?", "At 47 m/s.")])
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("DROP TABLE audit")
+        db.execute("ALTER TABLE conversations DROP COLUMN checksum")
+        db.execute("UPDATE turns SET checksum = ?", (checksum_of(*db.execute(OLD_COLUMNS).fetchone()),))
         db.execute("CREATE VIRTUAL TABLE turns_text USING fts5(question, answer)")
         db.execute("INSERT INTO turns_text VALUES ('How fast?', 'At 47 m/s.')")
         if not checksums:
@@ -215,6 +249,8 @@ def test_turns_of_version_1_are_read_and_have_checksums_from_then_on(path, check
     number = old_history(path, checksums=checksums)
     with History.open(path) as history:
         assert questions(history.turns(number)) == questions(history.search("fast", 5)) == ["How fast?"]
+        assert [one.title for one in history.conversations()] == ["How fast?"]
+        assert history.damage == ""
     altered(path, "47", "46")
     with History.open(path) as history:
         assert history.turns(number) == []
