@@ -9,7 +9,7 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Paper
-from ragscience.engine.events import OnEvent, PaperRemoved, unheard
+from ragscience.engine.events import OnEvent, PaperRemoved, Warned, unheard
 from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import SharedParts, open_store
 from ragscience.library.left_out import duplicates, note_removed, without_older
@@ -39,6 +39,8 @@ class Ingest:
         with open_store(self._shared.home, self._shared.settings, writing=True) as library:
             run = IngestRun(library, self._shared.settings, self._shared.models, on_event or unheard, cancel=cancel)
             run.workers = workers
+            for text in library.damage():  # the log's, which a writer empties
+                (on_event or unheard)(Warned(text))
             yield run
 
     def add(

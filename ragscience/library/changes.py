@@ -243,4 +243,6 @@ class SqlDatabase(Transactions):
 
     def _keep(self, state: State, listing: Listing) -> None:
         key = state.library_id, state.version
+        if self._listings:  # what was written since is what there is
+            self.damage.forget("log")
         self._listings = dict([*self._listings.items(), (key, listing)][-_KEPT:])

@@ -325,6 +325,18 @@ def test_a_flipped_bit_in_the_log_of_a_killed_run_loses_nothing_without_a_warnin
     check(kinds_of(flips_in(homes[1], LOGS * 4, random.Random(SEED)), seen(homes[1]), tmp_path))
 
 
+def test_the_next_writer_says_what_the_log_has_lost(homes, tmp_path):
+    copy, events = shutil.copytree(homes[1], tmp_path / "damaged"), []
+    flip(copy / LOGS[0], 9000)
+    with Engine.open(copy, load_settings(home=copy, offline=True, embedder="embedded")) as engine:
+        assert len(engine.papers.list()) == 4
+        assert len(engine.library.damage()) == 1
+        engine.ingest.add(on_event=events.append)
+        assert "`python ingest.py sync`" in next(event.text for event in events if isinstance(event, Warned))
+        assert len(engine.papers.list()) == 5
+        assert engine.library.damage() == ()
+
+
 def test_a_log_that_ends_in_a_commit_that_was_never_made_is_whole(tmp_path):
     path, copy = tmp_path / "some.sqlite", tmp_path / "copy.sqlite"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
