@@ -19,9 +19,8 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -230,17 +229,11 @@ class BertSession:
         if len(batches) < 2:
             yield from ((numbers, call(numbers)) for numbers in batches)
             return
-        cores = self._cores or available_cores()
         # Started and stopped here: a thread that outlives the work would make a later fork of this process unsafe.
-        workers = ThreadPoolExecutor(min(cores, len(batches)), thread_name_prefix="bert")
-        running: deque[tuple[list[int], Future[NDArray[np.float32]]]] = deque()
+        cores = min(self._cores or available_cores(), len(batches))
+        workers = ThreadPoolExecutor(cores, thread_name_prefix="bert")
         try:
-            for numbers in batches:
-                running.append((numbers, workers.submit(call, numbers)))
-                if len(running) > 2 * cores:  # else the outputs of all batches could pile up in memory
-                    yield _finished(running)
-            while running:
-                yield _finished(running)
+            yield from zip(batches, workers.map(call, batches), strict=True)
         finally:
             workers.shutdown(cancel_futures=True)
 
@@ -263,24 +256,18 @@ class BertSession:
 
     def _open(self, *, packed: bool) -> Any:
         self.opened += 1
-        try:
-            return _inference_session(self.prepared.folder, packed=packed)
-        except _runtime_errors():
-            self._prepared = None  # it may be gone, or damaged since
-        try:
-            return _inference_session(self.prepared.folder, packed=packed)
-        except _runtime_errors() as error:
-            raise ModelProblem(
-                f"onnxruntime cannot open the model made from {self._source}: {str(error).splitlines()[0][:200]}.",
-                "Delete the folder named in RAG_CACHE_FOLDER, and install the requirements again.",
-            ) from error
-
-
-def _finished(
-    running: deque[tuple[list[int], Future[NDArray[np.float32]]]],
-) -> tuple[list[int], NDArray[np.float32]]:
-    numbers, output = running.popleft()
-    return numbers, output.result()
+        for attempt in (1, 2):
+            try:
+                return _inference_session(self.prepared.folder, packed=packed)
+            except _runtime_errors() as error:
+                self._prepared = None  # it may be gone, or damaged since
+                if attempt == 2:
+                    why = str(error).splitlines()[0][:200]
+                    raise ModelProblem(
+                        f"onnxruntime cannot open the model made from {self._source}: {why}.",
+                        "Delete the folder named in RAG_CACHE_FOLDER, and install the requirements again.",
+                    ) from error
+        raise AssertionError
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:

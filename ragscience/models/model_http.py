@@ -145,8 +145,6 @@ MALFORMED = (ValueError, AttributeError, TypeError, KeyError, IndexError, Recurs
 """What JSON of another shape than the server's ends in, within its client or here."""
 RETRY_SECONDS = 1.0
 """Until a crashed server has started again."""
-LONGEST_PAUSE = 30.0
-"""Seconds: a server that asks for a longer pause is not asked again."""
 MEMORY = ("out of memory", "not enough memory", "failed to allocate", "insufficient memory", "system memory")
 """Words of a refusal for want of memory."""
 REFUSALS = (
@@ -302,13 +300,8 @@ def retry_pause(error: Exception) -> float | None:
     if code is None:
         cut = isinstance(cause_of(error), httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError)
         return RETRY_SECONDS if cut else None
-    if code == 429:
-        response = getattr(error, "response", None)
-        header = response.headers.get("retry-after", "") if response is not None else ""
-        asked = int(header[:9]) if header.isascii() and header.isdecimal() else inf if header else 0
-        return max(asked, RETRY_SECONDS) if asked <= LONGEST_PAUSE else None
     is_memory = any(words in said_by(error).casefold() for words in MEMORY)
-    return RETRY_SECONDS if code >= 500 and not is_memory else None
+    return RETRY_SECONDS if code == 429 or (code >= 500 and not is_memory) else None
 
 
 def check_installed() -> None:

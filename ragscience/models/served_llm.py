@@ -17,7 +17,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.models.model_http import Silence, SilentReply, cancellable, check_installed, positive, retry_pause
 from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama
-from ragscience.models.token_counting import TokenCounter, base_tokens, sendable
+from ragscience.models.token_counting import TokenCounter, sendable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -35,8 +35,6 @@ LONGEST_BYTES = 16 * 2**20
 """Bytes of a streamed reply: 32,768 tokens take half a kilobyte each."""
 LONGEST_TOKEN = 16
 """Characters of a token, on average over a reply; of words it has four, of blanks and rules of dashes most."""
-CAP_SLACK = 1.25
-"""How far a reply may exceed its cap by our own count, which is not exact, before the stream is cut."""
 NO_KEY = "none"
 """What is sent as the key where there is none: OpenAI's client would send its own environment variable's."""
 _SAME_AS_STOP = frozenset({"eos", "eos_token", "end_turn", "stop_sequence"})
@@ -84,7 +82,6 @@ class ServedReply:
         """ "stop", "length" at the token limit, or the server's own word; empty if the reply is not complete."""
 
     def __iter__(self) -> Iterator[str]:
-        chunks = estimate = 0.0
         left = LONGEST_TOKEN * (self._max_tokens + 64)
         with closing(self._in_time()) as stream:
             for chunk in stream:
@@ -93,13 +90,9 @@ class ServedReply:
                 self._note(chunk)
                 if text:
                     yield text
-                left -= len(text)
-                # A piece is a token with most servers; larger pieces of others are counted by their text.
-                chunks += 1
-                estimate += base_tokens(text)
-                over = len(content) > len(text) or max(chunks, 0.8 * estimate) > CAP_SLACK * self._max_tokens + 8
-                if over and not self.done_reason:
-                    self.done_reason, self.answer_tokens = "length", round(max(chunks, estimate))
+                left -= max(len(content), 1)
+                if left <= 0 and not self.done_reason:
+                    self.done_reason, self.answer_tokens = "length", self._max_tokens
                     return
 
     def _marked(self, chunk: AIMessageChunk) -> str:

@@ -9,11 +9,9 @@ tokenizers differ by a factor, which is learned from each reply's `prompt_eval_c
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import deque
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,16 +138,11 @@ def split_windows(count: int, size: int, overlap: int) -> list[tuple[int, int]]:
 
 def byte_windows(text: str, most_bytes: int) -> list[str]:
     """The text in pieces of at most `most_bytes` of UTF-8 that overlap by an eighth; unchanged if it fits."""
-    if len(text.encode()) <= most_bytes:
+    content = text.encode()
+    if len(content) <= most_bytes:
         return [text]
-    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    widths = 1 + (points > 0x7F) + (points > 0x7FF) + (points > 0xFFFF).astype(np.int64)
-    ends = np.cumsum(widths)
-    starts = ends - widths
-    pieces = []
-    for first, last in split_windows(int(ends[-1]), most_bytes, most_bytes // 8):
-        pieces.append(text[np.searchsorted(starts, first) : np.searchsorted(ends, last, side="right")])
-    return pieces
+    windows = split_windows(len(content), most_bytes, most_bytes // 8)
+    return [content[first:last].decode("utf-8", "ignore") for first, last in windows]  # without halves of characters
 
 
 def unit_rows(rows: NDArray[np.float32], name: str) -> NDArray[np.float32]:
@@ -172,36 +165,14 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
+    fix = "Copy it again from where the model is from, or name another model."
     try:
-        text = path.read_text(encoding="utf-8")
-        if not isinstance(json.loads(text)["model"], dict):
-            raise ValueError("no model")
-    except OSError:
-        raise ModelProblem(
-            f"The model folder {folder} has no tokenizer.json.",
-            "Copy it from where the model is from, or name another model.",
-        ) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise _no_tokenizer(path, "it is no JSON object with a model") from None
-    with _TokenizersErrors(path):
-        tokenizer = Tokenizer.from_str(text)
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library has no other
+        why = " ".join(str(error).split())[:200]
+        raise ModelProblem(f"{path} is not a tokenizer: {why}.", fix) from error
     if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
-        raise _no_tokenizer(path, "it does not mark where a text begins and ends")
+        raise ModelProblem(f"{path} is not a tokenizer: it does not mark where a text begins and ends.", fix)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
-
-
-class _TokenizersErrors(AbstractContextManager[None]):
-    """ModelProblem in place of the bare `Exception` that the tokenizers library raises; all else passes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if kind is Exception:
-            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
-
-
-def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
-    return ModelProblem(f"{path} is not a tokenizer: {reason}.", "Copy it again from where the model is from.")

@@ -105,7 +105,7 @@ def test_the_weights_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"model": 1}'])
 def test_a_tokenizer_that_is_none_is_named(tmp_path, content):
-    with pytest.raises(ModelProblem, match=r"has no tokenizer\.json"):
+    with pytest.raises(ModelProblem, match="No such file"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(ModelProblem, match="is not a tokenizer"):
