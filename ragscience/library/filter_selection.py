@@ -65,17 +65,6 @@ def papers_exactly(papers: Sequence[Paper], pattern: str) -> list[Paper]:
     ]
 
 
-def fits_file(pattern: str, path: str, md5: str) -> bool:
-    """Whether a pattern is the path, MD5 or name of a file that is no paper of the library, or fits or is in its name.
-
-    As `papers_fitting`, without titles.
-    """
-    name, folded = PurePath(path).name, fold(pattern)
-    if pattern in (path, md5) or os.path.abspath(pattern) == path:  # noqa: PTH100  # as find_pdfs does
-        return True
-    return bool(folded.strip()) and (folded in fold(name) or fnmatch.fnmatchcase(fold(name), folded))
-
-
 def _fits(pattern: str, paper: Paper) -> bool:
     name, path = fold(PurePath(paper.path).name), fold(paper.path)
     titles = {fold(paper.title), fold(title_of(paper))}
