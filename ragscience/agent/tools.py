@@ -18,7 +18,7 @@ from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_na
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize, sendable
-from ragscience.core.records import Filters, Found, Hit, Paper, StoredChunk
+from ragscience.core.records import PASSAGE_KINDS, Filters, Found, Hit, Paper, StoredChunk
 from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.library.filter_selection import no_such_paper, papers_exactly, papers_fitting
 from ragscience.search.names import PaperNames
@@ -144,8 +144,6 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
 _INTEGER = re.compile(r"-?[0-9]{1,9}(?:\.0)?")
 _NAMED_IN_ERRORS = 8
 """Papers that an error lists."""
-KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "reference", "all")
-"""Of passages, as `search` takes them."""
 LONGEST = 1000
 """Characters of an argument."""
 
@@ -185,7 +183,7 @@ TOOLS: Mapping[str, Tool] = {
             "query": Parameter("What to look for."),
             "paper": Parameter(f"Only in this paper. {_PAPER}", required=False),
             "section": Parameter("Only under headings with this in their name.", required=False),
-            "kind": Parameter("Only passages of this kind.", required=False, among=KINDS),
+            "kind": Parameter("Only passages of this kind.", required=False, among=PASSAGE_KINDS),
         },
     ),
     "read_page": Tool(

@@ -57,9 +57,9 @@ def _offering(words: Callable[[Path], Iterable[str]]) -> Callable[[typer.Context
 
 
 def _kinds(_: Path) -> Iterable[str]:
-    from ragscience.engine.requests import KINDS
+    from ragscience.core.records import PASSAGE_KINDS
 
-    return KINDS
+    return PASSAGE_KINDS
 
 
 def _allowed(setting: str) -> Callable[[Path], Iterable[str]]:
@@ -144,8 +144,8 @@ class Narrow:
     )
     kind: list[str] | None = option(
         "--kind KIND",
-        "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference or all; "
-        "repeatable. References are searched only with reference or all.",
+        "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference, figure or "
+        "all; repeatable. References and the words in figures are searched only with these or all.",
         panel=LIBRARY,
         autocompletion=_offering(_kinds),
     )

@@ -28,14 +28,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a search may find: everything but lists of references by default."""
+    """What a search may find: by default all but lists of references and the words in figures."""
 
     papers: tuple[str, ...] = ()
     """Shell patterns or parts of file names, any of which may match, case aside."""
     pages: tuple[int, int] | None = None
     """First and last page, inclusive; a passage that touches one of them counts."""
     kinds: tuple[str, ...] = ()
-    """Of passages, any of which; none means every kind but "reference", "all" really every one."""
+    """Of passages, any of which; none means every kind but "reference" and "figure", "all" really every one."""
     sections: tuple[str, ...] = ()
     """Parts of section names, any of which may match, case aside."""
     years: tuple[int, int] | None = None

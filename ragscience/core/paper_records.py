@@ -137,6 +137,12 @@ def searched_text(header: str, text: str) -> str:
     return f"{header}\n{text}" if header else text
 
 
+ASKED_KINDS = ("reference", "figure")
+"""Of passages, which a search finds only where they are asked for: lists of references, the words in figures."""
+PASSAGE_KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", *ASKED_KINDS, "all")
+"""What a passage can be, and "all", which has those too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage of a document: `Document.text[start:end] == text`, on pages `page_start` to `page_end` inclusive."""

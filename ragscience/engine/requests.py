@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ragscience.core.errors import UsageError
-from ragscience.core.records import Filters, Profile, Turn
+from ragscience.core.records import PASSAGE_KINDS, Filters, Profile, Turn
 from ragscience.core.settings import Settings
 from ragscience.search.profiles import profile_named, read_by_llm, with_graph
 
@@ -80,8 +80,6 @@ class QuestionProfiles:
         return with_graph(profile) if self.settings.graph == "on" else profile
 
 
-KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", "reference", "all")
-"""What a passage can be, and "all", which has the references too."""
 _YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
 _FIRST, _LAST = 1, 9999
 _FIELDS = {"paper": "papers", "section": "sections", "kind": "kinds", "author": "authors", "year": "years"}
@@ -111,10 +109,10 @@ def filters_of(
 
 def _kind(text: str) -> str:
     kind = text.strip().casefold()
-    if kind not in KINDS:
-        near = difflib.get_close_matches(kind, KINDS, n=1)
+    if kind not in PASSAGE_KINDS:
+        near = difflib.get_close_matches(kind, PASSAGE_KINDS, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no kind {text!r}.{hint}", f"The kinds are {', '.join(KINDS)}.")
+        raise UsageError(f"There is no kind {text!r}.{hint}", f"The kinds are {', '.join(PASSAGE_KINDS)}.")
     return kind
 
 

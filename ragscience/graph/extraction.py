@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.prompt_templates import sanitize
-from ragscience.core.records import Paper, StoredChunk
+from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk
 from ragscience.core.tokenizing import joined_lines
 from ragscience.graph.graph_records import (
     CO_OCCURS,
@@ -291,7 +291,7 @@ def _papers(library: Store, pending: frozenset[int]) -> Iterator[tuple[Paper, li
     for paper in sorted(library.papers(), key=lambda each: each.paper_id):
         if paper.paper_id in with_pending:
             chunks = library.paper_chunks(paper.paper_id)
-            yield paper, [chunk for chunk in chunks if chunk.kind != "reference"]
+            yield paper, [chunk for chunk in chunks if chunk.kind not in ASKED_KINDS]
 
 
 def _units(chunks: Sequence[StoredChunk], pending: frozenset[int], *, full: bool) -> list[list[StoredChunk]]:

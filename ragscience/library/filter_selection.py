@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound
-from ragscience.core.records import Filters, Paper, title_of
+from ragscience.core.records import ASKED_KINDS, Filters, Paper, title_of
 from ragscience.core.system import slashed
 from ragscience.library.snapshots import Database, Snapshot
 
@@ -116,7 +116,7 @@ def is_in_section(part: str, section: str) -> bool:
 
 
 EVERY_KIND = "all"
-"""In `Filters.kinds`: every kind, references included."""
+"""In `Filters.kinds`: every kind, references and figures included."""
 _LAST_YEAR = 9999
 _KNOWN = "`python ingest.py show PAPER` shows a paper's authors and year."
 _FILTERS_KEPT = 4
@@ -159,7 +159,7 @@ def _select(at: Snapshot, filters: Filters) -> Ids | None:
         return _by_passage(at, filters, at.listing.rows.keys() if paper_ids is None else paper_ids, kinds)
     if kinds:
         return None if paper_ids is None else at.listing.chunk_ids_of(paper_ids)
-    return at.listing.without_references if paper_ids is None else at.listing.without_references_of(paper_ids)
+    return at.listing.unasked if paper_ids is None else at.listing.unasked_of(paper_ids)
 
 
 def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> Ids:
@@ -182,7 +182,7 @@ def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kind
             first_chunk + number
             for number, (start, end, kind, section) in enumerate(rows)
             if (not filters.pages or (start <= last and end >= first))
-            and (kind != "reference" if not kinds else EVERY_KIND in kinds or fold(kind) in kinds)
+            and (kind not in ASKED_KINDS if not kinds else EVERY_KIND in kinds or fold(kind) in kinds)
             and (not parts or is_in(section))
         ]
     return np.array(found, np.int64)

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import LibraryDamaged, NothingFound, RagScienceError
-from ragscience.core.records import Box, Chunk, Document, Element, Line, Page
+from ragscience.core.records import ASKED_KINDS, Box, Chunk, Document, Element, Line, Page
 from ragscience.core.serialization import storable
 from ragscience.library.paper_rows import Outline, PaperRow, new_paper_json, path_within
 from ragscience.library.similarity import Fingerprint, fingerprint_of
@@ -213,8 +213,8 @@ def row_of(new: NewPaper, paper_id: int, first: int, root: str) -> PaperRow:
 
 
 def _reference_lists(first: int, chunks: Sequence[Chunk]) -> Iterator[tuple[int, int]]:
-    """(first passage, number) of each run of passages that are a reference list."""
-    places = [place for place, chunk in enumerate(chunks) if chunk.kind == "reference"]
+    """(first passage, number) of each run of passages that a search finds only where they are asked for."""
+    places = [place for place, chunk in enumerate(chunks) if chunk.kind in ASKED_KINDS]
     for _, group in groupby(enumerate(places), lambda item: item[1] - item[0]):
         run = [place for _, place in group]
         yield first + run[0], len(run)

@@ -230,19 +230,19 @@ class Listing:
         return _ranges((row.first_chunk, row.chunks) for row in self._order)
 
     @cached_property
-    def without_references(self) -> Ids | None:
-        """The ids of the passages that are not reference lists, ascending; None for all."""
-        kept = self.without_references_of(self.rows)
+    def unasked(self) -> Ids | None:
+        """The ids of the passages that a search finds unasked, ascending; None for all."""
+        kept = self.unasked_of(self.rows)
         return None if kept.size == self.chunk_ids.size else kept
 
     def chunk_ids_of(self, paper_ids: Collection[int]) -> Ids:
         """The ids of the passages of these papers, ascending."""
         return _ranges((row.first_chunk, row.chunks) for row in self._order if row.paper_id in paper_ids)
 
-    def without_references_of(self, paper_ids: Collection[int]) -> Ids:
-        """As `chunk_ids_of`, without reference lists."""
+    def unasked_of(self, paper_ids: Collection[int]) -> Ids:
+        """As `chunk_ids_of`, without `ASKED_KINDS`."""
         return _ranges(
-            between for row in self._order if row.paper_id in paper_ids for between in _between_references(row)
+            between for row in self._order if row.paper_id in paper_ids for between in _between_left_out(row)
         )
 
     def chunks(self, ids: Sequence[int], read: Iterable[tuple[int, PaperRow, list[Any]]]) -> list[StoredChunk]:
@@ -256,8 +256,8 @@ class Listing:
         return [found[one] for one in map(int, ids) if one in found]
 
 
-def _between_references(row: PaperRow) -> Iterator[tuple[int, int]]:
-    """(first passage, number) of each run of passages of a paper that are no reference list."""
+def _between_left_out(row: PaperRow) -> Iterator[tuple[int, int]]:
+    """(first passage, number) of each run of passages of a paper that a search finds unasked."""
     first, end = row.first_chunk, row.first_chunk + row.chunks
     for start, count in json.loads(row.reference_lists):
         if start > first:

@@ -251,8 +251,8 @@ class SourcesTable(_Table):
 
 
 def _read_ids(at: Snapshot) -> list[int]:
-    """The passages that extractors read: all but reference lists."""
-    kept = at.listing.without_references
+    """The passages that extractors read: those that a search finds unasked."""
+    kept = at.listing.unasked
     return [int(one) for one in (at.listing.chunk_ids if kept is None else kept)]
 
 

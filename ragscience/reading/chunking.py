@@ -19,13 +19,13 @@ from functools import cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Self
 
-from ragscience.core.records import Chunk, Document, Element
+from ragscience.core.records import ASKED_KINDS, Chunk, Document, Element
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 
-_VERSION = 3
+_VERSION = 4
 """Incremented with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
@@ -39,10 +39,10 @@ _SPECIAL = {"abstract", "caption", "equation", "footnote"}
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A table with its caption, references, or the running text between such: passages do not cross its ends."""
+    """A table with its caption, a figure, references, or the running text between such: passages keep to its ends."""
 
     kind: str
-    """ "table", "reference", or "" for running text, whose kind is set passage by passage."""
+    """ "table", "figure", "reference", or "" for running text, whose kind is set passage by passage."""
     elements: Sequence[Element]
 
     @property
@@ -83,7 +83,7 @@ def chunk_document(
     If the document's elements are known, running text is packed into chunks sentence by sentence. A chunk stays in
     its section; short sections are joined with their neighbours of the same chapter (a section of the first level),
     and such a chunk's section is the one that it begins in. A table forms one with its caption, and is split, between
-    its rows, only if larger than `size`; references are separate.
+    its rows, only if larger than `size`; references and the text in figures are separate.
     Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
     """
     if not separators:
@@ -132,7 +132,7 @@ def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
 
 
 def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
-    """Each element with "reference", "table N" for the tables and their captions, or "" for running text."""
+    """Each element with its kind in `ASKED_KINDS`, "table N" for tables and their captions, or "" for running text."""
     tables = 0
     for index, element in enumerate(elements):
         after = elements[index + 1] if index + 1 < len(elements) else None
@@ -145,7 +145,7 @@ def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
             tables += 1
             yield element, f"table {tables}"
         else:
-            yield element, "reference" if element.kind == "reference" else ""
+            yield element, element.kind if element.kind in ASKED_KINDS else ""
 
 
 # Running text
@@ -254,11 +254,11 @@ def _section(elements: Sequence[Element], start: int, end: int) -> str:
     return ""
 
 
-# Tables and references
+# Tables, figures and references
 
 
 def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of the chunks of a table or of references."""
+    """(start, end) of the chunks of a table, of a figure or of references."""
     if run.kind != "table" or run.end - run.start <= size:
         yield from _split(splitter, text, run.start, run.end)
         return

@@ -16,6 +16,8 @@ CAPTION = re.compile(
     r"(?P<number>[A-Z]?\.?\d{1,3}(?:[.\-]\d{1,2})*[a-z]?|[IVX]{1,5})\s*(?P<end>[:.|—–]|$|\s)",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"[^\W\d_]{2}")
+"""What most rows of a table have and those of an axis have not."""
 _LONGEST_LABEL = 60
 """Characters of an axis label in a figure."""
 _CELL_GAP = 0.9
@@ -221,10 +223,16 @@ class _Floats:
         return with_cells + min(ruled, 3) if with_cells >= 2 or (with_cells and ruled >= 2) else 0.0
 
     def mark_figure(self, caption: _Caption) -> None:
-        """Mark the text in a caption's figure: above the caption, else below."""
+        """Mark the text in a caption's figure, above the caption, else below; ruled rows of cells are a table."""
         page = self.pages[self.placed[caption.first].page]
         drawings = [box for box in page.drawings if (box[2] - box[0]) * (box[3] - box[1]) > 400]
         for start, step in ((caption.first, -1), (caption.last, 1)):
+            cells, likeness = self.side(caption, step)
+            found = [self.placed[index] for index in cells]
+            is_named = 2 * sum(bool(_NAME.search(one.row.text)) for one in found) > len(found)
+            if likeness >= 4 and is_named and not any(_is_inside(one, drawings) for one in found):
+                self._mark(cells, "table", caption.group)
+                return
             rows = self._figure_rows(start, step, drawings)
             self._mark(rows, "figure", caption.group)
             base = self.placed[start].row.base

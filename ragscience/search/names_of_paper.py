@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.acronyms import short_forms
 from ragscience.core.paper_records import page_parts
-from ragscience.core.records import Paper, StoredChunk, title_of
+from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk, title_of
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.library.store import term_counts
 from ragscience.reading.author_names import last_name
@@ -116,7 +116,7 @@ _ET_AL_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
 
 def names_of_paper(paper: Paper, chunks: Sequence[StoredChunk], library: Store) -> tuple[PaperName, ...]:
     """The names of a paper, whose passages are `chunks`, each once, the surest first."""
-    text = _OwnText([chunk for chunk in chunks if chunk.kind != "reference"])
+    text = _OwnText([chunk for chunk in chunks if chunk.kind not in ASKED_KINDS])
     best: dict[str, PaperName] = {}
     for name in (*_of_title(paper, text), *_introduced(paper, text), *_of_file(paper, text)):
         key = key_of(name.name)
@@ -258,7 +258,7 @@ def names_of_others(passages: Sequence[StoredChunk]) -> tuple[CitedName, ...]:
     found = (
         CitedName(key_of(match[1]), key_of(match[2]), key_of(match[3] or ""), match[4])
         for chunk in passages
-        if chunk.kind != "reference"
+        if chunk.kind not in ASKED_KINDS
         for match in _CITED.finditer(" ".join(chunk.text.split()))
         if is_shaped(match[1]) and len(match[1]) >= _FEWEST_LETTERS
     )

@@ -30,7 +30,7 @@ from ragscience.serving.problem_responses import json_reply, problem_of_error, w
 from ragscience.serving.work import Failed, Finished, happenings, until_done
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
-Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"]
+Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "figure", "all"]
 Flag = Annotated[bool, Strict()]
 PageNumber = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Short = Annotated[str, Field(max_length=300)]

@@ -80,7 +80,7 @@ def test_half_characters_are_replaced_wherever_they_are(home):
 
 @pytest.fixture
 def mixed(home):
-    """Three papers of four passages, the last of which is a list of references in the first two."""
+    """Three papers of four passages, the last of which is a list of references in the first, words in a figure next."""
     rng = np.random.default_rng(0)
     told = [
         Metadata("", ("José Müller", "Ada Lovelace"), 2017),
@@ -90,7 +90,7 @@ def mixed(home):
     with Library.open_for_writing(home) as library:
         for number, metadata in enumerate(told):
             made = paper_of(f"/p/{number}.pdf", [f"light {number} {row}" for row in range(4)], unit_rows(rng, 4))
-            kinds = ["text", "table", "text", "reference" if number < 2 else "text"]
+            kinds = ["text", "table", "text", ("reference", "figure", "text")[number]]
             chunks = tuple(replace(chunk, kind=kind) for chunk, kind in zip(made.chunks, kinds, strict=True))
             add(library, replace(made, chunks=chunks, document=replace(made.document, metadata=metadata)))
         library.refresh_indexes()
@@ -101,9 +101,10 @@ def mixed(home):
     ("filters", "expected"),
     [
         (Filters(), [1, 2, 3, 5, 6, 7, 9, 10, 11, 12]),
-        (Filters(kinds=("reference",)), [4, 8]),
+        (Filters(kinds=("reference",)), [4]),
+        (Filters(kinds=("Figure",)), [8]),
         (Filters(kinds=("References",)), []),
-        (Filters(kinds=("REFERENCE", "table")), [2, 4, 6, 8, 10]),
+        (Filters(kinds=("REFERENCE", "figure", "table")), [2, 4, 6, 8, 10]),
         (Filters(kinds=("all",)), None),
         (Filters(kinds=("table", "All")), None),
         (Filters(kinds=("all",), papers=("0.pdf",)), [1, 2, 3, 4]),
@@ -111,7 +112,7 @@ def mixed(home):
         (Filters(pages=(4, 4)), [12]),
         (Filters(papers=("0.pdf", "2.pdf")), [1, 2, 3, 9, 10, 11, 12]),
         (Filters(years=(2017, 2019)), [1, 2, 3]),
-        (Filters(years=(2018, 2030), kinds=("reference",)), [8]),
+        (Filters(years=(2018, 2030), kinds=("figure",)), [8]),
         (Filters(authors=("muller",)), [1, 2, 3]),
         (Filters(authors=("JOSE\u0301  m\u00fc",)), [1, 2, 3]),
         (Filters(authors=("lukasz", "lovelace")), [1, 2, 3, 5, 6, 7]),

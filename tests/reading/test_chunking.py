@@ -182,6 +182,17 @@ def test_references_are_chunks_of_their_own():
     assert [chunk.text for chunk in chunks if chunk.kind == "reference"] == ["[1] A. A.\n\n[2] B. B."]
 
 
+def test_the_words_in_a_figure_are_a_chunk_of_their_own_and_its_caption_is_text():
+    axis = "0.2 0.4 0.6 0.8 steps BN-x5 BN-x30"
+    document = structured(
+        ("text", "1 One", SENTENCE), ("caption", "1 One", "Figure 1: Steps."), ("figure", "1 One", axis),
+        ("text", "1 One", SENTENCE),
+    )  # fmt: skip
+    chunks = cut(document, size=300)
+    assert [(chunk.kind, chunk.text) for chunk in chunks if axis in chunk.text] == [("figure", axis)]
+    assert any("Figure 1: Steps." in chunk.text and chunk.kind == "text" for chunk in chunks)
+
+
 TABLE = "| Model | F1 |\n|---|---|\n" + "\n".join(f"| row {number} | {number}.5 |" for number in range(10))
 
 

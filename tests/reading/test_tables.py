@@ -98,6 +98,21 @@ def test_a_fully_ruled_table_of_sentences_is_a_table(tmp_path):
     assert "kind" not in text
 
 
+def test_a_ruled_table_that_is_called_a_figure_is_a_table_and_the_ticks_of_axes_are_none(tmp_path):
+    sheet = Sheet().rule(50, 92, 545, 92).rule(50, 107, 545, 107).rule(50, 146, 545, 146)
+    write_rows(sheet, [60, 200, 330, 470], 103, SCORES)
+    sheet.write(50, 165, "Figure 1: Scores of the systems that were asked in all of the languages at once.", 9)
+    below = sheet.paragraph(50, 200, 10)
+    for number in range(4):
+        sheet.rule(70, below + 40 + 14 * number, 280, below + 40 + 14 * number)
+        sheet.rule(330, below + 40 + 14 * number, 545, below + 40 + 14 * number)
+    write_rows(sheet, [55, 315], below + 43, [["60", "80"], ["40", "60"], ["20", "40"], ["0", "20"]])
+    sheet.write(50, below + 120, "Figure 2: Solved problems by the number of their steps and by the size of models.", 9)
+    sheet.paragraph(50, below + 150, 10)
+    tables, _ = tables_of(tmp_path, sheet)
+    assert tables == [SCORES]
+
+
 def test_framed_text_is_no_table(tmp_path):
     sheet = Sheet().write(50, 60, "Table 1: A prompt.", 9).rule(50, 70, 520, 70)
     end = sheet.paragraph(55, 84, 9)

@@ -3,7 +3,7 @@
 import { byId, make } from "./elements.js";
 import { getJson } from "./server.js";
 
-const KINDS = ["text", "abstract", "table", "caption", "equation", "footnote", "reference", "all"];
+const KINDS = ["text", "abstract", "table", "caption", "equation", "footnote", "reference", "figure", "all"];
 const NONE = { profile: "", top_k: "", agent: false, corrective: false, strict: false, years: "", authors: "", sections: "", kinds: [] };
 const SWITCHES = {
   agent: ["Agent", "Splits the question, searches in several steps, and checks its own draft"],
