@@ -12,7 +12,7 @@ from ragscience.reading.heading_text import REFERENCES, heading_number
 from ragscience.reading.text_rows import Measures, Placed, is_prose
 
 _BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
-_MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)")
+_MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)|(?:Copyright )?(?:©|[cC]\u20dd)")
 _ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")
 _END = (".", "!", "?", ":", ".”", '."', ".)", "?”")
 _SHORTEST_TO_GO_ON = 20
@@ -123,16 +123,26 @@ def _starts_paragraph(one: Placed, before: Placed, measures: Measures) -> bool:
 
 
 def _mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
-    """Mark the footnotes: small rows at the end of a region, from one with a footnote mark on."""
+    """Mark the footnotes: rows at the end of a region that are small or have a footnote mark, from a marked one on.
+
+    One as large as the text is set apart from it.
+    """
+
+    def is_small(one: Placed) -> bool:
+        return one.row.size <= measures.size - 0.6
+
+    def is_apart(one: Placed) -> bool:
+        return is_small(one) or (one.above or 0.0) > 1.3 * measures.leading
+
     for _, region in groupby(placed, key=lambda one: one.region):
         small = list(
             takewhile(
-                lambda one: not (one.kind or one.row.turn) and one.row.size <= measures.size - 0.6,
+                lambda one: not (one.kind or one.row.turn) and (is_small(one) or _is_marked(one)),
                 reversed(list(region)),
             )
         )
         small.reverse()
-        first = next((number for number, one in enumerate(small) if _is_marked(one)), len(small))
+        first = next((number for number, one in enumerate(small) if _is_marked(one) and is_apart(one)), len(small))
         if first == 0 or (first < len(small) and small[first].above):
             for one in small[first:]:
                 one.kind = "footnote"
@@ -248,9 +258,10 @@ def _joined_captions(blocks: list[RowBlock]) -> list[RowBlock]:
 
 
 def _in_page_order(blocks: list[RowBlock]) -> list[RowBlock]:
-    """The blocks with footnotes at the end of their page."""
+    """The blocks with footnotes and the words in figures at the end of their page."""
     pages = groupby(blocks, key=lambda block: block.page)
-    return [block for _, page in pages for block in sorted(page, key=lambda block: block.kind == "footnote")]
+    last = {"footnote": 1, "figure": 2}
+    return [block for _, page in pages for block in sorted(page, key=lambda block: last.get(block.kind, 0))]
 
 
 def _join_paragraphs(blocks: list[RowBlock], measures: Measures) -> None:
@@ -326,6 +337,8 @@ def _is_equation(one: Placed, measures: Measures) -> bool:
     if not _may_be_equation(one, measures):
         return False
     text = one.row.text
+    if 2 * text.count("\ufffd") >= max(4, len("".join(_NUMBER.sub("", text).split()))):
+        return True  # glyphs without a Unicode value are mostly those of formulas
     words, signs = _words(text), len(_SIGN.findall(text))
     if _NUMBER.search(text):
         return signs >= 1 and len(words) <= 6

@@ -8,6 +8,7 @@ from ragscience.reading.document_structure import SourcePage, structured_documen
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_spans import PageSpans, Span, TextPiece
 from tests.reading.drawing import Sheet, draw
+from tests.shared_data import SHARED_DATA, needs_shared_data
 
 
 def read(tmp_path, *sheets, title=""):
@@ -202,6 +203,49 @@ def test_footnotes_stand_at_the_end_of_their_page(tmp_path):
     document = read(tmp_path, sheet)
     check_whole(document)
     assert of_kind(document, "footnote") == ["1A note on something that was said above."]
+
+
+@pytest.mark.parametrize(
+    ("spans", "note"),
+    [
+        ([(58, 703, "\u00a9 2017 The Authors.", 8)], "\u00a9 2017 The Authors."),
+        ([(50, 698, "1", 6), (54, 703, "https://example.org/wiki/Place", 10)], "1https://example.org/wiki/Place"),
+    ],
+)
+def test_a_licence_and_a_note_as_large_as_the_text_are_no_part_of_the_sentence_above(tmp_path, spans, note):
+    first = Sheet()
+    first.paragraph(50, 100, 30)
+    first.write(50, 460, "A sentence that goes on from the foot of one page of the paper to the head of the", 10)
+    for x, y, text, size in spans:
+        first.write(x, y, text, size)
+    second = Sheet().write(
+        50, 100, "next page is read as one sentence, in the order in which it was written by them.", 10
+    )
+    second.paragraph(50, 130, 20)
+    document = read(tmp_path, first, second)
+    check_whole(document)
+    assert of_kind(document, "footnote") == [note]
+    assert "to the head of the next page is read" in " ".join(document.text.split())
+
+
+def test_the_words_in_a_figure_stand_at_the_end_of_their_page(tmp_path):
+    sheet = Sheet().rule(60, 60, 400, 160)
+    for number, tick in enumerate(("0.8", "0.6", "0.4")):
+        sheet.write(70, 70 + 30 * number, tick, 7).write(150, 70 + 30 * number, f"RoBERTa {number}", 7)
+    sheet.write(50, 180, "Figure 1: Scores of three systems.", 9)
+    sheet.paragraph(50, 220, 10)
+    document = read(tmp_path, sheet)
+    check_whole(document)
+    assert [one.kind for one in document.elements] == ["caption", "text", "figure"]
+    assert document.text.endswith("0.8 RoBERTa 0 0.6 RoBERTa 1 0.4 RoBERTa 2")
+
+
+@needs_shared_data
+def test_a_formula_of_glyphs_without_unicode_values_is_unsure_and_no_sentence():
+    document = read_pdf(next(SHARED_DATA.glob("*/lavrenko_relevance_models_sigir2001.pdf")))
+    text = "\n".join(of_kind(document, "text"))
+    assert "\ufffd \ufffd" not in text
+    assert "(7)" in "".join(of_kind(document, "equation"))
 
 
 def one_span(text, x0, base, size=10.0, font="f", bold=False):
