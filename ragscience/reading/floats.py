@@ -47,18 +47,21 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
         row.group = groups.get(id(row.row), row.group)
     tables = [caption for caption in captions if caption.what == "table" and not floats.area_of(caption)]
     side = floats.usual_side(tables)
-    # Tables with a single choice of rows choose first: those rows are no other caption's.
-    while tables:
+    # Tables with a single choice of rows choose first: those rows are no other caption's, which may leave the next
+    # table above or below a single choice.
+    left = dict(enumerate(tables))
+    asked = list(left)
+    while left:
         sure = []
-        for table in tables:
-            choices = {step for step in (-1, 1) if floats.side(table, step)[1] >= 2}
+        for number in asked:
+            choices = {step for step in (-1, 1) if floats.side(left[number], step)[1] >= 2}
             if len(choices) == 1 and (not side or choices == {side}):
-                floats.mark_table(table, side)
-                sure.append(table)
+                floats.mark_table(left.pop(number), side)
+                sure.append(number)
         if not sure:
-            sure = tables[:1]
-            floats.mark_table(tables[0], side)
-        tables = [table for table in tables if table not in sure]
+            sure = [next(iter(left))]
+            floats.mark_table(left.pop(sure[0]), side)
+        asked = sorted({number + step for number in sure for step in (-1, 1)} & left.keys())
     figures = [caption for caption in captions if caption.what == "figure"]
     for figure in figures:
         floats.mark_figure(figure)

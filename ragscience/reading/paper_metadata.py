@@ -183,8 +183,9 @@ def find_title(segments: Sequence[Segment], height: float, body: float, file_tit
     """
     own = "" if says_nothing(file_title) else plain_text(file_title)
     best: tuple[float, list[int]] = (0.0, [])
+    address = next((place for place, segment in enumerate(segments) if "@" in segment.text), len(segments))
     for places in _runs(segments, _end_of_front(segments)):
-        score = _score(segments, places, height, body, own)
+        score = _score(segments, places, height, body, own) - 0.7 * (address < places[0])
         if score > best[0]:
             best = (score, places)
     score, places = best
@@ -274,8 +275,6 @@ def _score(segments: Sequence[Segment], places: list[int], height: float, body: 
         score -= 0.4
     if names_in(first.parts).names and first.size < 1.3 * body:
         score -= 0.4
-    if any("@" in above.text for above in segments[: places[0]]):
-        score -= 0.7
     score += 0.1 * first.bold
     below = segments[places[-1] + 1 : places[-1] + 5]
     if any(names_in(segment.parts).names for segment in below):

@@ -6,6 +6,7 @@ They are found by a caption and by white space next to it that runs past several
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -43,16 +44,34 @@ def side_by_side(segments: Sequence[Row]) -> list[list[Row]]:
 
     There is one part where nothing is side by side. A segment that spans both sides is split.
     """
-    rest = list(segments)
+    starts = sorted(caption_starts(segments), key=lambda item: item[1].base)
+    region = _Rest(segments, starts)
     parts: list[list[Row]] = []
-    for start, caption in sorted(caption_starts(segments), key=lambda item: item[1].base):
-        zone = _zone_of(rest, start, caption) if any(row is caption for row in rest) else None
+    for start, caption in starts:
+        zone = _zone_of(region, start, caption) if caption.base > region.above else None
         if zone is None:
             continue
-        left, right = _sides([row for row in rest if zone.top <= row.base <= zone.bottom], zone.x)
-        parts += [[row for row in rest if row.base < zone.top], left, right]
-        rest = [row for row in rest if row.base > zone.bottom]
-    return [part for part in (*parts, rest) if part]
+        left, right = _sides([row for row in region.rows if zone.top <= row.base <= zone.bottom], zone.x)
+        parts += [[row for row in region.rows if row.base < zone.top], left, right]
+        region = _Rest([row for row in region.rows if row.base > zone.bottom], starts, zone.bottom)
+    return [part for part in (*parts, region.rows) if part]
+
+
+class _Rest:
+    """What is left of a region below `above`."""
+
+    def __init__(self, rows: Sequence[Row], starts: Sequence[tuple[float, Row]], above: float = float("-inf")) -> None:
+        self.rows, self.above = list(rows), above
+        self.left = min((row.x0 for row in rows), default=0.0)
+        self.right = max((row.x1 for row in rows), default=0.0)
+        self.starts = [start for start in starts if start[1].base > above]
+        """(x, row) of each caption in it."""
+        self._down = sorted(rows, key=lambda row: row.base)
+        self._bases = [row.base for row in self._down]
+
+    def near(self, base: float, far: float) -> Sequence[Row]:
+        """The rows whose base line is less than `far` away."""
+        return self._down[bisect_right(self._bases, base - far) : bisect_left(self._bases, base + far)]
 
 
 def caption_starts(segments: Sequence[Row]) -> Iterator[tuple[float, Row]]:
@@ -76,13 +95,12 @@ def _begins(match: re.Match[str], words: str, number: int, is_apart: bool) -> bo
     return is_apart and (match["end"] in (":", "|") or (match["end"] == "." and match.end() < len(words)))
 
 
-def _zone_of(segments: Sequence[Row], start: float, caption: Row) -> _Zone | None:
+def _zone_of(region: _Rest, start: float, caption: Row) -> _Zone | None:
     """The zone of the caption that begins at x `start` of a row, or None where nothing is next to its float."""
-    left, right = min(row.x0 for row in segments), max(row.x1 for row in segments)
-    margin = _LEAST * (right - left)
-    starts = list(caption_starts(segments))
-    for x in (round(start - 1, 1), *sorted(_aligned(segments, caption, start))):
-        zone = _zone(segments, starts, caption, x) if left + margin < x < right - margin else None
+    margin = _LEAST * (region.right - region.left)
+    for x in (round(start - 1, 1), *sorted(_aligned(region.near(caption.base, 6 * caption.size), caption, start))):
+        is_inside = region.left + margin < x < region.right - margin
+        zone = _zone(region.rows, region.starts, caption, x) if is_inside else None
         if zone is not None:
             return zone
     return None
@@ -93,7 +111,7 @@ def _aligned(segments: Sequence[Row], caption: Row, start: float) -> set[float]:
     found: dict[float, set[float]] = {}
     for row in segments:
         ahead = row.base - caption.base
-        for piece in row.pieces if abs(ahead) < 6 * caption.size else ():
+        for piece in row.pieces:
             if piece.x0 > start + 1 and abs(ahead) < 3 * caption.size:
                 found.setdefault(round(piece.x0) - 1.5, set()).add(row.base)
             elif piece.x1 < start - 1:

@@ -1,5 +1,7 @@
 """What the reader makes of pages drawn as papers are: their order, their clean text, and what each part is."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -246,6 +248,34 @@ def test_a_formula_of_glyphs_without_unicode_values_is_unsure_and_no_sentence():
     text = "\n".join(of_kind(document, "text"))
     assert "\ufffd \ufffd" not in text
     assert "(7)" in "".join(of_kind(document, "equation"))
+
+
+def lines_run(path, word, count):
+    """How many lines of the reader run for a page of so many captions."""
+    sheet = Sheet()
+    for number in range(count):
+        sheet.write(50, 10 + 800 / count * number, f"{word} {number + 1}: A caption of what is not there.", 1)
+    draw(path, [sheet])
+    ran = 0
+
+    def trace(frame, event, _):
+        nonlocal ran
+        ran += event == "line"
+        return trace if "/reading/" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        read_pdf(path)
+    finally:
+        sys.settrace(before)
+    return ran
+
+
+@pytest.mark.parametrize("word", ["Table", "Figure"])
+def test_twice_as_many_captions_are_twice_the_work(tmp_path, word):
+    few, many = (lines_run(tmp_path / "a.pdf", word, count) for count in (100, 200))
+    assert many < 2.2 * few
 
 
 def one_span(text, x0, base, size=10.0, font="f", bold=False):
