@@ -310,10 +310,8 @@ def require_identity(library: Store, embedder: EmbedderIdentity, chunker: str | 
     if about.embedder not in (None, embedder):
         raise _other_embedder(about.embedder, embedder)
     if chunker and about.chunker and chunker != about.chunker:
-        there, here = about.chunker.split("; "), chunker.split("; ")
-        was, now = (
-            "; ".join(part for part in one if part not in other) for one, other in ((there, here), (here, there))
-        )
+        parts = about.chunker.split("; "), chunker.split("; ")
+        was, now = ("; ".join(part for part in one if part not in parts[0] or part not in parts[1]) for one in parts)
         raise LibraryUnavailable(
             f"The library's papers were read or cut with {was}, not {now}.",
             "`python ingest.py rebuild` reads all of them again; or restore layout, chunk_size and chunk_overlap.",

@@ -82,7 +82,7 @@ def test_a_library_of_another_embedder_is_an_error(commands, findings, tmp_path)
     code, found = findings(HF_HUB_CACHE=str(tmp_path))
     assert next((one["severity"], one["message"]) for one in found["models"]) == (
         "error",
-        "embedder: some/model is not on this machine.",
+        "embedder: The embedding model some/model is not on this machine.",
     )
 
 
