@@ -35,7 +35,7 @@ from ragscience.ask.prompts import Prompts
 from ragscience.core.records import PASSAGES
 from ragscience.core.settings import Settings, deciding_values, load_settings
 from ragscience.engine import Engine
-from ragscience.engine.eval_runs import EvalRequest, mode_named
+from ragscience.engine.eval_runs import EvalRequest
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
 from ragscience.evaluation.eval_report import Outcome, paired, shown, shown_difference
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
@@ -168,7 +168,7 @@ def _prompts(settings: Settings) -> list[str]:
 
 def _asked(engine: Engine, way: Way, question: KnownQuestion) -> dict[str, Any]:
     """One question's result. Raises RuntimeError where the model was needed and said nothing."""
-    evaluation = engine.evaluate(EvalRequest([question], "dev.jsonl", mode=mode_named(way.mode)))
+    evaluation = engine.evaluate(EvalRequest([question], "dev.jsonl", mode=way.mode))
     (outcome,) = evaluation.outcomes
     answer = outcome.answer
     if answer is None:

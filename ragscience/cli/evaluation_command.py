@@ -32,9 +32,7 @@ def evaluate(
     ranking: opt.Ranking,
     run: opt.Run,
     file: Path = opt.argument("FILE", "Questions with known answers, one JSON object per line."),
-    mode: str = opt.option(
-        "--mode MODE", "How to answer: ask, agent, corrective, graph, a profile (deep), or both (agent+deep).", "ask"
-    ),
+    mode: str = opt.option("--mode MODE", "How to answer: ask, agent, corrective, graph, or a profile (deep).", "ask"),
     against: str | None = opt.option("--against MODE", "Also run this mode, and compare the two question by question."),
     json: bool = opt.JSON,
 ) -> int:
@@ -42,9 +40,10 @@ def evaluate(
 
     --against compares two modes.
     """
-    from ragscience.engine.eval_runs import EvalRequest, modes_of, read_questions
+    from ragscience.engine.eval_runs import EvalRequest, check_modes, read_questions
 
-    filters, modes = narrow.filters(), modes_of(mode, against)
+    check_modes(mode, against)
+    filters, modes = narrow.filters(), [mode, against] if against else [mode]
     screen = EvalScreen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
         screen.keep_choices_in(engine.home.told)

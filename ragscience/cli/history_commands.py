@@ -149,19 +149,6 @@ def export_history(
     return 0
 
 
-@history_app.command("rename", example="python query.py history rename 3 chunks")
-def rename_history(
-    run: opt.Run,
-    which: str = opt.argument("ID", "A conversation's number or name."),
-    name: str = opt.argument("NAME", "Its new name."),
-) -> int:
-    """Name or rename a conversation; `--chat NAME` continues it."""
-    with opened(**run.flags()) as engine:
-        renamed = engine.history.rename(which, name)
-    say(f"Conversation {renamed.conversation_id} is now called {renamed.name}.")
-    return 0
-
-
 @history_app.command("delete")
 def delete_history(
     run: opt.Run,

@@ -45,21 +45,7 @@ if TYPE_CHECKING:
     from ragscience.models.model_choice import ModelChoice
 
 WAYS = ("ask", "agent", "corrective", "graph")
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """An evaluation mode: how each question is answered."""
-
-    name: str
-    """As it was given."""
-    way: str
-    """One of WAYS: `ask` as the settings and the profile say, `ask --agent`, `ask --corrective` or `ask --graph`."""
-    profile: str | None
-    """The profile that it searches with; None for the usual one."""
-
-
-ASK = Mode("ask", "ask", None)
+"""As the settings say, or with the option of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +56,20 @@ class EvalRequest:
     source: str = ""
     """The name of the file that they are from."""
     bad_lines: tuple[BadLine, ...] = ()
-    mode: Mode = ASK
+    mode: str = "ask"
+    """One of WAYS, or a profile, with which they are then asked."""
     filters: Filters = field(default_factory=Filters)
     top_k: int | None = None
 
 
-def mode_named(name: str) -> Mode:
-    """The mode of a name: a way ("agent"), a profile ("deep": plain `ask` with it), or both ("agent+deep").
-
-    Raises UsageError where it is neither, or names two of a kind.
-    """
-    parts = [part.strip() for part in name.split("+")]
-    ways = [part for part in parts if part in WAYS]
-    profiles = [part for part in parts if part in PROFILE_NAMES]
-    if len(ways) + len(profiles) < len(parts) or len(ways) > 1 or len(profiles) > 1:
-        raise UsageError(
-            f"{name!r} is no mode.",
-            f"Take one of {', '.join(WAYS)}, a profile ({', '.join(PROFILE_NAMES)}), or both: agent+rrf.",
-        )
-    return Mode(name, ways[0] if ways else "ask", profiles[0] if profiles else None)
-
-
-def modes_of(mode: str, against: str | None) -> tuple[Mode, ...]:
-    """The mode to measure, and the one to compare it with, if any. Raises UsageError where both are the same."""
-    modes = tuple(mode_named(name) for name in (mode, against) if name is not None)
-    if len({(each.way, each.profile) for each in modes}) < len(modes):
+def check_modes(mode: str, against: str | None) -> None:
+    """Raise UsageError for a mode that there is not, and for one that is to be compared with itself."""
+    for name in filter(None, (mode, against)):
+        if name not in (*WAYS, *PROFILE_NAMES):
+            ways = f"{', '.join(WAYS)}, or a profile: {', '.join(PROFILE_NAMES)}"
+            raise UsageError(f"{name!r} is no mode.", f"Take one of {ways}.")
+    if mode == against:
         raise UsageError(f"{mode!r} cannot be compared with itself.", "Name another mode with --against.")
-    return modes
 
 
 def read_questions(
@@ -137,10 +110,10 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
             filters=request.filters,
             history=known.history,
             top_k=request.top_k,
-            profile=mode.profile,
-            graph=True if mode.way == "graph" else None,
-            agent=mode.way == "agent",
-            corrective=True if mode.way == "corrective" else None,
+            profile=mode if mode in PROFILE_NAMES else None,
+            graph=True if mode == "graph" else None,
+            agent=mode == "agent",
+            corrective=True if mode == "corrective" else None,
         )
 
     def ask(known: KnownQuestion) -> Answer:
@@ -148,10 +121,10 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
 
     first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
     total = len(request.questions)
-    publish(Progressed(mode.name, 0, total))
+    publish(Progressed(mode, 0, total))
     for outcome in run(request.questions, ask, meter=meter):
         outcomes.append(outcome)
-        publish(Progressed(mode.name, len(outcomes), total))
+        publish(Progressed(mode, len(outcomes), total))
         if outcome.error:
             publish(Noted(f"{outcome.question.question_id}: {outcome.error}"))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
@@ -162,7 +135,7 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
     used = {name: answer.models.get(name) for answer in answers[:1] for name in ("embedder", "reranker")}
     llms = sorted({answer.models.get("llm") or "" for answer in answers} - {""})
     return {
-        "mode": request.mode.name,
+        "mode": request.mode,
         "papers": str(library.about.papers),
         "passages": str(library.about.chunks),
         "profile": asked.profile.name,

@@ -172,10 +172,6 @@ class IngestResult:
     """Files that were in the library already, under any name."""
     duplicates: tuple[Duplicate, ...] = ()
     """New papers that are the same as another one, each with it."""
-    embedded: int = 0
-    """Passages that got new vectors."""
-    reused: int = 0
-    """Passages whose vectors the library had already."""
     papers: int = 0
     """In the library."""
     passages: int = 0

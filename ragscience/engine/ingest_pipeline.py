@@ -120,10 +120,6 @@ class Pipeline:
         self.added: list[Paper] = []
         self.updated: list[Paper] = []
         self.failures: list[Failure] = []
-        self.embedded = 0
-        """Chunks that the embedder embedded."""
-        self.reused = 0
-        """Chunks whose vectors the library had already."""
 
     def run(
         self,
@@ -196,12 +192,10 @@ class Pipeline:
         order = [text_hash(text) for text in texts]
         known = self._library.vectors.by_hash(order)
         done = sum(key in known for key in order)
-        self.reused += done
 
         def count(more: int) -> None:
             nonlocal done
             done += more
-            self.embedded += more
             self._progress.embedded(path, done, len(order))
 
         count(0)

@@ -259,8 +259,6 @@ class IngestRun:
             updated=tuple(pipeline.updated),
             failures=(*plan.failures, *pipeline.failures),
             duplicates=tuple(pairs),
-            embedded=pipeline.embedded,
-            reused=pipeline.reused,
         )
 
     @cached_property

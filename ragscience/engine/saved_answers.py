@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import StoredChunk
 from ragscience.engine.events import Warned
 from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
-from ragscience.library.history import Conversation, History, KeptAnswer, check_name
+from ragscience.library.history import Conversation, History, KeptAnswer
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
@@ -92,17 +91,6 @@ class SavedAnswers:
             return []
         with self._reading() as history:
             return history.questions(limit)
-
-    def rename(self, key: str, name: str) -> Conversation:
-        """Give the conversation of that id or name another name; the conversation as it is then.
-
-        Raises NothingFound, or UsageError for a name that cannot be one or that another conversation has.
-        """
-        wanted = check_name(name)
-        found, _ = self.conversation(key)
-        with History.open_for_writing(self._path) as history:
-            history.rename(found.conversation_id, wanted)
-        return replace(found, name=wanted)
 
     def delete(self, key: str | int | None) -> int:
         """Delete a conversation, one answer, or for None everything; how many turns. Raises as `conversation`.

@@ -78,16 +78,13 @@ def test_what_cannot_be_measured(commands):
 
 
 def test_two_ways_of_asking_are_compared_question_by_question(home):
-    args = ("eval", "set.jsonl", "--against", "agent+balanced", "--json", "-q")
+    args = ("eval", "set.jsonl", "--against", "agent", "--json", "-q")
     ran = home.query(*args, RAG_EMBEDDER="embedded")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
     check_output(told, "eval")
     assert (told["conditions"]["mode"], told["conditions"]["profile"]) == ("ask", "default")
-    assert (told["against"]["conditions"]["mode"], told["against"]["conditions"]["profile"]) == (
-        "agent+balanced",
-        "balanced",
-    )
+    assert told["against"]["conditions"]["mode"] == "agent"
     found = told["comparison"]["measures"]
     assert found["all evidence"] == {
         "first": 1, "second": 1, "higher": 0, "lower": 0,

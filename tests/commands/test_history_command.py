@@ -148,25 +148,6 @@ def test_the_bibliography_of_an_answer_a_paper_and_the_library(own, tmp_path):
         assert ran.err.startswith("error: ")
 
 
-def test_a_conversation_gets_another_name(own):
-    for name in ("notes", "other"):
-        own.query("ask", SPEED, "--chat", name)
-    ran = own.query("history", "rename", "1", "my thesis")
-    assert (ran.code, ran.out, ran.err) == (0, "", "Conversation 1 is now called my thesis.\n")
-    assert [item["name"] for item in listed(own)] == ["other", "my thesis"]
-    assert own.query("ask", GLAZE, "--chat", "my thesis").code == 0
-    assert [item["turns"] for item in listed(own)] == [2, 1]
-    for which, name, code, says in (
-        ("1", "other", 2, "Another conversation is called 'other'."),
-        ("1", "7", 2, "a conversation's number"),
-        ("nobody", "x", 4, "no conversation or answer 'nobody'"),
-    ):
-        ran = own.query("history", "rename", which, name)
-        assert (ran.code, ran.out) == (code, "")
-        assert says in ran.err
-    assert [item["name"] for item in listed(own)] == ["my thesis", "other"]
-
-
 def test_delete_needs_to_be_told_what(own):
     for question in (SPEED, GLAZE):
         own.query("ask", question, "--chat", "notes")
