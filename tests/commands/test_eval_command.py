@@ -98,7 +98,7 @@ def test_two_ways_of_asking_are_compared_question_by_question(home):
     [
         (
             ["set.jsonl", "--mode", "swarm"],
-            "'swarm' is no mode. Take one of ask, agent, corrective, graph, a profile (",
+            "'swarm' is no mode. Take one of ask, agent, corrective, graph, or a profile: default",
         ),
     ],
 )
