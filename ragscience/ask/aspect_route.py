@@ -163,7 +163,7 @@ class _Sentences:
         return {name: chosen[name] for name in aspects() if chosen.get(name)}
 
     def what_it_is(self) -> list[PaperSentence]:
-        """Sentences on the method, first those that name the paper's work, "X is a …" first; one alone goes on."""
+        """Sentences on the method, those that name the paper's work first, "X is a …" at the top; one alone goes on."""
         said = self.of(aspects()["Method"], _MOST_DEFINING, ())
         said.sort(key=lambda one: (not self._is_named(one.text), not self._says_what_it_is(one.text)))
         if len(said) == 1:
