@@ -20,8 +20,7 @@ from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import PASSAGE_KINDS, Filters, Found, Hit, Paper, StoredChunk
 from ragscience.core.tokenizing import counted, joined_lines
-from ragscience.library.filter_selection import no_such_paper, papers_exactly, papers_fitting
-from ragscience.search.names import PaperNames
+from ragscience.search.paper_lookup import find_paper, find_papers
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex
 
@@ -142,8 +141,6 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
 
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}(?:\.0)?")
-_NAMED_IN_ERRORS = 8
-"""Papers that an error lists."""
 LONGEST = 1000
 """Characters of an argument."""
 
@@ -304,11 +301,12 @@ class Toolbox:
             made: ToolResult = getattr(self, name)(**checked_arguments(name, arguments))
             return made
         except RagScienceError as error:
-            return ToolResult(self._capped(f"Error: {sanitize(str(error))}"), error=True)
+            said = str(error).replace("`python ingest.py list` shows all papers.", "list_papers gives all of them.")
+            return ToolResult(self._capped(f"Error: {sanitize(said)}"), error=True)
 
     def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> ToolResult:
         """The best passages for a query. Raises RagScienceError, as all tools here do."""
-        papers = tuple(each.paper_id for each in self.papers(paper)) if paper else ()
+        papers = tuple(each.paper_id for each in find_papers(self._library, [paper])) if paper else ()
         where = Filters(paper_ids=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
         found = self._search(query, where)
         if not found.hits:
@@ -317,7 +315,7 @@ class Toolbox:
 
     def read_page(self, paper: str, page: int) -> ToolResult:
         """A page as it was read, with the passages on it."""
-        which = self.paper(paper)
+        which = find_paper(self._library, paper)
         if not 1 <= page <= which.pages:
             raise NothingFound(f"{which.file} has no page {page}.", f"Its pages are 1 to {which.pages}.")
         text = self._library.contents(which.paper_id).text(page)
@@ -329,7 +327,7 @@ class Toolbox:
 
     def read_section(self, paper: str, section: str) -> ToolResult:
         """The passages of a section in their order, those of its subsections with them."""
-        which = self.paper(paper)
+        which = find_paper(self._library, paper)
         chunks = section_of(self._library, which, section)
         return shown(looked_up(chunks, "section"), self._most_chars)
 
@@ -343,30 +341,8 @@ class Toolbox:
 
     def cite(self, paper: str) -> ToolResult:
         """A BibTeX entry."""
-        entries = entries_of([self.paper(paper)], self._library.papers())
+        entries = entries_of([find_paper(self._library, paper)], self._library.papers())
         return ToolResult(self._capped(sanitize(as_bibtex(entries).rstrip())))
-
-    def paper(self, name: str) -> Paper:
-        """The one paper that is meant. Raises NothingFound for none, UsageError for several."""
-        papers = self.papers(name)
-        if len(papers) > 1:
-            files = ", ".join(paper.file for paper in papers[:_NAMED_IN_ERRORS])
-            more = f" and {len(papers) - _NAMED_IN_ERRORS} more" if len(papers) > _NAMED_IN_ERRORS else ""
-            raise UsageError(f"{_quoted(name)} fits {len(papers)} papers: {files}{more}.", "Name one by its file.")
-        return papers[0]
-
-    def papers(self, name: str) -> Sequence[Paper]:
-        """Those that a name means: a file's, exactly; else a part or pattern; else as a person would call it."""
-        papers, wanted = self._library.papers(), name.strip()
-        found = papers_exactly(papers, f"{wanted}.pdf") or papers_fitting(papers, wanted)
-        if not found and not wanted.casefold().endswith(".pdf"):
-            named = {one.paper_id for one in PaperNames.of(self._library).in_text(wanted)}
-            found = [paper for paper in papers if paper.paper_id in named]
-        if not found:
-            error = no_such_paper(wanted, papers)
-            nearest = error.fix.partition(" `python")[0] if "mean" in error.fix else ""
-            raise NothingFound(error.message, f"{nearest} list_papers gives all of them.".strip())
-        return found
 
     def _capped(self, text: str) -> str:
         return text if len(text) <= self._most_chars else text[: self._most_chars] + " […]"

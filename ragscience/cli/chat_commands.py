@@ -24,7 +24,6 @@ from ragscience.core.records import Answer, Filters
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.markdown_export import as_markdown
-from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.printable import one_line, plain, shortened
 from ragscience.engine.requests import NO_LLM, AskRequest
 from ragscience.engine.saved_answers import KeptAnswer
@@ -192,7 +191,7 @@ def _focus(state: ChatState, name: str) -> None:
     if name.lower() in ("none", "off"):
         state.dialogue.focus = ()
     elif name:
-        state.dialogue.focus = tuple(paper.file for paper in find_papers(state.engine.library, [name]))
+        state.dialogue.focus = tuple(paper.file for paper in state.engine.papers.find([name]))
     files = state.dialogue.in_focus(state.engine.library)
     say(f"In focus: {', '.join(files)}" if files else "No paper is in focus.")
 

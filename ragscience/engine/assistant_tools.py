@@ -17,6 +17,7 @@ from ragscience.engine.asking import ask, search
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.places import find_quote, sources_of
 from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.search.paper_lookup import find_papers
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -94,16 +95,20 @@ class AssistantTools:
                 "search": self._search, "fetch": self._fetch, "ask": partial(self._ask, person),
                 "check_quote": self._check_quote,
             }  # fmt: skip
-            box = Toolbox(self._shared.library, search=_no_search, most_chars=chars)
             if name in own:
-                return own[name](box, chars, cancel, **checked)
+                return own[name](chars, cancel, **checked)
+            box = Toolbox(self._shared.library, search=_no_search, most_chars=chars)
             result: ToolResult = box.call(name, checked)
             return ToolReply(result.text, is_error=result.error)
         except RagScienceError as error:
             return ToolReply(f"Error: {sanitize(str(error))}", is_error=True)
 
-    def _search(self, box: Toolbox, chars: int, cancel: Flag | None, query: str, **where: str) -> ToolReply:
-        papers = tuple(paper.paper_id for paper in box.papers(where["paper"])) if "paper" in where else ()
+    def _papers(self, name: str) -> list[Paper]:
+        """The papers that a name means; none without one. Raises NothingFound."""
+        return find_papers(self._shared.library, [name]) if name else []
+
+    def _search(self, chars: int, cancel: Flag | None, query: str, **where: str) -> ToolReply:
+        papers = tuple(paper.paper_id for paper in self._papers(where.get("paper", "")))
         filters = Filters(
             paper_ids=papers,
             sections=(where["section"],) if "section" in where else (),
@@ -129,16 +134,14 @@ class AssistantTools:
         more = {"left_out": len(there) - len(results)} if len(results) < len(there) else {}
         return _as_json({"results": results, "warnings": list(found.warnings), **more})
 
-    def _fetch(self, _box: Toolbox, chars: int, _cancel: Flag | None, id: str) -> ToolReply:
+    def _fetch(self, chars: int, _cancel: Flag | None, id: str) -> ToolReply:
         chunk, paper = self._passage(id)
         text = _cut(sanitize(chunk.text), chars)
         metadata = {"section": chunk.section, "kind": chunk.kind}
         return _as_json({**_result(chunk, paper), "text": text, "metadata": metadata})
 
-    def _ask(
-        self, person: str, box: Toolbox, chars: int, cancel: Flag | None, question: str, paper: str = ""
-    ) -> ToolReply:
-        papers = tuple(each.paper_id for each in box.papers(paper)) if paper else ()
+    def _ask(self, person: str, chars: int, cancel: Flag | None, question: str, paper: str = "") -> ToolReply:
+        papers = tuple(each.paper_id for each in self._papers(paper))
         request = AskRequest(question, Filters(paper_ids=papers))
         shared = self._shared
         dialogue = Dialogue(shared.home, shared.settings, name=None, continue_last=False, person=person)
@@ -155,9 +158,9 @@ class AssistantTools:
         }
         return _as_json(value)
 
-    def _check_quote(self, box: Toolbox, _chars: int, cancel: Flag | None, quote: str, paper: str = "") -> ToolReply:
+    def _check_quote(self, _chars: int, cancel: Flag | None, quote: str, paper: str = "") -> ToolReply:
         library = self._shared.library
-        papers = {each.paper_id: each for each in (box.papers(paper) if paper else self._shared.library.papers())}
+        papers = {each.paper_id: each for each in self._papers(paper) or library.papers()}
         if paper:
             pages = [(number, page) for number, one in papers.items() for page in range(1, one.pages + 1)]
         else:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.events import Event, ModelChosen, OnEvent, unheard
-from ragscience.engine.paper_lookup import find_paper
 from ragscience.engine.shared_parts import open_store
 from ragscience.graph import graph_exchange, traversal
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
@@ -23,6 +22,7 @@ from ragscience.graph.graph_search import keys_named
 from ragscience.graph.map_data import PAPER, Evidence, MapDrawing, map_drawing, passage_quotes
 from ragscience.graph.paper_map import paper_map, papers_of_passages
 from ragscience.library.store import Store
+from ragscience.search.paper_lookup import find_paper
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts

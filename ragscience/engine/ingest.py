@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Paper
 from ragscience.engine.events import OnEvent, PaperRemoved, Warned, unheard
-from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import SharedParts, open_store
 from ragscience.library.left_out import duplicates, note_removed, without_older
+from ragscience.search.paper_lookup import find_papers
 
 if TYPE_CHECKING:
     from ragscience.engine.events import FetchRequest, FetchResult, IngestResult, SyncPlan

@@ -15,13 +15,14 @@ from ragscience.core.paper_records import SURE
 from ragscience.core.records import Answer, Element, Filters, Page, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
-from ragscience.engine.paper_lookup import check_filters, find_paper, find_papers, papers_matching
+from ragscience.engine.filter_checks import check_filters
 from ragscience.engine.places import Surroundings, surroundings
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.left_out import SkippedFiles, duplicates
 from ragscience.library.store import known_files
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import PaperName
+from ragscience.search.paper_lookup import find_paper, find_papers, papers_matching
 from ragscience.sources.bib_entries import citation_keys, entries_cited, entries_of, person_of
 from ragscience.sources.bib_formats import as_bibtex, as_csl
 
@@ -188,6 +189,10 @@ class Papers:
         pattern with `*`, or what a paper calls itself.
         """
         return self._after_damage(papers_matching(self._shared.library, pattern))
+
+    def find(self, patterns: Sequence[str]) -> Sequence[Paper]:
+        """The papers that the patterns fit, each once. Raises NothingFound for a pattern that fits none."""
+        return self._after_damage(find_papers(self._shared.library, patterns))
 
     def page(self, name: str, number: int) -> PaperPage:
         """A page, as it was read, of the one paper that `name` fits (see `matching`).

@@ -23,13 +23,13 @@ from ragscience.engine.events import (
 from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.model_pool import ModelPool
-from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files, require_some_left
 from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
 from ragscience.library.folder_watch import Folder, Work
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.store import Home, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
+from ragscience.search.paper_lookup import find_papers
 
 if TYPE_CHECKING:
     import numpy as np

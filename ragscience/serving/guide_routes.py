@@ -15,7 +15,6 @@ from starlette.responses import Response
 
 from ragscience.core.errors import LibraryUnavailable, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
-from ragscience.engine.paper_lookup import find_papers
 from ragscience.engine.requests import AskRequest
 from ragscience.engine.topic_graph import TopicGraph, TopicRequest
 from ragscience.serving.access import person_of, state_of
@@ -97,7 +96,7 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
 
     def work(_: Any, cancel: Flag) -> tuple[list[tuple[str, Answer]], dict[str, str]]:
         engine = state.engine
-        papers = find_papers(engine.library, [_name(one) for one in body.selected_papers])
+        papers = engine.papers.find([_name(one) for one in body.selected_papers])
         talk = engine.dialogue(name=session, person=person_of(request.scope).name)
         by_meaning = engine.settings.model_copy(update={"dense_weight": 1.0, "bm25_weight": 0.0})
         searching = engine if body.use_hybrid else engine.with_settings(by_meaning)

@@ -68,7 +68,7 @@ def test_section_is_read_with_its_subsections(toolbox, section, held, not_held):
         ("read_page", {"paper": "bert", "page": 0}, "Its pages are 1 to 2"),
         ("read_page", {"paper": "bert", "page": "two"}, "is to be an integer, not 'two'"),
         ("read_page", {"paper": "bert", "page": 1.5}, "is to be an integer"),
-        ("read_page", {"paper": "*", "page": 1}, "fits 3 papers"),
+        ("read_page", {"paper": "*", "page": 1}, "3 papers match"),
         ("list_papers", {"all": True}, "It takes no arguments"),
     ],
 )

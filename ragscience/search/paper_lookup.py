@@ -1,4 +1,4 @@
-"""Which papers are meant by what a person types: the one rule of every command, filter and question file.
+"""Which papers are meant by what a person types: the one rule of every command, filter, tool and question file.
 
 What is typed is a paper's listed name, path or MD5, which means that paper alone; else a part of its file's name or of
 its title, a pattern with `*`, or what the paper calls itself ("BERT", "Devlin et al."), in any case.
@@ -8,22 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Filters, Paper, title_of
+from ragscience.core.records import Paper, title_of
 from ragscience.core.tokenizing import some_of
-from ragscience.engine.requests import described
-from ragscience.library.filter_selection import (
-    did_you_mean,
-    fold,
-    is_in_section,
-    no_such_paper,
-    papers_exactly,
-    papers_fitting,
-)
+from ragscience.library.filter_selection import fold, no_such_paper, papers_exactly, papers_fitting
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
@@ -33,9 +24,6 @@ if TYPE_CHECKING:
 
 _SURE = 0.7
 """Strength from which a name that is all of what was typed means its paper rather than others that also fit."""
-_NUMBER = "0123456789. "
-"""What a heading may begin with."""
-_HEADINGS = "`python ingest.py show PAPER` lists a paper's headings."
 _LISTED = 10
 """How many papers an error names."""
 
@@ -62,49 +50,6 @@ def find_paper(library: Store, pattern: str) -> Paper:
         return whole[0]
     listed = some_of([paper.file for paper in found], _LISTED)
     raise UsageError(f"{len(found):,} papers match {pattern!r}: {listed}.", "Give more of the name.")
-
-
-def filters_by_name(library: Store, filters: Filters) -> Filters:
-    """The same filters, with the files of papers that only their own names lead to beside the patterns or for them."""
-    if not filters.papers:
-        return filters
-    papers, patterns = library.papers(), list[str]()
-    for pattern in filters.papers:
-        plain = papers_fitting(papers, pattern)
-        named = [paper for paper in papers_matching(library, pattern, papers) if paper not in plain]
-        patterns += [pattern] if plain or not named else []
-        patterns += [paper.file for paper in named]
-    return replace(filters, papers=tuple(dict.fromkeys(patterns)))
-
-
-def check_filters(library: Store, filters: Filters) -> None:
-    """Raise NothingFound where filters leave no passage, or have a paper, author, year or heading that is not there.
-
-    Nothing is checked of an empty library.
-    """
-    if filters == Filters() or not library.about.chunks:
-        return
-    if filters.sections:
-        _check_sections(library.section_names(), filters.sections)
-    allowed = library.select(filters_by_name(library, filters))
-    if allowed is None or allowed.size:
-        return
-    hint = "Give fewer filters, or others."
-    if not filters.kinds:
-        references = library.select(filters_by_name(library, replace(filters, kinds=("reference",))))
-        if references is not None and references.size:
-            hint = "Only references match; --kind reference searches them."
-    raise NothingFound(f"No passage fits the filters: {described(filters)}.", hint)
-
-
-def _check_sections(names: Sequence[str], parts: Sequence[str]) -> None:
-    """Raise NothingFound where none of the parts is in a heading."""
-    if any(is_in_section(fold(part), fold(name)) for part in parts for name in names):
-        return
-    headings = {fold(heading.lstrip(_NUMBER)) for name in names for heading in name.split(" › ")}
-    hint = did_you_mean(parts[0], {heading: heading for heading in sorted(headings)})
-    said = " or ".join(map(repr, parts))
-    raise NothingFound(f"No heading has {said}.", f"{hint} {_HEADINGS}".strip())
 
 
 def papers_matching(library: Store, pattern: str, papers: Sequence[Paper] | None = None) -> list[Paper]:
