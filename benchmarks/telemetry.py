@@ -108,7 +108,7 @@ def _with_spans(one: QuestionRun) -> None:
     from ragscience.upkeep.telemetry import LogFile, Telemetry
 
     log = Path(one.settings.log_file)
-    spans = SpanSender([InMemorySpanExporter()], {}, with_questions=False)
+    spans = SpanSender(InMemorySpanExporter(), {}, with_questions=False)
     one.engine._made["telemetry"] = Telemetry([LogFile(log), QuestionCounts(), spans], print)
 
 

@@ -179,16 +179,13 @@ def absolute_path(name: str, value: Any, base: Path) -> Any:
 
 
 def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:
-    if "home" in kept:
-        raise UsageError(
-            f"{config_file(home)} cannot set the home.",
-            "`python query.py config unset home` removes it; use RAG_HOME or --home.",
-        )
-    if "llm_key" in kept:
-        raise UsageError(
-            f"{config_file(home)} cannot hold a key.",
-            "`python query.py config unset llm_key` removes it; set RAG_LLM_KEY, or name a file in llm_key_file.",
-        )
+    for name, what, instead in (
+        ("home", "set the home", "use RAG_HOME or --home"),
+        ("llm_key", "hold a key", "set RAG_LLM_KEY, or name a file in llm_key_file"),
+    ):
+        if name in kept:
+            fix = f"`python query.py config unset {name}` removes it; {instead}."
+            raise UsageError(f"{config_file(home)} cannot {what}.", fix)
     return kept
 
 

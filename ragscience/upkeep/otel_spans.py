@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -120,32 +120,24 @@ def _usage(asked: AskedQuestion) -> dict[str, int]:
     return {name: asked.answer.tokens[kind] for kind, name in names.items() if kind in asked.answer.tokens}
 
 
-def exporter_names(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The names in OTEL_TRACES_EXPORTER but "none"; empty where it is unset or OTEL_SDK_DISABLED is true."""
-    if environment.get("OTEL_SDK_DISABLED", "").strip().casefold() == "true":
-        return ()
-    names = [name.strip() for name in environment.get("OTEL_TRACES_EXPORTER", "").split(",")]
-    return tuple(dict.fromkeys(name for name in names if name and name != "none"))
-
-
 def open_spans(environment: Mapping[str, str], *, with_questions: bool, offline: bool) -> SpanSender | None:
     """The sender of spans where the environment asks for one; else None, and nothing is imported.
 
     Raises UsageError where the package or the exporter is not installed, and where `offline` forbids the endpoint.
     """
-    names = exporter_names(environment)
-    if not names:
+    name = environment.get("OTEL_TRACES_EXPORTER", "").strip()
+    if name in ("", "none") or environment.get("OTEL_SDK_DISABLED", "").strip().casefold() == "true":
         return None
     if offline:
-        _check_local(names, environment)
+        _check_local(name, environment)
     try:
-        exporters = [_exporter(name) for name in names]
+        exporter = _exporter(name)
     except ImportError as error:
-        needs = f"OTEL_TRACES_EXPORTER={names[0]}"
+        needs = f"OTEL_TRACES_EXPORTER={name}"
         raise missing_package(needs, "opentelemetry-sdk", "telemetry", UsageError) from error
     except ValueError as error:
         raise UsageError(f"The exporter of OTEL_TRACES_EXPORTER does not start: {error}.") from error
-    return SpanSender(exporters, environment, with_questions=with_questions)
+    return SpanSender(exporter, environment, with_questions=with_questions)
 
 
 def _exporter(name: str) -> SpanExporter:
@@ -161,16 +153,15 @@ def _exporter(name: str) -> SpanExporter:
     return OTLPSpanExporter()
 
 
-def _check_local(names: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Raise UsageError where one of the exporters would send spans to another machine."""
+def _check_local(name: str, environment: Mapping[str, str]) -> None:
+    """Raise UsageError where the exporter would send spans to another machine."""
     names_of_endpoint = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
     endpoint = next(filter(None, map(environment.get, names_of_endpoint)), "http://localhost:4318")
     url = endpoint if "//" in endpoint else f"//{endpoint}"
-    away = [name for name in names if name != "console" and not (name == "otlp" and is_loopback(url))]
-    if away:
-        where = f" to {urlsplit(url).hostname}" if away[0] == "otlp" else ""
+    if name != "console" and not (name == "otlp" and is_loopback(url)):
+        where = f" to {urlsplit(url).hostname}" if name == "otlp" else ""
         raise UsageError(
-            f"OTEL_TRACES_EXPORTER={away[0]} would send spans{where}, and --offline forbids it.",
+            f"OTEL_TRACES_EXPORTER={name} would send spans{where}, and --offline forbids it.",
             "Unset OTEL_TRACES_EXPORTER, or leave --offline out.",
         )
 
@@ -178,9 +169,7 @@ def _check_local(names: Sequence[str], environment: Mapping[str, str]) -> None:
 class SpanSender:
     """Sends spans that are made of records; no other code of the process is traced."""
 
-    def __init__(
-        self, exporters: Sequence[SpanExporter], environment: Mapping[str, str], *, with_questions: bool
-    ) -> None:
+    def __init__(self, exporter: SpanExporter, environment: Mapping[str, str], *, with_questions: bool) -> None:
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
 
@@ -190,10 +179,8 @@ class SpanSender:
         attributes = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
         is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in attributes
         self._resource = Resource.create({} if is_named else {"service.name": "ragscience"})
-        self._processors = [
-            (SimpleSpanProcessor if isinstance(exporter, ConsoleSpanExporter) else BatchSpanProcessor)(exporter)
-            for exporter in exporters
-        ]
+        is_console = isinstance(exporter, ConsoleSpanExporter)
+        self._processor = SimpleSpanProcessor(exporter) if is_console else BatchSpanProcessor(exporter)
 
     def record(self, asked: AskedQuestion) -> None:
         """Send the spans of one question, under its trace id, with the times that were measured."""
@@ -222,14 +209,13 @@ class SpanSender:
                     instrumentation_scope=InstrumentationScope("ragscience"),
                 )
             )
-        for processor in self._processors:
-            for one in reversed(made):
-                processor.on_end(one)
+        for one in reversed(made):
+            self._processor.on_end(one)
 
     def close(self) -> None:
         """Send the pending spans. Raises RagScienceError where that takes longer than FLUSH_SECONDS."""
         # The SDK's own limits are not kept while an exporter waits for its next attempt (opentelemetry-python #4568).
-        sending = Thread(target=lambda: [processor.shutdown() for processor in self._processors], daemon=True)
+        sending = Thread(target=self._processor.shutdown, daemon=True)
         sending.start()
         sending.join(FLUSH_SECONDS)
         if sending.is_alive():
