@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pydoc
 import shlex
@@ -51,7 +50,7 @@ def paged(*, is_long: bool = True) -> Iterator[Console]:
     if text.count("\n") < out.height or not shutil.which(pager[0]):
         sys.stdout.write(text)
         return
-    os.environ.setdefault("LESS", "FRX")  # leave when all fits on the screen, show colours, leave the text there
+    os.environ.setdefault("LESS", "FKRX")  # leave when all fits or at Ctrl-C, show colours, leave the text there
     pydoc.pager(text)
 
 
@@ -64,12 +63,12 @@ def put(out: Console, text: str | Text, sign: str | Text = "", *, style: str = "
     before = Text(sign) if isinstance(sign, str) else sign
     if not out.is_terminal:
         shown.rstrip()
-        out.print(before + shown, soft_wrap=True)
+        out.print(Text.assemble(before, shown), soft_wrap=True)
         return
     room = max(min(width or out.width, out.width) - before.cell_len, 2)
     for line in shown.wrap(out, room):
         line.rstrip()
-        out.print(before + line, soft_wrap=True)
+        out.print(Text.assemble(before, line), soft_wrap=True)
         before = Text(" " * before.cell_len)
 
 
@@ -127,8 +126,8 @@ def local_time(moment: str) -> str:
 
 def print_json(value: object) -> None:
     """One line on stdout in UTF-8, seen by a pipe at once."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(encoding="utf-8")
     if isinstance(value, dict) and "warnings" in value:
         value = {**value, "warnings": [as_called(text) for text in value["warnings"]]}
     sys.stdout.write(to_json(value) + "\n")

@@ -34,9 +34,11 @@ def papers_view(papers: Sequence[Paper], out: Console) -> None:
         return
     rows = [[said(paper) for said in PAPER_COLUMNS.values()] for paper in papers]
     mark, is_marked = sign_of("⚠", "!", out), out.is_terminal and any(paper.warnings for paper in papers)
+    names, title = list(PAPER_COLUMNS), 3
     if is_marked:
-        rows = [[*row, mark if paper.warnings else ""] for row, paper in zip(rows, papers, strict=True)]
-    print_table([*PAPER_COLUMNS, *[""] * is_marked], rows, out, wraps=_WRAPPED)
+        for row, cell in zip((names, *rows), ("", *(mark if paper.warnings else "" for paper in papers)), strict=True):
+            row.insert(title, cell)
+    print_table(names, rows, out, wraps=_WRAPPED, joined=title + is_marked)
     if out.is_terminal:
         pages, passages = sum(paper.pages for paper in papers), sum(paper.chunks for paper in papers)
         totals = f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"

@@ -9,6 +9,7 @@ import io
 import os
 import shutil
 import signal
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,8 +28,9 @@ _ERASE = "\r\x1b[K"
 class StatusLine:
     """`show("searching")` draws "searching…", from the first second on "searching… 8 s, Ctrl-C stops", on stderr.
 
-    A thread draws it, only where stderr is a terminal and the command is not quiet. Whatever is written to stdout ends
-    it; after a line on stderr it comes back.
+    A thread draws it, only where stderr is a terminal and the command is not quiet. Whatever is written to stdout hides
+    it, for good where stdout is a pipe, whose reader writes to the terminal when it likes; after a line on stderr it
+    comes back.
     """
 
     def __init__(self) -> None:
@@ -45,12 +47,12 @@ class StatusLine:
         if self._streams or quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             return
         self._streams = sys.stdout, sys.stderr
-        sys.stdout = cast("TextIO", _Watched(sys.stdout, self.hide))
+        sys.stdout = cast("TextIO", _Watched(sys.stdout, self.end if _is_pipe(sys.stdout) else self.hide))
         sys.stderr = cast("TextIO", _Watched(sys.stderr, self._before_line))
         self._text, self._stops, self._since = "starting", STOPS, time.monotonic()
         Thread(target=self._keep_drawing, daemon=True).start()
 
-    def end(self) -> None:
+    def end(self, _: str = "") -> None:
         """Remove the line, and leave stdout and stderr as they were."""
         with self._lock:
             self.hide()
@@ -123,6 +125,13 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # a stream without a descriptor
+        return False
 
 
 def _cut(text: str, columns: int) -> str:

@@ -1,9 +1,13 @@
 """Results on a real terminal and in a real pipe: a pager for the long ones, whole lines for programs."""
 
+import json
+import os
+
 import pytest
 
-from tests.conftest import Commands, ProcessCommands
-from tests.screens.emulator import CommandTerminal
+from tests.conftest import ROOT, Commands, ProcessCommands
+from tests.screens.emulator import CommandTerminal, Terminal
+from tests.screens.sessions import Processes
 
 PAGED = "the pager has it"
 
@@ -44,6 +48,47 @@ def test_ctrl_c_and_leaving_early_are_no_failures(home, pager):
     assert (code, "stopped" in seen, "Traceback" in seen) == (0, False, False)
     code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="head -n 1")
     assert (code, "Traceback" in seen, "error" in seen) == (0, False, False)
+
+
+@pytest.fixture
+def processes(home):
+    kept = {"PYTHONPATH": str(ROOT), "RAG_CACHE_FOLDER": os.environ["RAG_CACHE_FOLDER"]}
+    return Processes(home, PAGER="less", **kept)
+
+
+def test_nothing_is_drawn_over_a_pager_and_ctrl_c_leaves_it(processes):
+    with Terminal(80, 24) as terminal:
+        processes.start(f"python {ROOT / 'ingest.py'} show bees.pdf --page 2", terminal)
+        processes.read_until(lambda: terminal.emulator.display[-1].startswith(":"), terminal)
+        assert terminal.is_silent(seconds=1.3), "the status line counts seconds"
+        terminal.type("\x03")
+        processes.read_until(lambda: False, terminal)
+        assert (processes.ended, "starting" in "".join(terminal.emulator.shown)) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python {}/ingest.py list | head -1",
+        "python {}/ingest.py list | cat >&2",
+        "python {}/query.py search fog -k 0",
+        "python {}/query.py ask --from questions.txt | (cat; sleep 1)",
+    ],
+)
+def test_the_status_line_leaves_no_trace_beside_a_pipe(processes, home, line):
+    (home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 3)
+    with Terminal(80, 24) as terminal:
+        processes.run(line.format(ROOT), terminal)
+        assert b"starting" in terminal.written
+        result = terminal.written.partition(b"3.7 metres")[2]
+        assert b"searching" not in result, "it may come between what the pipe's reader writes"
+        assert [row for row in terminal.emulator.shown if "…" in row] == []
+
+
+def test_json_is_utf_8_also_where_the_status_line_is_drawn(processes, home):
+    with Terminal(80, 24) as terminal:
+        processes.run(f"PYTHONIOENCODING=latin-1 python {ROOT / 'query.py'} search 'Böen' --json > found.json", terminal)
+    assert json.loads((home / "found.json").read_text("utf-8"))["question"] == "Böen"
 
 
 def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):

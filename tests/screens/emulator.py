@@ -110,6 +110,10 @@ class Terminal:
             if self._ours in ready:
                 self._read()
 
+    def is_silent(self, seconds):
+        """Whether nothing comes for so long."""
+        return not readable([self._ours], seconds)
+
     def read_rest(self):
         """Read what is there already."""
         while readable([self._ours], 0):
