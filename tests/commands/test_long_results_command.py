@@ -81,7 +81,6 @@ def test_nothing_is_drawn_over_the_pager_and_ctrl_c_leaves_it(tmp_path):
     "line",
     [
         "python {}/ingest.py list | head -1",
-        "python {}/ingest.py list | cat >&2",
         "python {}/query.py search fog -k 0",
         "python {}/query.py ask --from questions.txt | (cat; sleep 1)",
     ],
