@@ -139,6 +139,8 @@ def test_names_and_titles_are_text(opened, url):
 def test_everything_can_be_done_by_keyboard(opened, url):
     page = opened(url)
     keys = page.keyboard
+    assert page.evaluate("document.activeElement.id") == "question"
+    keys.press("Escape")
     keys.press("?")
     page.wait_for_selector("#keys[open]")
     keys.press("Escape")
@@ -164,9 +166,46 @@ def test_everything_can_be_done_by_keyboard(opened, url):
     assert page.locator("#papers > li").count() == 1
 
 
+def test_each_starter_asks_and_is_answered(opened, three_papers, tmp_path):
+    with serving(copied(three_papers, tmp_path / "home")) as address:
+        page = opened(address)
+        starters = page.locator(".examples button")
+        for number in range(3):
+            starters.nth(number).click()
+            page.wait_for_selector(".answer")
+            assert page.locator(".refusal").count() == 0, page.locator(".asked").inner_text()
+            page.click("#new-conversation")
+            starters.nth(2).wait_for()
+
+
+def test_a_source_has_one_number_in_all_papers_and_on_its_page(opened, url):
+    page = opened(url)
+    cites = ask(page, "Compare bees.pdf and tides.pdf: what was measured?").locator("button.cite:visible")
+    places = [cite.locator(".file").inner_text() + cite.text_content()[-3:] for cite in cites.all()]
+    order = list(dict.fromkeys(places))
+    assert len({place[:-3] for place in places}) > 1
+    numbers = cites.locator(".number").all_inner_texts()
+    assert numbers == [str(order.index(place) + 1) for place in places]
+    cites.last.click()
+    page.wait_for_selector("#reader .pdf-mark")
+    assert numbers[-1] in page.locator("#reader .pdf-mark").all_inner_texts()
+
+
+def test_many_conversations_are_searched(opened, three_papers, tmp_path):
+    home = copied(three_papers, tmp_path / "home")
+    commands = Commands(home)
+    for thing in ("bees", "glaze", "fog", "tides", "brass", "Dover"):
+        commands.query("ask", "--brief", f"What is said of {thing}?")
+    with serving(home) as address:
+        page = opened(address)
+        page.fill("#find-conversation", "said DOVER")
+        assert page.locator(".conversation:visible .name").all_inner_texts() == ["What is said of Dover?"]
+
+
 def test_the_chosen_papers_and_options_are_seen_and_used(opened, url):
     page = opened(url)
     page.locator(".paper", has_text="porcelain").locator("input").check()
+    page.keyboard.press("Escape")
     page.keyboard.press("o")
     page.fill("#options [name=years]", "1900-2100")
     page.get_by_label("Agent").check()
@@ -185,6 +224,7 @@ def test_the_chosen_papers_and_options_are_seen_and_used(opened, url):
 def test_options_that_are_opened_before_the_profiles_come_get_the_focus_when_they_do(opened, url):
     held = []
     page = opened(url, routed=[("**/profiles", lambda route: held.append(route))])
+    page.keyboard.press("Escape")
     page.keyboard.press("o")
     page.wait_for_selector("#options:not([hidden])")
     held[0].continue_()

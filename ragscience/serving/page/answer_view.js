@@ -45,7 +45,7 @@ function citeButton(mark, citation, onCite) {
   return make("button", {
     type: "button", class: `cite pdf-colour-${mark.colour}`, title, disabled: !mark.md5, dataset: { mark: mark.id },
     onclick: () => onCite(mark),
-  }, make("span", { class: "number", "aria-hidden": "true" }, String(mark.number)), make("span", { class: "file" }, citation.file), `, p.${citation.page}`);
+  }, make("span", { class: "number", "aria-hidden": "true" }, String(mark.number)), make("span", { class: "file" }, citation.cited_as || citation.file), `, p.${citation.page}`);
 }
 
 function* drawAll(blocks, quotes, cite) {
@@ -87,7 +87,7 @@ function drawBlock(block, quotes, cite) {
   const mark = first ? quotes.of(first) : null;
   const attributes = { class: `${block.kind}-block ${mark ? `edge pdf-colour-${mark.colour}` : ""}` };
   if (block.kind === "table") {
-    const table = isTable(block.text) ? drawTable(block.text, block.lead) : make("p", {}, block.text);
+    const table = isTable(block.text) ? drawTable(block.text, block.lead, block) : make("p", {}, block.text);
     return make("figure", attributes, table, make("figcaption", {}, cites(block, cite, mark)));
   }
   if (block.kind === "formula") {
@@ -136,10 +136,10 @@ function* footer(answer, cite, told) {
   }
   yield* nearest(answer, cite);
   if (answer.route_note) yield make("p", { class: "dim small" }, answer.route_note);
-  for (const line of answer.warnings.filter((line) => !told.has(line))) {
-    yield make("p", { class: "warning small" }, withCode(line));
+  if (answer.mode === "llm") { // under quotes they only say how these were found
+    yield* answer.warnings.filter((line) => !told.has(line)).map((line) => make("p", { class: "warning small" }, withCode(line)));
+    for (const line of answer.warnings) told.add(line);
   }
-  for (const line of answer.warnings) told.add(line);
   yield howFound(answer, cite);
 }
 

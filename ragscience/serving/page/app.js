@@ -11,8 +11,6 @@ import { Reader } from "./reader.js";
 import { getJson, getText, onSignIn, Problem } from "./server.js";
 import { Uploads } from "./uploads.js";
 
-const EXAMPLES = ["Which papers do I have?", "What is the main result of the newest paper?", "Compare two of my papers"];
-
 const papers = new Papers({
   onOpen: (paper) => {
     if (document.body.dataset.library === "over") toggleLibrary();
@@ -71,13 +69,12 @@ function showState() {
   byId("stop").hidden = !chat.isAsking;
 }
 
-async function ask() {
-  const question = byId("question").value.trim();
+async function ask(question = byId("question").value.trim(), more = {}) {
   if (!question || chat.isAsking) return;
   writeQuestion("", false);
   options.toggle(false);
   showRegion("chat");
-  const isAnswered = await chat.ask({ question, ...options.body() });
+  const isAnswered = await chat.ask({ question, ...options.body(), ...more });
   if (!isAnswered && !byId("question").value) writeQuestion(question, false);
 }
 
@@ -145,10 +142,13 @@ function placeInAddress() {
 function welcome() {
   byId("turns").querySelector(".welcome")?.remove();
   if (byId("turns").childElementCount) return;
+  const [newest] = papers.all.toSorted((one, other) => (other.metadata.year ?? 0) - (one.metadata.year ?? 0));
+  const starters = [["Which papers do I have?"], ["What is my library about?"],
+    [`Summarize “${newest?.title || newest?.file}”`, { part: { papers: [newest?.md5] } }]];
   const inner = papers.all.length
     ? [make("h2", {}, "Ask your papers"),
       make("p", { class: "dim" }, "Every sentence of an answer comes with the page behind it. Click the page to read it there."),
-      make("div", { class: "examples" }, EXAMPLES.map((text) => button(text, () => writeQuestion(text))))]
+      make("div", { class: "examples" }, starters.map(([text, more]) => button(text, () => ask(text, more))))]
     : [make("h2", {}, "No papers yet"),
       make("p", {}, "Drop PDFs anywhere on this page, or choose them. They stay on this machine."),
       button("Add PDFs", () => byId("files").click(), { class: "main" })];

@@ -1,4 +1,4 @@
-// The quotes of an answer as marks on the pages of its papers: each with an id, and a colour of its own on its paper.
+// The quotes of an answer as marks on the pages of its papers: each with an id, and the number and colour of its source.
 
 const COLOURS = 8;
 
@@ -10,12 +10,23 @@ export class CitedQuotes {
     this.papers = papers;
     this.marks = new Map();
     this.boxes = new Map();
-    for (const citation of answer.citations) this.boxes.set(keyOf(citation), citation.boxes);
+    this.sources = new Map();
+    for (const citation of answer.citations) {
+      this.boxes.set(keyOf(citation), citation.boxes);
+      this.numberOf(citation);
+    }
+  }
+
+  /** The number of a citation's source, from 1: pages are numbered as the answer cites them, as in the terminal. */
+  numberOf({ file, page }) {
+    const key = `${page} ${file}`;
+    if (!this.sources.has(key)) this.sources.set(key, this.sources.size + 1);
+    return this.sources.get(key);
   }
 
   /**
-   * The mark of a citation: `{id, md5, title, page, boxes, colour, label, number}`, numbered on its paper from 1. `md5` is
-   * empty for a paper that is gone. `like` is a mark whose colour it shares, and on the same page is a part of.
+   * The mark of a citation: `{id, md5, title, page, boxes, colour, label, number}`; `number` is its source's, `md5` is
+   * empty for a paper that is gone. `like` is a mark that it is a part of where both are on one page.
    */
   of(citation, like = null) {
     const key = keyOf(citation);
@@ -31,11 +42,11 @@ export class CitedQuotes {
       like.boxes = [...like.boxes, ...boxes];
       return like;
     }
-    const number = this.on(md5).length + 1;
+    const number = this.numberOf(citation);
     const quote = citation.quote.replace(/\s+/g, " ").trim();
     return {
       id: `${this.answer.answer_id}-${this.marks.size}`, md5, title: paper?.title || citation.file, page: citation.page, boxes,
-      colour: like?.md5 === md5 ? like.colour : (number - 1) % COLOURS, label: quote.slice(0, 160), number,
+      colour: (number - 1) % COLOURS, label: quote.slice(0, 160), number,
     };
   }
 

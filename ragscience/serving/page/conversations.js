@@ -1,14 +1,17 @@
 // The list of conversations on the left.
 
 import { confirmed } from "./dialogs.js";
-import { announce, button, byId, counted, make } from "./elements.js";
+import { announce, button, byId, counted, make, wordsIn } from "./elements.js";
 import { getJson, sendJson } from "./server.js";
+
+const MANY = 6; // from here on they are searched
 
 export class Conversations {
   /** `onOpen(number)` when one is chosen, `onDeleted(number)` when one is gone, `onProblem(error)` where it is not. */
   constructor({ onOpen, onDeleted, onProblem }) {
     this.calls = { onOpen, onDeleted, onProblem };
     this.current = null;
+    byId("find-conversation").addEventListener("input", () => this.find());
   }
 
   async load() {
@@ -21,7 +24,15 @@ export class Conversations {
       make("span", { class: "dim small by" }, `${counted(each.turns, "question")} · ${dayOf(each.changed_at)}`)),
       button("✕", () => this.remove(each), { class: "plain delete", title: `Delete the conversation ${each.name || each.title}` })));
     byId("conversations").replaceChildren(...rows);
+    byId("find-conversation").hidden = rows.length < MANY;
+    this.find();
     if (!rows.length) byId("conversations").append(make("li", { class: "dim small" }, "Each question you ask is kept here."));
+  }
+
+  /** Shows the conversations that have the words. */
+  find() {
+    const isFound = wordsIn(byId("find-conversation"));
+    for (const row of byId("conversations").children) row.hidden = !isFound(row.textContent);
   }
 
   async remove(conversation) {

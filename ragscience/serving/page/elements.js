@@ -34,6 +34,12 @@ export function withCode(text) {
   return text.split(/`([^`\n]{1,300})`/).map((part, at) => (at % 2 ? make("code", {}, part) : part));
 }
 
+/** Whether a text has all words of a search field. */
+export function wordsIn(field) {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  return (text) => words.every((word) => text.toLowerCase().includes(word));
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** Says a line to screen readers, once. */

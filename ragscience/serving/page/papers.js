@@ -1,6 +1,6 @@
 // The papers on the left: found by words, chosen for the next question, opened, their headings, removed.
 
-import { announce, button, byId, counted, make } from "./elements.js";
+import { announce, button, byId, counted, make, wordsIn } from "./elements.js";
 import { confirmed } from "./dialogs.js";
 import { getJson, getText, sendJson } from "./server.js";
 
@@ -51,11 +51,8 @@ export class Papers {
   }
 
   draw() {
-    const words = byId("find-paper").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = this.all.filter((paper) => {
-      const text = [paper.title, paper.file, paper.metadata.year ?? "", ...paper.metadata.authors].join(" ").toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
+    const isFound = wordsIn(byId("find-paper"));
+    const shown = this.all.filter(({ title, file, metadata }) => isFound([title, file, metadata.year, ...metadata.authors].join(" ")));
     byId("papers").replaceChildren(...shown.map((paper) => this.row(paper)));
     if (!shown.length && this.all.length) byId("papers").append(make("li", { class: "dim small" }, "No paper has these words."));
   }

@@ -18,18 +18,20 @@ export function isTable(text) {
 
 const SHOWN = 10;
 
-/** The table, in a box that scrolls sideways where it is wide, with its first rows; `caption` may be empty. */
-export function drawTable(text, caption = "") {
+/** The table, in a box that scrolls sideways where it is wide, with its first rows; a row that is the answer is marked. */
+export function drawTable(text, caption = "", { line = "", key = "" } = {}) {
   const [head, , ...lines] = text.trim().split("\n");
   const rows = lines.filter((line) => line.trim()).map(cells);
   const names = cells(head);
+  const named = rows.filter((row) => row[0] && line.startsWith(row[0]));
+  const asked = named.find((row) => row.includes(key)) ?? named[0];
   const width = Math.max(names.length, ...rows.map((row) => row.length));
   const padded = (row) => [...row, ...Array(width - row.length).fill("")];
   const isNumber = (text) => /^[-+−~]?[\d.,]+(?:\s*[%±·×^+−-]\s*[\d.,^]+)*\s*%?$/.test(text);
   const areNumbers = names.map((_, at) => rows.every((row) => !row[at] || isNumber(row[at])));
   const table = make("table", {},
     make("thead", {}, make("tr", {}, padded(names).map((name, at) => make("th", { scope: "col", class: at && areNumbers[at] ? "number" : null }, raised(name))))),
-    make("tbody", {}, rows.map((row) => make("tr", {}, padded(row).map((cell, at) => (
+    make("tbody", {}, rows.map((row) => make("tr", { class: row === asked ? "sought" : null }, padded(row).map((cell, at) => (
       at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: areNumbers[at] ? "number" : null }, raised(cell))))))));
   const box = make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
   const more = rows.length > SHOWN ? unfolding(table, rows.length) : null;
@@ -38,7 +40,7 @@ export function drawTable(text, caption = "") {
 
 /** Hides the rows behind the first ones; a button that shows them, and hides them again. */
 function unfolding(table, count) {
-  const later = [...table.tBodies[0].rows].slice(SHOWN);
+  const later = [...table.tBodies[0].rows].slice(SHOWN).filter((row) => row.className !== "sought");
   const fold = (isFolded) => {
     for (const row of later) row.hidden = isFolded;
     more.textContent = isFolded ? `Show all ${count} rows` : `Show the first ${SHOWN} rows`;

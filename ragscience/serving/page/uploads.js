@@ -130,7 +130,7 @@ function isOpen(job) {
 function wordOf(job) {
   if (job.state === "waiting") return "waiting";
   if (job.state === "running") return job.total > 1 ? `${job.done} of ${job.total} read` : "reading";
-  if (job.state === "failed") return "not done";
+  if (job.state === "failed") return "failed";
   return job.failures.length ? `done, ${counted(job.failures.length, "file")} could not be read` : "done";
 }
 
