@@ -119,7 +119,6 @@ def _keyed(line: str, key: str) -> Text:
 
 def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, int], int]) -> None:
     """One block: a heading, table, formula, item of a list, text, or a quote."""
-    question = _question(answer)
     if block.citations:
         block = replace(block, text=formulas_named(block.text, block.citations[0].page))
     labels = _labels(block, out, numbers)
@@ -129,7 +128,7 @@ def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, 
         put(out, Text(plain(block.text), "bold") + after, width=PROSE)
     elif block.kind == "table":
         put(out, Text(shortened(block.lead, _CAPTION_CHARS)) + after if block.lead else labels, width=PROSE)
-        _table(read_table(plain(block.text)), block, out, question, whole=answer.route == "element")
+        _table(read_table(plain(block.text)), block, answer, out)
     elif block.kind == "item":
         lead = Text(f"{flat(block.lead)}: ", "dim") if block.lead else Text()
         put(out, lead + Text(flat(block.text)) + after, bullet, width=PROSE)
@@ -161,13 +160,14 @@ def _labels(block: Block, out: Console, numbers: dict[tuple[str, int], int]) -> 
     return line
 
 
-def _table(table: CellTable, block: Block, out: Console, question: str, *, whole: bool) -> None:
+def _table(table: CellTable, block: Block, answer: Answer, out: Console) -> None:
     """A table with the rows that were asked for marked; columns that do not fit without broken words are left out."""
     if not table.rows:
         put(out, flat(block.text), width=PROSE)
         return
-    asked = _rows_of(block, question, table)
-    rows = shown_rows(len(table.rows), asked, len(table.rows) if whole or not asked else _MOST_ROWS)
+    asked, question = _rows_of(block, answer, table), _question(answer)
+    is_whole = answer.route == "element" or not asked
+    rows = shown_rows(len(table.rows), asked, len(table.rows) if is_whole else _MOST_ROWS)
     mark = sign_of("▸", ">", out)
     least = [
         max((cell_len(word) for line in (table.header, *table.rows) for word in line[column].split()), default=1)
@@ -202,11 +202,16 @@ def _table(table: CellTable, block: Block, out: Console, question: str, *, whole
         )
 
 
-def _rows_of(block: Block, question: str, table: CellTable) -> list[int]:
-    """Numbers of the rows that are asked for: that of the block's line, else those with the question's words."""
+def _rows_of(block: Block, answer: Answer, table: CellTable) -> list[int]:
+    """Numbers of the rows that are asked for: that of the block's line, else those with the question's words.
+
+    Of these, the ones with what the answer says in bold, if any has it.
+    """
     named = [number for number, row in enumerate(table.rows) if row[0] and block.line.startswith(row[0])]
     exact = [number for number in named if block.key in table.rows[number]]
-    return (exact or named)[:1] or asked_rows(question, table)
+    asked, keys = asked_rows(_question(answer), table), [one.key for one in leading_of(answer.blocks) if one.key]
+    holding = [row for row in asked if any(f" {key} " in f" {' '.join(table.rows[row])} " for key in keys)]
+    return (exact or named)[:1] or holding or asked
 
 
 def _block_words(block: Block, question: str) -> str:

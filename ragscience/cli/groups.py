@@ -28,7 +28,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 LIKE_ENOUGH = 0.8
 """difflib's ratio from which a word may be a mistyped command."""
 OTHERS = {
-    "query.py": ("ingest.py", {"ingest": 1, "init": 1, "list": 1, "duplicates": 1, "sync": 1, "doctor": 1,
+    "query.py": ("ingest.py", {"ingest": 2, "init": 1, "list": 1, "duplicates": 1, "sync": 1, "doctor": 1,
                                "show": 2, "add": 2, "fetch": 2, "remove": 2, "watch": 2, "rebuild": 2}),
     "ingest.py": ("query.py", dict.fromkeys(("ask", "search", "chat", "open", "bib", "audit", "eval", "serve", "mcp",
                                              "profiles", "path", "related", "map", "models", "history", "config",

@@ -97,7 +97,9 @@ def test_the_status_line_leaves_no_trace_beside_a_pipe(processes, home, line):
 
 def test_json_is_utf_8_also_where_the_status_line_is_drawn(processes, home):
     with Terminal(80, 24) as terminal:
-        processes.run(f"PYTHONIOENCODING=latin-1 python {ROOT / 'query.py'} search 'Böen' --json > found.json", terminal)
+        processes.run(
+            f"PYTHONIOENCODING=latin-1 python {ROOT / 'query.py'} search 'Böen' --json > found.json", terminal
+        )
     assert json.loads((home / "found.json").read_text("utf-8"))["question"] == "Böen"
 
 

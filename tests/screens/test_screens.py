@@ -9,6 +9,7 @@ from ragscience.cli.chat_commands import COMMANDS
 from tests.screens.record import snapshot
 from tests.screens.rules import escape_codes, passes_width
 from tests.screens.sessions import FURTHER, NARROW, RECORDED, TYPED, WIDTHS, Step, keep_steps, kept_steps, make_steps
+from tests.test_docs import BLOCK, ROOT
 
 FOLDER = Path(__file__).parent
 COLOUR = re.compile(r"\x1b\[[0-9;]*?\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m")
@@ -66,6 +67,20 @@ def test_the_screens_are_those_that_are_kept(steps_at):
     assert snapshot(steps_at(RECORDED)) == kept, (
         "PYTHONPATH=. .venv/bin/python -m tests.screens.record writes them anew"
     )
+
+
+def test_the_readme_shows_what_comes_out(steps_at):
+    """`[…]` stands for what is left out; nothing answers at the address that the tests have for Ollama."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("127.0.0.1:11434", "127.0.0.1:9")
+    bodies = [match["body"] for match in BLOCK.finditer(text) if match["language"] == "console" and not match["mark"]]
+    examples = [example.partition("\n") for body in bodies for example in re.split(r"^\$ ", body, flags=re.M)[1:]]
+    shown = {}
+    for step in steps_at(RECORDED):
+        shown.setdefault(step.line, " ".join(" ".join(step.shown).split()))
+    compared = [(line, " ".join(printed.split())) for line, _, printed in examples if printed.strip()]
+    assert len(compared) > 1
+    for line, printed in compared:
+        assert re.fullmatch(".*".join(map(re.escape, printed.split("[…]"))), shown[line]), shown[line]
 
 
 # The rules themselves
