@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -51,7 +51,8 @@ def paged(*, is_long: bool = True) -> Iterator[Console]:
         sys.stdout.write(text)
         return
     os.environ.setdefault("LESS", "FKRX")  # leave when all fits or at Ctrl-C, show colours, leave the text there
-    pydoc.pager(text)
+    with suppress(KeyboardInterrupt):  # before the pager is up; later it has the keys
+        pydoc.pager(text)
 
 
 def put(out: Console, text: str | Text, sign: str | Text = "", *, style: str = "", width: int | None = None) -> None:
