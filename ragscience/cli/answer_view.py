@@ -88,7 +88,7 @@ def _blocks(answer: Answer, out: Console, *, every: bool) -> None:
     numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
     before = None
     for block in leading_of(answer.blocks):
-        put(out, _keyed(*first_line(block)) + Text(" ") + _short_label(block.citations[0], numbers, out), width=PROSE)
+        put(out, _keyed(*first_line(block)) + Text(" ") + _labels(block.citations[:1], out, numbers), width=PROSE)
         before = "line"
     for block in answer.blocks if every else below_of(answer.blocks):
         if before is not None and not before == block.kind == "item":
@@ -98,14 +98,6 @@ def _blocks(answer: Answer, out: Console, *, every: bool) -> None:
     more = sum(block.is_brief for block in answer.blocks)
     if more and not every:
         put(out, f"\n{counted(more, 'more quote')}: --all, in a chat /more", style="dim")
-
-
-def _short_label(citation: Citation, numbers: dict[tuple[str, int], int], out: Console) -> Text:
-    """`(Vaswani 2017, p.8) [1]`, a link where there can be links."""
-    where = plain(citation.cited_as or citation.file)
-    number = numbers.get((citation.file, citation.page))
-    label = f"({where}, p.{citation.page}){f' [{number}]' if number else ''}"
-    return Text(label, link_style(citation.path, citation.page, out) + Style(dim=True))
 
 
 def _keyed(line: str, key: str) -> Text:
@@ -121,7 +113,7 @@ def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, 
     """One block: a heading, table, formula, item of a list, text, or a quote."""
     if block.citations:
         block = replace(block, text=formulas_named(block.text, block.citations[0].page))
-    labels = _labels(block, out, numbers)
+    labels = _labels(block.citations, out, numbers)
     after = Text(" ").append_text(labels) if labels else Text()
     bullet = f"{sign_of('•', '-', out)} "
     if block.kind == "heading":
@@ -149,14 +141,14 @@ def _question(answer: Answer) -> str:
     return f"{answer.question} {answer.found.question}"
 
 
-def _labels(block: Block, out: Console, numbers: dict[tuple[str, int], int]) -> Text:
-    """`(a.pdf, p.3) [1] (a.pdf, p.4) [2]`, each a link where there can be links."""
-    pages: dict[tuple[str, int], Citation] = {(cited.file, cited.page): cited for cited in block.citations}
+def _labels(citations: Sequence[Citation], out: Console, numbers: dict[tuple[str, int], int]) -> Text:
+    """`(Vaswani 2017, p.3) [1] (a.pdf, p.4) [2]`, each a link where there can be links."""
+    pages = {(cited.file, cited.page): cited for cited in citations}
     line = Text()
-    for (file, page), cited in pages.items():
-        label = cited_label(file, page)
-        label += f" [{numbers[file, page]}]" if (file, page) in numbers else ""
-        line.append(" " if line else "").append(label, link_style(cited.path, page, out) + Style(dim=True))
+    for place, cited in pages.items():
+        label = cited_label(plain(cited.cited_as) or cited.file, cited.page)
+        label += f" [{numbers[place]}]" if place in numbers else ""
+        line.append(" " if line else "").append(label, link_style(cited.path, cited.page, out) + Style(dim=True))
     return line
 
 

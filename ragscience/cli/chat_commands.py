@@ -15,7 +15,7 @@ from ragscience.cli import source_views
 from ragscience.cli.answer_view import answer_footer, answer_view
 from ragscience.cli.ask_command import ask_once
 from ragscience.cli.history_commands import list_conversations
-from ragscience.cli.output import console, facts, flat, hand_over, put
+from ragscience.cli.output import console, facts, flat, hand_over, local_time, put
 from ragscience.cli.running import say
 from ragscience.cli.screen import Screen
 from ragscience.cli.why_view import why_view
@@ -67,7 +67,7 @@ class ChatState:
 def last_turns_view(turns: Sequence[KeptAnswer], out: Console) -> None:
     """The last TURNS questions with their days, and how each answer begins."""
     for kept in turns[-TURNS:]:
-        put(out, f"{plain(kept.created_at).partition('T')[0]}  {flat(kept.answer.question)}", style="bold")
+        put(out, f"{local_time(kept.created_at)[:10]}  {flat(kept.answer.question)}", style="bold")
         said = [line for line in plain(kept.answer.text).replace("**", "").splitlines() if line.strip()]
         first = [line for line in said if not line.startswith(NOT_SAID)]
         put(out, shortened(" ".join(first or said), 2 * (out.width - 6)), "  ", style="dim")

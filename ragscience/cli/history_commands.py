@@ -112,7 +112,7 @@ def search_kept(
         where = f"{kept.conversation_id}  {local_time(kept.created_at)}  answer {plain(kept.answer.answer_id)}"
         put(out, where, style="dim")
         put(out, shortened(kept.answer.question, QUESTION_CHARS), "> ", style="bold")
-        put(out, shortened(kept.answer.text, QUESTION_CHARS), "  ")
+        put(out, shortened(kept.answer.text.replace("**", ""), QUESTION_CHARS), "  ")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ragscience.cli.output import facts, print_json, print_table, put, sign_of
+from ragscience.cli.output import facts, local_time, print_json, print_table, put, sign_of
 from ragscience.cli.running import as_called, say
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _CAPTION_CHARS = 120
-_WRAPPED = ("title", "author")
+_WRAPPED, _TITLE = ("title", "author"), 3
 
 
 def papers_view(papers: Sequence[Paper], out: Console) -> None:
@@ -33,17 +33,16 @@ def papers_view(papers: Sequence[Paper], out: Console) -> None:
         say("The library has no papers yet: `python ingest.py` reads the PDFs in papers/.")
         return
     rows = [[said(paper) for said in PAPER_COLUMNS.values()] for paper in papers]
-    mark, is_marked = sign_of("⚠", "!", out), out.is_terminal and any(paper.warnings for paper in papers)
-    names, title = list(PAPER_COLUMNS), 3
-    if is_marked:
-        for row, cell in zip((names, *rows), ("", *(mark if paper.warnings else "" for paper in papers)), strict=True):
-            row.insert(title, cell)
-    print_table(names, rows, out, wraps=_WRAPPED, joined=title + is_marked)
+    mark = sign_of("⚠", "!", out)
+    marked = [row for row, paper in zip(rows, papers, strict=True) if paper.warnings and out.is_terminal]
+    for row in marked:
+        row[_TITLE] = f"{mark} {row[_TITLE]}"
+    print_table(list(PAPER_COLUMNS), rows, out, wraps=_WRAPPED, joined=_TITLE)
     if out.is_terminal:
         pages, passages = sum(paper.pages for paper in papers), sum(paper.chunks for paper in papers)
         totals = f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"
         put(out, totals, style="dim")
-    if is_marked:
+    if marked:
         text = "Some of it could not be read: `python ingest.py show FILE` says what."
         put(out, as_called(text), f"{mark} ", style="dim")
 
@@ -63,7 +62,7 @@ def show_paper(outline: PaperOutline, out: Console | None, where: str) -> None:
         "size": f"{paper.size_bytes:,} bytes",
         "pages": str(paper.pages),
         "passages": str(paper.chunks),
-        "added": paper.added_at,
+        "added": local_time(paper.added_at),
         "BibTeX key": outline.bibtex_key,
         "called": names or "(not known)",
     }

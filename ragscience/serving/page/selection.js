@@ -1,5 +1,7 @@
 // What can be done with text that is selected on a page: a small toolbar at the selection.
 
+import { button } from "./elements.js";
+
 const MOST_CHARACTERS = 2000;
 
 export class SelectionBar {
@@ -38,19 +40,14 @@ export class SelectionBar {
   }
 
   #action(label, name) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "pdf-button";
-    button.textContent = label;
-    button.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
-    button.addEventListener("click", () => {
+    const act = () => {
       const [text, page] = [this.#text, this.#page];
       document.getSelection().removeAllRanges();
       this.hide();
       this.#scroller.focus({ preventScroll: true });
       this.#events[name](text, page);
-    });
-    return button;
+    };
+    return button(label, act, { class: "pdf-button", onpointerdown: (event) => event.preventDefault() }); // the selection stays
   }
 
   #update() {
