@@ -141,7 +141,7 @@ def _question(answer: Answer) -> str:
     return f"{answer.question} {answer.found.question}"
 
 
-def _labels(citations: Sequence[Citation], out: Console, numbers: dict[tuple[str, int], int]) -> Text:
+def _labels(citations: tuple[Citation, ...], out: Console, numbers: dict[tuple[str, int], int]) -> Text:
     """`(Vaswani 2017, p.3) [1] (a.pdf, p.4) [2]`, each a link where there can be links."""
     pages = {(cited.file, cited.page): cited for cited in citations}
     line = Text()

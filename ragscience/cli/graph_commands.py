@@ -43,7 +43,7 @@ def build_graph(
 
     Passages that were read before are not read again. Options also export and import it.
     """
-    from ragscience.engine.graph_runs import GraphRequest, types_named
+    from ragscience.engine.graph_runs import CO_OCCURS, GraphRequest, types_named
 
     if llm and local:
         raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to use both.")
@@ -67,7 +67,8 @@ def build_graph(
                 say(line)
             if len(built.report.failures) > MOST_FAILURES_SHOWN:
                 say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
-            _tell(_summary(built, request), run)
+            stated = built.relations - graph.summary().relation_types.get(CO_OCCURS, 0)
+            _tell(_summary(built, stated, request), run)
             code = SOME_FAILED if built.report.failures else 0
         for target, write in ((export, graph.export_jsonl), (graphml, graph.export_graphml)):
             if target:
@@ -76,19 +77,16 @@ def build_graph(
     return code
 
 
-def _summary(built: GraphBuild, request: GraphRequest) -> str:
+def _summary(built: GraphBuild, stated: int, request: GraphRequest) -> str:
     """What reading did, in one line."""
     report = built.report
     nothing = not report.passages and not report.failures
     read = f"read {counted(report.passages, 'passage')} of {counted(report.papers, 'paper')}"
-    counts = {
-        "{} failed": len(report.failures),
-        "{} left for the next run": counted(report.left, "passage") if report.left else "",
-    }
     parts = ["no new passages to read" if nothing else read]
-    parts += [says.format(count) for says, count in counts.items() if count]
+    parts += [f"{len(report.failures)} failed"] * bool(report.failures)
+    parts += [f"{counted(report.left, 'passage')} left for the next run"] * bool(report.left)
     options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
-    graph = f"the graph has {_size(built.entities, built.relations)}"
+    graph = f"the graph has {_size(built.entities, built.relations)}, {stated:,} of them stated"
     return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."
 
 
