@@ -251,7 +251,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     minilm.MiniLM.embed_with_tokens = embed_known  # type: ignore[method-assign]
     bert_session._inference_session = session_of
     minilm.MiniLM._load = load_once  # type: ignore[method-assign]
-    bucket_files.CACHE_BYTES, bucket_files._USED_SECONDS = CACHE_BYTES, 0.0
+    bucket_files.CACHE_BYTES = CACHE_BYTES
     worker_pool.ReaderProcess = ReaderHere  # type: ignore[misc,assignment]
     typer.main.get_command = lru_cache(typer.main.get_command)
     model = minilm.MiniLM(cache_folder=models, on_warning=print)

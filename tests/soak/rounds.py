@@ -68,6 +68,8 @@ class Round:
         """What was done, for the log."""
         self._md5s = {(truth.name, truth.version): md5 for md5, truth in world.truths.items()}
         self._is_clock_wrong = False
+        self._is_small = True
+        """Whether each command so far had the small bounds of this process."""
 
     def run(self, base: str | None = None) -> None:
         """Do the round; `broken` has what was found."""
@@ -115,6 +117,7 @@ class Round:
     def _command(self, script: str, *words: str, fault: Fault = CALM, codes: Sequence[int] = ()) -> Ran:
         """Run one command with the fault; `codes` may come without a failure, too."""
         is_whole = self.dice.random() < 0.005
+        self._is_small &= not is_whole
         with disk_fault(fault, self.world.disk):
             environment = self.environment() | fault.environment
             running = self.world.machine.command(
