@@ -14,6 +14,7 @@ from ragscience.cli.output import facts, local_time, print_json, print_table, pu
 from ragscience.cli.running import as_called, say
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Metadata, Page, Paper
+from ragscience.core.sentences import formulas_named
 from ragscience.core.serialization import select
 from ragscience.engine import printable as form
 from ragscience.engine.papers import PAPER_COLUMNS, PaperOutline, PaperPage
@@ -117,15 +118,15 @@ def _venue(metadata: Metadata) -> str:
 def show_page(shown: PaperPage, out: Console | None) -> None:
     """A page with the kind of each part; headers and footers, which are not in the text, are dimmed at the end."""
     if out is None:
-        print_json(form.page_output(shown))
+        print_json(form.with_formulas_named(form.page_output(shown)))
         return
     page, text = shown.page, shown.text
     if not shown.elements:
-        put(out, plain(text))
+        put(out, plain(formulas_named(text, page.number)))
     parts = [
         (
             f"{one.kind} {one.level}" if one.kind == "heading" else one.kind,
-            text[one.start - page.start : one.end - page.start],
+            formulas_named(text[one.start - page.start : one.end - page.start], page.number),
         )
         for one in shown.elements
     ]

@@ -146,7 +146,7 @@ _OUTLINE = f"schema {_PAPER} bibtex_key names outline tables figures references 
 
 def search_output(found: Found, question_id: str | None) -> dict[str, Any]:
     """What `search --json` prints for one question."""
-    return _named(select(_SEARCH, found, id=question_id, **_shown(found)))  # type: ignore[no-any-return]
+    return with_formulas_named(select(_SEARCH, found, id=question_id, **_shown(found)))  # type: ignore[no-any-return]
 
 
 def answer_output(
@@ -172,10 +172,10 @@ def answer_output(
         conversation=conversation,
         created_at=created_at,
     )
-    return _named(shown)  # type: ignore[no-any-return]
+    return with_formulas_named(shown)  # type: ignore[no-any-return]
 
 
-def _named(value: Any, page: int = 0) -> Any:
+def with_formulas_named(value: Any, page: int = 0) -> Any:
     """The JSON value with "[formula, p.5]" in place of each formula that was not understood; `page` is its record's."""
     if isinstance(value, str):
         return formulas_named(value, page)
@@ -185,8 +185,8 @@ def _named(value: Any, page: int = 0) -> Any:
         cited = value.get("citation") or next(iter(value.get("citations") or ()), None)
         own: Any = value.get("page") or value.get("page_start")
         page = own or getattr(cited, "page", page)
-        return {name: _named(each, page) for name, each in value.items()}
-    return [_named(each, page) for each in value] if isinstance(value, list | tuple) else value
+        return {name: with_formulas_named(each, page) for name, each in value.items()}
+    return [with_formulas_named(each, page) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _shown(found: Found) -> dict[str, Any]:

@@ -19,11 +19,7 @@ from ragscience.core.records import Paper, title_of
 from ragscience.core.serialization import select
 from ragscience.engine.page_files import file_of, passage_numbered, passage_parts, word_places
 from ragscience.engine.places import placed_sources
-from ragscience.engine.printable import (
-    outline_output,
-    page_output,
-    paper_output,
-)
+from ragscience.engine.printable import outline_output, page_output, paper_output, with_formulas_named
 from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import ServerState, person_of, state_of
 from ragscience.serving.problem_responses import json_reply, of, problem_response, record_reply
@@ -251,7 +247,8 @@ def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: 
         chunk = passage_numbered(library, chunk_id)
         shown = of(chunk, "chunk_id md5 file section kind page_start page_end text")
         title = title_of(_paper(state_of(request), chunk.md5))
-        return record_reply(shown, title=title, parts=passage_parts(library, chunk))
+        parts = [with_formulas_named(part, part.page) for part in passage_parts(library, chunk)]
+        return record_reply(with_formulas_named(shown), title=title, parts=parts)
 
 
 @paper_routes.get("/answers/{answer_id}/sources")
@@ -261,7 +258,11 @@ def sources(answer_id: AnswerId, request: Request) -> Response:
     answer = history_of(request).answer(answer_id).answer
     shown = [
         of(each, "number md5 file title page")
-        | {"quotes": [of(quote, "quote supported start end boxes") for quote in each.citations]}
+        | {
+            "quotes": [
+                with_formulas_named(of(quote, "quote supported start end boxes"), each.page) for quote in each.citations
+            ]
+        }
         for each in placed_sources(answer, engine.library)
     ]
     return record_reply(answer_id=answer.answer_id, sources=shown)

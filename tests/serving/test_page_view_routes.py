@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
+from tests.reading.drawing import Sheet, draw
 from tests.serving.conftest import serving
 from tests.serving.test_paper_routes import paper_of
 
@@ -102,3 +103,22 @@ def test_a_file_that_is_gone_or_another_one_now_is_not_drawn(three_papers, tmp_p
         file.unlink()
         assert client.get(image).status_code == 404
         assert client.get(image.replace("image", "geometry")).status_code == 404
+
+
+def test_a_formula_that_was_not_understood_is_named_wherever_its_text_is_given(commands):
+    sheet = Sheet()
+    sheet.paragraph(50, 100, 8)
+    sheet.write(50, 200, "The speed of bees in fog is given by the following formula of their number:")
+    sheet.write(200, 220, "y =").write(220, 221, "√", font="symbols").write(226, 220, "d + e")
+    sheet.paragraph(50, 250, 8)
+    draw(commands.home / "papers" / "bees.pdf", [sheet])
+    assert commands.ingest().code == 0
+    for options in ((), ("--json",)):
+        shown = commands.ingest("show", "bees.pdf", "--page", "1", *options).out
+        assert ("[formula, p.1]" in shown, "⟪" in shown) == (True, False)
+    with serving(commands.home) as url, httpx.Client(base_url=url, timeout=60) as client:
+        answer = client.post("/api/v1/ask", json={"question": "Which formula gives the speed of bees in fog?"}).json()
+        sources = client.get(f"/api/v1/answers/{answer['answer_id']}/sources").text
+        passage = client.get("/api/v1/passages/1").text
+    for given in (sources, passage):
+        assert ("[formula, p.1]" in given, "⟪" in given) == (True, False)
