@@ -148,10 +148,21 @@ def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
 
 
-def test_a_paper_without_a_title_goes_by_its_file(tmp_path):
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does section 7 say?",
+        "What does Table 3 show?",
+        "What is in Figure 2?",
+        "What does equation 4 say?",
+        "Who wrote it?",
+        "When was it published?",
+    ],
+)
+def test_a_paper_without_a_title_goes_by_its_file(tmp_path, question):
     with make_library(
         tmp_path, {"bees.pdf": ("", [(1, "heading", "1 Introduction", 1), (1, "text", "Bees dance.")])}
     ) as library:
-        routed = route("What does section 7 say?", context(library, Filters(papers=("bees.pdf",))))
+        routed = route(question, context(library, Filters(papers=("bees.pdf",))))
     assert "“”" not in as_text(routed.blocks)
     assert "“bees.pdf”" in as_text(routed.blocks)
