@@ -82,6 +82,7 @@ except RagScienceError as error:
 UNFINISHED = """
 import os, sys
 from pathlib import Path
+import numpy  # while this user may still read where Python is installed
 from ragscience.core.errors import RagScienceError
 from ragscience.library.store import Home, Library
 
