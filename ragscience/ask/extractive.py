@@ -198,7 +198,8 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
     run = pieces[chosen.first : chosen.last + 1]
     if run[0].unit.is_row:
         rows = [piece.row for piece in pieces if piece.row and same_table(piece.unit, run[0].unit)]
-        row = max((row for row in rows if row.line and row.fit), key=lambda row: (row.fit, row.held), default=None)
+        told = (row for row in rows if row.line and (row.fit or row.value))
+        row = max(told, key=lambda row: (row.fit, row.held), default=None)
         return (row.line, row.value) if row else ("", "")
     read = max(
         (i for i in range(chosen.first, chosen.last + 1) if i in readings),
