@@ -167,6 +167,14 @@ def _make_tables(connection: sqlite3.Connection, library_id: str) -> None:
     write_state(connection, State(library_id))
 
 
+def check_schema(db: sqlite3.Connection) -> None:
+    """Hold the tables' own descriptions, which SQLite believes, against ours. Raises LibraryDamaged."""
+    found = {" ".join(sql.split()) for (sql,) in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    wanted = {" ".join(one[one.index("CREATE") :].rstrip().rstrip(";").split()) for one in _TABLES.split(";\n") if one}
+    if wanted - found:
+        raise LibraryDamaged("The library's database is damaged: its schema was altered.", READ_ALL_AGAIN)
+
+
 def _empty() -> sqlite3.Connection:
     """A database in memory without papers: so a home without a library is read."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

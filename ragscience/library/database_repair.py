@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.library.atomic_files import Home, WriterLock
-from ragscience.library.database import OldLibrary, connect_for_reading, database_errors, listed_files
+from ragscience.library.database import OldLibrary, check_schema, connect_for_reading, database_errors, listed_files
 from ragscience.library.paper_rows import FileSource
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, read_state
 from ragscience.library.snapshots import read_listing, read_notes, read_sources
@@ -71,6 +71,7 @@ def _problem(home: Home) -> str:
                 (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
                 if verdict != "ok":
                     return f"The database is damaged: {' '.join(verdict.split())}."
+                check_schema(db)
                 db.execute("BEGIN")
                 if read_listing(db, read_state(db), "").damaged:
                     return LIST_DAMAGED[0]

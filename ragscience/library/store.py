@@ -11,6 +11,7 @@ from ragscience.core.records import Filters
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.changes import SqlDatabase
+from ragscience.library.database import check_schema
 from ragscience.library.dense_search import Dense
 from ragscience.library.keyword_index import bm25, counts_in, is_damaged, norms_of
 from ragscience.library.keywords import Keywords, index_all, seal_keywords
@@ -87,6 +88,7 @@ class Library(Store):
     def verify(self) -> list[tuple[str, str]]:
         """As `Store.verify`; the keyword index, too."""
         with self._database.now() as at:
+            check_schema(at.db)
             found = super().verify()
             if is_damaged(at.db):
                 found.append(("The keyword index is damaged.", REBUILD_INDEXES))

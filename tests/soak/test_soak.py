@@ -23,6 +23,7 @@ SEED = "20261126"
         (("moto",), ("--only", "452", "--seed", SEED)),  # a clock that was put back, and a cache past its bound
         ((), ("--only", "453", "--seed", SEED)),  # a page of zeros in the table of words
         (("moto",), ("--only", "1027", "--seed", "20261127")),  # a process with the usual bound of the cache of papers
+        ((), ("--only", "1373", "--seed", "20261127")),  # a flipped bit in what the database says of a table
         ((), ("--only", "525", "--seed", "20261127")),  # bytes that were removed come back in another paper's place
     ],
 )
