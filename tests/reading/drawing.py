@@ -56,3 +56,13 @@ def draw(path: Path, sheets: Sequence[Sheet], title: str = "") -> Path:
     document.save(path)
     document.close()
     return path
+
+
+def draw_unread_formula(path: Path) -> None:
+    """A page about bees with a formula whose layout is not understood: the root has no bar."""
+    sheet = Sheet()
+    sheet.paragraph(50, 100, 8)
+    sheet.write(50, 200, "The speed of bees in fog is given by the following formula of their number:")
+    sheet.write(200, 220, "y =").write(220, 221, "√", font="symbols").write(226, 220, "d + e")
+    sheet.paragraph(50, 250, 8)
+    draw(path, [sheet])

@@ -11,6 +11,7 @@ from ragscience.engine.access_tokens import AccessTokens
 from tests.conftest import Commands, copied
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
+from tests.reading.drawing import draw_unread_formula
 from tests.serving.conftest import serving
 
 pytestmark = pytest.mark.browser
@@ -359,3 +360,17 @@ def test_the_theme_is_kept(opened, url):
     page.reload()
     page.wait_for_selector("#papers li")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 20, 23)"
+
+
+def test_a_formula_that_was_not_understood_is_shown_as_it_is_printed(opened, tmp_path):
+    home = Commands(tmp_path)
+    (tmp_path / "papers").mkdir()
+    draw_unread_formula(tmp_path / "papers" / "bees.pdf")
+    assert home.ingest(RAG_EMBEDDER="embedded").code == 0
+    with serving(tmp_path) as address:
+        page = opened(address)
+        ask(page, "Which formula gives the speed of bees in fog?")
+        image = page.locator(".printed img").first
+        assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1600
+        shown = image.evaluate("image => image.parentElement.getBoundingClientRect().height")
+        assert 20 < shown < 400

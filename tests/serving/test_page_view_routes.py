@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
-from tests.reading.drawing import Sheet, draw
+from tests.reading.drawing import draw_unread_formula
 from tests.serving.conftest import serving
 from tests.serving.test_paper_routes import paper_of
 
@@ -106,12 +106,7 @@ def test_a_file_that_is_gone_or_another_one_now_is_not_drawn(three_papers, tmp_p
 
 
 def test_a_formula_that_was_not_understood_is_named_wherever_its_text_is_given(commands):
-    sheet = Sheet()
-    sheet.paragraph(50, 100, 8)
-    sheet.write(50, 200, "The speed of bees in fog is given by the following formula of their number:")
-    sheet.write(200, 220, "y =").write(220, 221, "√", font="symbols").write(226, 220, "d + e")
-    sheet.paragraph(50, 250, 8)
-    draw(commands.home / "papers" / "bees.pdf", [sheet])
+    draw_unread_formula(commands.home / "papers" / "bees.pdf")
     assert commands.ingest().code == 0
     for options in ((), ("--json",)):
         shown = commands.ingest("show", "bees.pdf", "--page", "1", *options).out

@@ -2,11 +2,13 @@
 
 import { drawProse, VERDICTS } from "./answer_prose.js";
 import { button, counted, make, raised, withCode } from "./elements.js";
+import { getJson, urlOf } from "./server.js";
 import { stepLines } from "./step_lines.js";
 import { drawTable, isTable } from "./tables.js";
 
 const CONFIDENCE = { high: "high", medium: "medium (read the pages)", low: "low (these passages may not answer it)" };
 const MOST_NEAR = 3;
+const [SCALE, AROUND] = [1.3, 4]; // pixels a point, and points around what is cut out
 
 /** The answer as an element. `quotes` are its marks; `onCite(mark)` opens a page; `told` warnings are not shown again. */
 export function drawAnswer(answer, { quotes, onCite, told }) {
@@ -90,11 +92,32 @@ function drawBlock(block, quotes, cite) {
     const table = isTable(block.text) ? drawTable(block.text, block.lead, block) : make("p", {}, block.text);
     return make("figure", attributes, table, make("figcaption", {}, cites(block, cite, mark)));
   }
+  const behind = cites(block, cite, mark);
+  const picture = mark && block.text.includes("[formula, p.") ? printed(mark) : null;
   if (block.kind === "formula") {
     return make("figure", attributes, block.lead ? make("p", { class: "lead" }, block.lead) : null,
-      make("div", { class: "formula" }, raised(block.text)), make("figcaption", {}, cites(block, cite, mark)));
+      make("div", { class: "formula" }, raised(block.text)), picture, make("figcaption", {}, behind));
   }
-  return make("blockquote", attributes, lead(block, "p"), make("p", {}, "“", raised(block.text), "” ", cites(block, cite, mark)));
+  return make("blockquote", attributes, lead(block, "p"), make("p", {}, "“", raised(block.text), "” ", behind), picture);
+}
+
+/** The lines of a mark as its page has them, cut from the page's picture: for a formula that could not be read. */
+function printed(mark) {
+  const frame = make("div", { class: "printed" });
+  const draw = async () => {
+    const page = `/papers/${mark.md5}/pages/${mark.page}`;
+    const { width } = await getJson(`${page}/geometry`);
+    const end = (at, of) => of(...mark.boxes.map((box) => box[at]));
+    const left = Math.max(0, end(0, Math.min) - AROUND);
+    const top = Math.max(0, end(1, Math.min) - AROUND);
+    const image = make("img", { src: urlOf(`${page}/image?width=1600`), alt: `As it is printed on page ${mark.page}` });
+    Object.assign(frame.style, { width: `${SCALE * (end(2, Math.max) + AROUND - left)}px`, height: `${SCALE * (end(3, Math.max) + AROUND - top)}px` });
+    Object.assign(image.style, { width: `${SCALE * width}px`, left: `${-SCALE * left}px`, top: `${-SCALE * top}px` });
+    frame.append(image);
+  };
+  if (!mark.md5 || !mark.boxes.length) return null;
+  draw().catch(() => frame.remove()); // without its file the words have to do
+  return frame;
 }
 
 function lead(block, name = "span") {

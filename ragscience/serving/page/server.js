@@ -11,6 +11,9 @@ export class Problem extends Error {
   }
 }
 
+/** The address of a path of the API. */
+export const urlOf = (path) => `${API}${path}`;
+
 /** Called where the server wants a sign-in; set by the page. */
 export const onSignIn = { call: () => {} };
 
