@@ -66,7 +66,7 @@ class FetchRun:
         """
         if self._settings.offline:
             raise UsageError(
-                "`fetch` needs the network, and --offline forbids it.", "Leave --offline out, or unset RAG_OFFLINE."
+                "`fetch` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
             )
         refuse_papers_in(self._settings)
         wanted, searches = _understood(request)

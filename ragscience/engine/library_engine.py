@@ -166,7 +166,7 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
         raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
     if settings.offline:
         raise UsageError(
-            "`models pull` needs the network, and --offline forbids it.", "Leave --offline out, or unset RAG_OFFLINE."
+            "`models pull` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
         )
     is_known = models.known_model(settings.embedding_model) is not None
     wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]

@@ -90,7 +90,7 @@ class BucketFiles(LocalFiles):
         """Botocore's client, for a request about the object of that name, or about them all; errors in words."""
         if self.is_offline:
             fix = "Leave --offline out, or unset RAG_OFFLINE."
-            raise SourceError(f"The papers are in {self.address}, and --offline forbids asking it.", fix)
+            raise SourceError(f"The papers are in {self.address}, and the network is switched off.", fix)
         try:
             from botocore.exceptions import BotoCoreError, ClientError
             from botocore.parsers import ResponseParserError

@@ -161,7 +161,7 @@ def _check_local(name: str, environment: Mapping[str, str]) -> None:
     if name != "console" and not (name == "otlp" and is_loopback(url)):
         where = f" to {urlsplit(url).hostname}" if name == "otlp" else ""
         raise UsageError(
-            f"OTEL_TRACES_EXPORTER={name} would send spans{where}, and --offline forbids it.",
+            f"OTEL_TRACES_EXPORTER={name} would send spans{where}, and the network is switched off.",
             "Unset OTEL_TRACES_EXPORTER, or leave --offline out.",
         )
 

@@ -86,7 +86,7 @@ def test_offline_is_what_is_wrong_and_the_way_out(commands, server):
     ran = commands.ingest("fetch", "bees", "--offline", **server.environment)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.count("\n") == 2
-    assert "--offline forbids it" in ran.err
+    assert "needs the network, which is switched off" in ran.err
 
 
 def test_nothing_found_has_its_exit_code(commands):

@@ -295,7 +295,7 @@ def test_a_run_that_is_killed_while_it_downloads_loses_nothing(s3, lab, tmp_path
 def test_what_is_missing_is_said_before_anything_is_asked(lab):
     ran = lab.ingest("--offline")
     assert ran.code == 1
-    assert f"The papers are in {ADDRESS}, and --offline forbids asking it." in ran.err
+    assert f"The papers are in {ADDRESS}, and the network is switched off." in ran.err
     unset = lab.ingest("add", f"{ADDRESS}/bees.pdf", RAG_PAPERS="")
     assert unset.code == 3
     assert "Set RAG_PAPERS to read papers of a bucket." in unset.err
