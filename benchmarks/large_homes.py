@@ -19,7 +19,8 @@ from benchmarks.corpora import cache_folder, dev_questions, judged_set
 from benchmarks.large_library import PER_PAPER, Batch, LargeLibrary
 from benchmarks.libraries import judged_home, papers_home
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
-from ragscience.engine.shared_parts import open_at
+from ragscience.core.settings import Settings
+from ragscience.engine.shared_parts import open_store
 from ragscience.library.changes import Change, SqlDatabase
 from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.maxsim import CODE_BYTES
@@ -108,7 +109,7 @@ def large_home(passages: int, store: str = "embedded", *, tokens: int | None = N
         started = time.perf_counter()
         write(Home(home), large_library(passages), MadeBy.of(papers_home()), kept)
         written = time.perf_counter()
-        with open_at(Home(home), library_uri(home, store), writing=True) as library:
+        with open_store(Home(home), Settings(library=library_uri(home, store)), writing=True) as library:
             library.refresh_indexes()
             indexed = time.perf_counter()
             PaperNames.of(library)
@@ -168,7 +169,7 @@ def write_embedded(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int
 
 def write_lance(home: Home, large: LargeLibrary, made_by: MadeBy, tokens: int = 0) -> None:
     """Make the library in a folder of an empty home, as `write_embedded` does."""
-    with open_at(home, library_uri(home.root, "lance"), writing=True) as library:
+    with open_store(home, Settings(library=library_uri(home.root, "lance")), writing=True) as library:
         library.set_identity(made_by.embedder, made_by.chunker)
         for batch in large.batches():
             for new in _papers(batch, tokens):

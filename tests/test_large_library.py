@@ -5,7 +5,8 @@ import pytest
 from benchmarks import scale
 from benchmarks.large_homes import MadeBy, write_embedded, write_lance
 from benchmarks.large_library import LargeLibrary
-from ragscience.engine.shared_parts import open_at
+from ragscience.core.settings import Settings
+from ragscience.engine.shared_parts import open_store
 from ragscience.library.store import Home, Library
 
 PASSAGES = 2000
@@ -36,7 +37,7 @@ def made(request, real, tmp_path):
 
 def test_a_large_library_is_whole_and_each_step_of_the_measuring_runs(made, real):
     home, store = made
-    with open_at(Home(home), scale.library_uri(home, store), writing=True) as library:
+    with open_store(Home(home), Settings(library=scale.library_uri(home, store)), writing=True) as library:
         library.refresh_indexes()
         assert library.verify() == []
         assert (library.about.chunks, library.about.papers) == (PASSAGES, 28)

@@ -50,7 +50,6 @@ MEANT_WRONGLY = [
     ("query.py", "search", QUESTION, "--year", "soon"),
     ("query.py", "search", QUESTION, "--kind", "nosuch"),
     ("query.py", "map", "map.pdf"),
-    ("query.py", "bib", "-o", "refs.pdf"),
 ]
 LISTINGS = [
     ("ingest.py", "list"),
