@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.corpora import data_folder, dev_questions, papers_folder
 from benchmarks.libraries import papers_home, plain_home, session
-from benchmarks.quality import DEPTH, Place, _evidence, _standalone, _through, _with_interval
+from benchmarks.quality import DEPTH, Place, _evidence, _through, _with_interval
 from benchmarks.report import Report, Table, spread
 from benchmarks.running import Options, by_turns
 from ragscience.core.records import Document
@@ -215,7 +215,7 @@ def metadata_scores(gold: Sequence[Mapping[str, str]], documents: Mapping[str, D
 def _searched(questions: list[dict[str, Any]], figures: dict[str, Any]) -> list[Table]:
     """The same questions of two libraries that differ in nothing but the reader."""
     homes = {"plain text": plain_home(), "by structure": papers_home()}
-    texts = [_standalone(item) for item in questions]
+    texts = [str(item.get("standalone", item["question"])) for item in questions]
     tables = []
     for way, settings in WAYS.items():
         found = {}
