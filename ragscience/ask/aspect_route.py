@@ -113,10 +113,12 @@ def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Route
     for paper in texts:
         said = _Sentences(paper, context.names)
         wanted = _OF_SEVERAL if kind == "summary" and len(texts) > 1 else _ASKED[kind]
-        parts = {"Method": said.what_it_is()} if kind == "definition" else said.of_all(wanted)
+        defining = said.what_it_is() if kind == "definition" else []
+        parts = {"Method": defining} if defining else said.of_all(wanted)
         if kind == "contributions" and not parts:
             parts = said.of_all((("Method", 3), ("Results", 3)))
-        is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else any(parts.values())
+        is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
+        is_whole &= not defining or said.is_named(defining[0].text)
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":
             parts = {"Beginning": list(paper.sentences[:_BEGINNING])}
@@ -163,9 +165,10 @@ class _Sentences:
         return {name: chosen[name] for name in aspects() if chosen.get(name)}
 
     def what_it_is(self) -> list[PaperSentence]:
-        """Sentences on the method, those that name the paper's work first, "X is a …" at the top; one alone goes on."""
-        said = self.of(aspects()["Method"], _MOST_DEFINING, ())
-        said.sort(key=lambda one: (not self._is_named(one.text), not self._says_what_it_is(one.text)))
+        """Sentences on the authors' method, those that name the paper's work first; one alone goes on."""
+        method = self.of(aspects()["Method"], _MOST_DEFINING, ())
+        said = [one for one in method if self.is_named(one.text) or _OWN.search(one.text)]
+        said.sort(key=lambda one: not self.is_named(one.text))
         if len(said) == 1:
             after = self.paper.sentences.index(said[0]) + 1
             said += self.paper.sentences[after : after + 1]
@@ -223,9 +226,9 @@ class _Sentences:
     def _says_what_it_is(self, text: str) -> bool:
         """Whether a sentence begins with the name of the paper's work, and "is a"."""
         found = _IS_A.match(text)
-        return found is not None and self._is_named(found[1], found.end(1))
+        return found is not None and self.is_named(found[1], found.end(1))
 
-    def _is_named(self, text: str, end: int | None = None) -> bool:
+    def is_named(self, text: str, end: int | None = None) -> bool:
         """Whether a text has the name of the paper's work, there that ends at `end`."""
         mine = self.paper.paper.paper_id
         return any(one.paper_id == mine and end in (None, one.end) for one in self.names.in_text(text))

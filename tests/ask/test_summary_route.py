@@ -217,3 +217,25 @@ def test_more_papers_than_a_summary_has_room_for_are_grouped(tmp_path):
 )
 def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
+
+
+def test_what_others_call_something_does_not_say_what_a_paper_is(tmp_path):
+    """A sentence on another's technique, in the abstract of a paper that never says what its own is."""
+    said = "A recent technique called dance counting finds most hives. Here AntNet walks, and it finds more of them."
+    with make_library(tmp_path, {"ants.pdf": ("AntNet: Steps of Ants", [(1, "abstract", said)])}) as library:
+        assert route("What is AntNet?", context(library)) is None
+
+
+def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(tmp_path):
+    said = "We propose a model that reads the angle of every dance in a hive."
+    unnamed = [
+        (1, "abstract", said),
+        (1, "heading", "1 Ants", 1),
+        (1, "text", "AntNet walks in summer, and AntNet rests."),
+    ]
+    with make_library(tmp_path, {"ants.pdf": ("AntNet: Steps of Ants", unnamed)}) as library:
+        assert route("What is AntNet?", context(library)).confidence == "medium"
+
+
+def test_a_named_definition_is_sure(ask):
+    assert ask("What is BeeNet?").confidence == "high"
