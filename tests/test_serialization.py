@@ -1,15 +1,13 @@
 import dataclasses
 import json
-from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
-from ragscience.core.serialization import from_json, renamed, to_json
+from ragscience.core.serialization import from_json, to_json
 from tests.library.answers_made import answer
 
 # The low surrogates are what Python makes of bytes in a file name that are not UTF-8.
@@ -72,31 +70,6 @@ def changed(**fields):
 def test_what_is_no_answer_is_a_value_error(text):
     with pytest.raises(ValueError):
         from_json(Answer, text)
-
-
-OLD = Path(__file__).parent / "golden" / "version1" / "history.jsonl"
-
-
-@pytest.mark.parametrize("line", OLD.read_text(encoding="utf-8").splitlines())
-def test_an_answer_that_version_1_kept_is_read(line):
-    old, made = json.loads(line), from_json(Answer, line, VERSION_1_NAMES)
-    told, kept = json.loads(to_json(made)), renamed(old, VERSION_1_NAMES)
-    evidence = [each["evidence"] for each in told["sentences"] if each["evidence"]]
-    for place in (*told["citations"], *evidence, *(hit["chunk"] for hit in told["found"]["hits"])):
-        assert place.pop("md5") == ""
-    for citation in (*told["citations"], *evidence):
-        assert citation.pop("added") is False
-        assert citation.pop("cited_as") == ""
-    assert told.keys() - kept.keys() == {"blocks", "confidence", "missing", "route", "route_note"}
-    assert told["route"] == "passages"
-    assert not (told["blocks"] or told["confidence"] or told["missing"] or told["route_note"])
-    assert not told["found"].pop("about")
-    for each in (told, kept):  # a part had the ids of its passages, and has the passages now
-        each["found"]["parts"] = [part["question"] for part in each["found"]["parts"]]
-    assert {key: told[key] for key in kept} == kept
-    assert list(made.found.warnings) == old["found"]["notices"]
-    assert [step.summary for step in made.trace] == [step["said"] for step in old["trace"]]
-    assert [hit.chunk.text for hit in made.found.hits] == [hit["chunk"]["text"] for hit in old["found"]["hits"]]
 
 
 def test_control_characters_and_lone_surrogates_are_escaped():

@@ -326,7 +326,3 @@ class Answer:
     """What was done, in one line; empty for PASSAGES."""
     blocks: tuple[Block, ...] = ()
     """What `text` is made of; empty for the answer of an LLM and for a refusal."""
-
-
-VERSION_1_NAMES = {"notices": "warnings", "said": "summary"}
-"""Fields that had another name in rows that version 1 of the JSON wrote, with today's name."""

@@ -51,16 +51,13 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def from_json(kind: type[T], value: Any, names: Mapping[str, str] | None = None) -> T:
+def from_json(kind: type[T], value: Any) -> T:
     """A record of that type, from JSON text or from what was parsed of it; unknown fields are left out.
 
-    A missing field has its default; `names` gives today's names of fields that older versions wrote under others.
-    Raises ValueError where the value does not fit.
+    A missing field has its default. Raises ValueError where the value does not fit.
     """
     try:
         plain = json.loads(value) if isinstance(value, str | bytes) else value
-        if names and isinstance(plain, dict) and not names.keys().isdisjoint(plain):
-            plain = renamed(plain, names)
         found: T = _adapter(kind).validate_python(plain)  # type: ignore[arg-type]  # types are hashable
     except RecursionError as error:
         raise ValueError("nested too deep") from error
@@ -71,13 +68,6 @@ def from_json(kind: type[T], value: Any, names: Mapping[str, str] | None = None)
         place = ".".join(map(str, first["loc"]))
         raise ValueError(f"not {kind.__name__}: {place}: {first['msg']}" if place else first["msg"]) from error
     return found
-
-
-def renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """The JSON value with other names for some keys, at any depth: what an older version wrote, as it is called now."""
-    if isinstance(value, dict):
-        return {names.get(key, key): renamed(item, names) for key, item in value.items()}
-    return [renamed(item, names) for item in value] if isinstance(value, list) else value
 
 
 @cache

@@ -15,9 +15,8 @@ from ragscience.core.tokenizing import counted
 from ragscience.engine.places import holds
 from ragscience.engine.requests import DECIDING_WHERE_SET, AskRequest
 from ragscience.library.atomic_files import disk_errors
-from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
-from ragscience.library.audit import of_answer, place_of, plain, without_credentials
 from ragscience.library.history import History, KeptAnswer, check_name
+from ragscience.library.history_database import AUDIT_SCHEMA_VERSION, of_answer, place_of, plain, without_credentials
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import StoredChunk
 from ragscience.engine.events import Warned
-from ragscience.library.audit import SCHEMA_VERSION as AUDIT_SCHEMA_VERSION
 from ragscience.library.history import Conversation, History, KeptAnswer
+from ragscience.library.history_database import AUDIT_SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts

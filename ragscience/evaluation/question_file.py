@@ -15,10 +15,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Annotated
+
+from pydantic import Field
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
-from ragscience.core.serialization import from_json, renamed
+from ragscience.core.serialization import from_json
 
 Place = tuple[str, int]
 """File and page."""
@@ -54,7 +57,7 @@ class EvidencePage:
 
     file: str
     page: int
-    replaces: int = 0
+    replaces: Annotated[int, Field(validation_alias="for")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def _parsed(raw: bytes, number: int, max_chars: int) -> KnownQuestion | BadLine:
     except (ValueError, RecursionError):
         return BadLine(number, "it is not JSON")
     try:
-        line = from_json(QuestionLine, renamed(item, {"for": "replaces"}))
+        line = from_json(QuestionLine, item)
     except ValueError as error:
         return BadLine(number, f"its fields do not fit: {error}")
     wanted = [[each] if isinstance(each, str) else each for each in line.must_contain]

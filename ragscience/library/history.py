@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ragscience.core.answer_records import VERSION_1_NAMES
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Answer
 from ragscience.core.serialization import from_json, storable, to_json
@@ -37,8 +36,13 @@ SELECT conversation_id, COALESCE(name, ''), checksum
 FROM (SELECT conversation_id FROM turns UNION SELECT conversation_id FROM conversations)
 LEFT JOIN conversations USING (conversation_id) WHERE {where}
 """
-_TURNS = "SELECT turn_id, conversation_id, answer_id, created_at, question, answer, record, checksum FROM turns"
+_LISTED = "SELECT turn_id, conversation_id, answer_id, created_at, question, listed FROM turns"
+_TURNS = "SELECT turn_id, conversation_id, answer_id, created_at, question, listed, answer, record, checksum FROM turns"
 _SEALED = "UPDATE conversations SET checksum = COALESCE(checksum, 0) + ? WHERE conversation_id = ?"
+_UNSEALED = """
+UPDATE conversations AS one SET checksum = checksum - COALESCE(
+    (SELECT SUM(listed) FROM turns WHERE {where} AND conversation_id = one.conversation_id), 0)
+"""
 _AUDIT = "SELECT audit_id, created_at, record, checksum FROM audit"
 
 
@@ -80,17 +84,13 @@ class History:
         """What was left out so far because it is not what was written; empty for nothing."""
         said = [_LOST_LOG] if self._lost_log else []
         for kind, how, fix in (
-            (
-                "saved answer",
-                "damaged and left out",
-                "`python query.py history delete ID` deletes a conversation with it",
-            ),
-            ("audit record", "damaged and left out", "`python query.py audit --delete-all` deletes them all"),
-            ("conversation", "without a name or an answer: damaged", "`python query.py history delete ID` deletes it"),
+            ("saved answer", "damaged and left out", "history delete ID` deletes a conversation with it"),
+            ("audit record", "damaged and left out", "audit --delete-all` deletes them all"),
+            ("conversation", "without a name or an answer: damaged", "history delete ID` deletes it"),
         ):
             count = sum(place[0] == kind for place in self._damaged)
             what = f"1 {kind} is" if count == 1 else f"{count} {kind}s are"
-            said += [f"{what} {how}. {fix}."] if count else []
+            said += [f"{what} {how}. `python query.py {fix}."] if count else []
         return " ".join(said)
 
     # Conversations
@@ -117,7 +117,7 @@ class History:
     def _conversations(self, where: str, *values: object) -> list[Conversation]:
         found = []
         for number, name, checksum in self._rows(_CONVERSATIONS.format(where=where), *values):
-            rows = self._rows(f"{_TURNS} WHERE conversation_id = ? ORDER BY turn_id", number)
+            rows = self._rows(f"{_LISTED} WHERE conversation_id = ? ORDER BY turn_id", number)
             turns = self._whole(rows)
             if checksum != checksum_of(number, name) + sum(row[-1] for row in rows if isinstance(row[-1], int)):
                 name = ""
@@ -131,7 +131,7 @@ class History:
 
     def questions(self, limit: int) -> list[str]:
         """The last `limit` questions of all conversations, the newest first."""
-        return [row[4] for row in self._whole(self._rows(f"{_TURNS} ORDER BY turn_id DESC LIMIT ?", limit))]
+        return [row[4] for row in self._whole(self._rows(f"{_LISTED} ORDER BY turn_id DESC LIMIT ?", limit))]
 
     def turns(self, conversation_id: int) -> list[KeptAnswer]:
         """The turns of a conversation, the first first."""
@@ -185,7 +185,7 @@ class History:
         found: list[KeptAnswer] = []
         for (number,) in self._rows("SELECT turn_id FROM turns ORDER BY turn_id DESC"):
             for row in self._whole(self._rows(f"{_TURNS} WHERE turn_id = ?", number)):
-                said = plain_letters(f"{row[4]} {row[5]}")
+                said = plain_letters(f"{row[4]} {row[6]}")
                 if len(found) < limit and all(word.search(said) for word in wanted):
                     found += self._kept([row])
         return found
@@ -215,36 +215,28 @@ class History:
             row = connection.execute("SELECT conversation_id FROM conversations WHERE name = ?", (text,)).fetchone()
             if row is not None and row[0] != conversation_id:
                 raise UsageError(f"Another conversation is called {name!r}.", "Choose another name.")
-            before = connection.execute(
-                "SELECT COALESCE(name, '') FROM conversations WHERE conversation_id = ?", (conversation_id,)
-            ).fetchone()
-            connection.execute(
-                "UPDATE conversations SET name = ?, checksum = checksum + ? - ? WHERE conversation_id = ?",
-                (
-                    text,
-                    checksum_of(conversation_id, text),
-                    checksum_of(conversation_id, *before or ()),
-                    conversation_id,
-                ),
-            )
+            query = "SELECT COALESCE(name, '') FROM conversations WHERE conversation_id = ?"
+            if before := connection.execute(query, (conversation_id,)).fetchone():
+                change = checksum_of(conversation_id, text) - checksum_of(conversation_id, *before)
+                query = "UPDATE conversations SET name = ? WHERE conversation_id = ?"
+                connection.execute(query, (text, conversation_id))
+                connection.execute(_SEALED, (change, conversation_id))
 
     def delete(self, what: Conversation | KeptAnswer | None) -> int:
         """Delete a conversation, one turn, or with None everything, with its bytes; returns the number of turns.
 
         Audit records are not deleted.
         """
+        where, value = "TRUE", []
         if isinstance(what, Conversation):
-            gone = self._deleted("DELETE FROM turns WHERE conversation_id = ?", what.conversation_id)
+            where, value = "conversation_id = ?", [what.conversation_id]
         elif what is not None:
-            gone = self._deleted(
-                "DELETE FROM turns WHERE answer_id = ?",
-                storable(what.answer.answer_id),
-                before="UPDATE conversations SET checksum = conversations.checksum - t.checksum FROM turns t"
-                " WHERE t.answer_id = ? AND t.conversation_id = conversations.conversation_id",
-            )
-        else:
-            gone = self._deleted("DELETE FROM turns")
-        self._deleted("DELETE FROM conversations WHERE conversation_id NOT IN (SELECT conversation_id FROM turns)")
+            where, value = "answer_id = ?", [storable(what.answer.answer_id)]
+        with self._deleting() as connection:
+            connection.execute(_UNSEALED.format(where=where), value)
+            gone = connection.execute(f"DELETE FROM turns WHERE {where}", value).rowcount  # noqa: S608 - ours
+            empty = "DELETE FROM conversations WHERE conversation_id NOT IN (SELECT conversation_id FROM turns)"
+            connection.execute(empty)
         return gone
 
     # Audit records
@@ -261,7 +253,8 @@ class History:
 
     def delete_audit(self) -> int:
         """Delete every audit record, with its bytes; how many. Conversations stay."""
-        return self._deleted("DELETE FROM audit")
+        with self._deleting() as connection:
+            return connection.execute("DELETE FROM audit").rowcount
 
     def _meant(self, table: str, start: str) -> str | None:
         text = storable(start)
@@ -285,8 +278,8 @@ class History:
 
     def _kept(self, rows: Sequence[tuple[Any, ...]]) -> list[KeptAnswer]:
         return [
-            KeptAnswer(place, created_at, from_json(Answer, record, VERSION_1_NAMES))
-            for _, place, _, created_at, _, _, record, _ in self._whole(rows)
+            KeptAnswer(place, created_at, from_json(Answer, record))
+            for _, place, _, created_at, *_, record, _ in self._whole(rows)
         ]
 
     def _audited(self, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
@@ -298,17 +291,13 @@ class History:
         self._damaged |= {(kind, row[0]) for row, is_whole in zip(rows, whole, strict=True) if not is_whole}
         return list(compress(rows, whole))
 
-    def _deleted(self, statement: str, *values: object, before: str = "") -> int:
-        """Delete rows, in a transaction of its own, and empty the write-ahead log, which may have their words.
-
-        `before` is done before it with the same values.
-        """
+    @contextmanager
+    def _deleting(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; then the write-ahead log is emptied, which may have the words of what was deleted."""
         with self._transaction() as connection:
-            connection.execute(before or "SELECT 1", values if before else ())
-            count = connection.execute(statement, values).rowcount
+            yield connection
         with history_errors(self._path):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return count
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -342,15 +331,13 @@ def _place(connection: sqlite3.Connection, conversation_id: int | None, name: st
 def _insert(connection: sqlite3.Connection, conversation_id: int, turn: KeptAnswer) -> None:
     answer, at = turn.answer, turn.created_at
     answer_id, record = storable(answer.answer_id), to_json(answer, allow_nan=True)
-    columns = conversation_id, answer_id, at, storable(answer.question), storable(answer.text), record
-    checksum = checksum_of(*columns)
-    cursor = connection.execute(
-        "INSERT OR IGNORE INTO turns (conversation_id, answer_id, created_at, question, answer, record, checksum)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (*columns, checksum),
-    )
+    columns = conversation_id, answer_id, at, storable(answer.question)
+    listed = checksum_of(*columns)
+    whole = (*columns, listed, storable(answer.text), record)
+    added = "INSERT OR IGNORE INTO turns VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+    cursor = connection.execute(added, (*whole, checksum_of(*whole)))
     if cursor.rowcount:
-        connection.execute(_SEALED, (checksum, conversation_id))
+        connection.execute(_SEALED, (listed, conversation_id))
     if cursor.rowcount and turn.audit is not None:
         kept = to_json(turn.audit)
         cursor = connection.execute(

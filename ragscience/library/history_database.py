@@ -1,55 +1,58 @@
-"""Conversations and audit records: what a turn is, the tables of the database, opening it, and errors as messages."""
+"""Conversations and audit records: what is kept of an answer, the tables of the database, and opening it."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
+import re
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable, UsageError
-from ragscience.core.records import Answer
+from ragscience.core.records import Answer, Citation, Hit, Paper, StoredChunk
 from ragscience.library.atomic_files import connect, connect_to_read, explained, is_ours
 
-SCHEMA_VERSION = 3
+HISTORY_VERSION = 4
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
 _BUSY_SECONDS = 5.0
 _MOVE = "Move the file away; a new history is then started."
 
-_CONVERSATIONS = """
--- `checksum` is that of the id and the name, plus those of its turns, so that a lost turn shows.
+_TABLES = """
+-- `checksum` is that of the id and the name, plus what its turns have as `listed`, so that a lost turn shows.
 CREATE TABLE conversations (
     conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT UNIQUE,
     checksum INTEGER
 );
 
--- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched. `checksum` is
--- that of all columns from `conversation_id` on.
+-- `record` is the whole answer as JSON; question and answer stand beside it to be listed and searched. `listed` is the
+-- checksum of the columns before it, which a list reads alone; `checksum` that of all from `conversation_id` on.
 CREATE TABLE turns (
     turn_id INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
     answer_id TEXT NOT NULL UNIQUE,
     created_at TEXT NOT NULL,
     question TEXT NOT NULL,
+    listed INTEGER NOT NULL,
     answer TEXT NOT NULL,
     record TEXT NOT NULL,
-    checksum INTEGER
+    checksum INTEGER NOT NULL
 );
 CREATE INDEX turns_by_conversation ON turns (conversation_id, turn_id);
-"""
-_AUDIT = """
-CREATE TABLE IF NOT EXISTS audit (
+
+CREATE TABLE audit (
     audit_id INTEGER PRIMARY KEY AUTOINCREMENT,
     answer_id TEXT NOT NULL UNIQUE,
     created_at TEXT NOT NULL,
     record TEXT NOT NULL,
     checksum INTEGER NOT NULL
-)
+);
 """
 
 
@@ -81,7 +84,7 @@ class KeptAnswer:
     """ISO 8601, UTC."""
     answer: Answer
     audit: Mapping[str, Any] | None = None
-    """The audit record to store with it (see library/audit.py); None for none, and where it was read."""
+    """The audit record to store with it (`of_answer`); None for none, and where it was read."""
 
 
 def check_name(name: str) -> str:
@@ -110,12 +113,9 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
         except BaseException:
             connection.close()
             raise
-        if version == SCHEMA_VERSION:
+        if version:
             return connection
         connection.close()
-        if version:
-            connect_for_writing(path).close()
-            return connect_for_reading(path)
         return None
 
 
@@ -133,7 +133,7 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")
-            if _version(connection, path) != SCHEMA_VERSION:
+            if not _version(connection, path):
                 _make(connection, path)
         except BaseException:
             connection.close()
@@ -146,9 +146,9 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     version = is_ours(connection, _APPLICATION_ID)
     if version is None:
         raise HistoryDamaged(f"{path} is a database of something else.", _MOVE)
-    if version not in range(SCHEMA_VERSION + 1):
+    if version not in (0, HISTORY_VERSION):
         raise LibraryUnavailable(
-            f"{path} was written by another version (schema {version}; this one knows {SCHEMA_VERSION}); it is left "
+            f"{path} was written by another version (schema {version}; this one knows {HISTORY_VERSION}); it is left "
             "as it is.",
             "Use that version, or move the file away; a new history is then started.",
         )
@@ -161,41 +161,16 @@ def checksum_of(*columns: object) -> int:
 
 
 def _make(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables, or what those of an older version did not have."""
     # Another process may be doing the same: then it is done.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    version = _version(connection, path)
-    if version != SCHEMA_VERSION:
-        if not version:
-            for statement in _CONVERSATIONS.split(";\n"):
-                connection.execute(statement)
-        else:
-            _upgrade(connection)
-        connection.execute(_AUDIT)
+    if not _version(connection, path):
+        for statement in _TABLES.split(";\n"):
+            connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute(f"PRAGMA user_version = {HISTORY_VERSION}")
     connection.execute("COMMIT")
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Turns and conversations get the checksums that they lack, and turns lose their full-text index."""
-    for table in ("turns", "conversations"):
-        query = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'checksum'"
-        if connection.execute(query, (table,)).fetchone() is None:
-            connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
-    connection.create_function("checksum_of", -1, checksum_of, deterministic=True)
-    # What is not as version 2 wrote it stays so.
-    connection.execute(
-        "UPDATE turns SET checksum = checksum_of(conversation_id, answer_id, created_at, question, answer, record)"
-        " WHERE checksum IS NULL OR checksum = checksum_of(created_at, record)"
-    )
-    connection.execute(
-        "UPDATE conversations AS c SET checksum = checksum_of(conversation_id, COALESCE(name, '')) + COALESCE("
-        "(SELECT SUM(checksum) FROM turns WHERE conversation_id = c.conversation_id), 0)"
-    )
-    connection.execute("DROP TABLE IF EXISTS turns_text")
 
 
 @contextmanager
@@ -212,3 +187,102 @@ def history_errors(path: Path) -> Iterator[None]:
             f"The history {path} cannot be used: {error.strerror or error}.",
             "Check the permissions and the disk, or ask with --no-history.",
         ) from error
+
+
+# The audit record of an answer: enough to see where it came from. A passage is named by the MD5 of its file and its
+# offsets, because its id changes with a rebuild. Of its text only the digest is kept: the library has the text.
+
+AUDIT_SCHEMA_VERSION = 2
+"""Of a record. A change that breaks a reader raises it; a new field does not."""
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/?#@]+(?:@[^\s/?#@]+)*@")
+_URL_END = re.compile(r"[?#].*", re.DOTALL)
+_IS_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+_OF_CHUNK = ("chunk_id", "file", "path", "page_start", "page_end", "section", "kind")
+_OF_CITATION = ("file", "path", "page", "start", "end", "quote", "supported")
+
+
+def of_answer(answer: Answer, papers: Mapping[int, Paper], warnings: Iterable[str] = ()) -> dict[str, Any]:
+    """What a record says of the answer itself, as JSON; `papers` has the passages' papers by id.
+
+    `warnings` are those of the run that are not the answer's own.
+    """
+    found = answer.found
+    record: dict[str, Any] = plain(
+        {
+            "answer_id": answer.answer_id,
+            "trace_id": answer.trace_id,
+            "question": answer.question,
+            "searched": found.question,
+            "profile": found.profile,
+            "passages": [_passage(hit, papers.get(hit.chunk.paper_id)) for hit in found.hits],
+            "signals": found.signals,
+            "second_look": found.verdict or None,
+            "concepts": found.concepts,
+            "paths": [asdict(path) for path in found.paths],
+            "answer": answer.text,
+            "mode": answer.mode,
+            "route": answer.route,
+            "refused": answer.refused,
+            "answerability": answer.answerability,
+            "prompt_cut": answer.prompt_cut,
+            "citations": [_citation(item) for item in answer.citations],
+            "sentences": [
+                {
+                    "text": item.text,
+                    "verdict": item.verdict,
+                    "score": item.score,
+                    "evidence": _citation(item.evidence) if item.evidence else None,
+                }
+                for item in answer.sentences
+            ],
+            "timings_ms": {**found.timings_ms, **answer.timings_ms},
+            "tokens": answer.tokens,
+        }
+    )
+    said = list(dict.fromkeys([*found.warnings, *answer.warnings, *warnings]))
+    return record | {
+        "warnings": without_credentials(said),
+        "trace": without_credentials([asdict(step) for step in answer.trace]),
+    }
+
+
+def place_of(chunk: StoredChunk, paper: Paper | None) -> dict[str, Any]:
+    """A passage's name that survives a rebuild: its file's MD5 (empty if unknown) and its offsets."""
+    return {"md5": paper.md5 if paper else "", "start": chunk.start, "end": chunk.end}
+
+
+def without_credentials(value: Any) -> Any:
+    """The value as `plain`, without user and password in its URLs; a text that is a URL loses its query, too."""
+    if isinstance(value, str):
+        bare = _CREDENTIALS.sub("", value)
+        return _URL_END.sub("", bare) if _IS_URL.fullmatch(bare) else bare
+    if isinstance(value, Mapping):
+        return {name: without_credentials(item) for name, item in value.items()}
+    return [without_credentials(item) for item in value] if isinstance(value, list | tuple) else plain(value)
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON: None for NaN and infinity, lists for tuples."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _passage(hit: Hit, paper: Paper | None) -> dict[str, Any]:
+    chunk = hit.chunk
+    return {
+        "rank": hit.rank,
+        **place_of(chunk, paper),
+        **{name: getattr(chunk, name) for name in _OF_CHUNK},
+        "url": without_credentials(paper.metadata.url) if paper else "",
+        "text_sha256": hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "score": hit.score,
+        "scores": hit.scores,
+        "found_by": hit.found_by,
+    }
+
+
+def _citation(citation: Citation) -> dict[str, Any]:
+    return {name: getattr(citation, name) for name in _OF_CITATION}

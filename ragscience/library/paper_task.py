@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from ragscience.core import __version__
 from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Chunk, Document
-from ragscience.library.paper_rows import FileSource
-from ragscience.library.store import merged, text_hash
+from ragscience.library.paper_contents import text_hash
+from ragscience.library.paper_rows import FileSource, merged
 from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
 from ragscience.reading import reader_identity

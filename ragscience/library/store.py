@@ -1,4 +1,4 @@
-"""What other packages use of the library; how often terms occur in passages of a store; a notebook's vector store."""
+"""What other packages use of the library, and how often terms occur in passages of a store."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import LibraryUnavailable, UsageError, missing_package
-from ragscience.core.records import Filters
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.changes import SqlDatabase
@@ -16,20 +14,16 @@ from ragscience.library.dense_search import Dense
 from ragscience.library.keyword_index import bm25, counts_in, is_damaged, norms_of
 from ragscience.library.keywords import Keywords, index_all, seal_keywords
 from ragscience.library.paper_contents import NewPaper, text_hash
-from ragscience.library.paper_rows import merged
 from ragscience.library.sealed_rows import REBUILD_INDEXES, DenseIndexInfo, DenseSizes
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
 
 if TYPE_CHECKING:
-    from langchain_community.vectorstores import FAISS
-    from langchain_core.embeddings import Embeddings
-
     from ragscience.library.top_scores import Ids, Scores
 
 
 __all__ = [
-    "About", "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts", "as_vector_store",
-    "keyword_scores", "known_files", "merged", "require_identity", "term_counts", "text_hash",
+    "About", "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts",
+    "keyword_scores", "known_files", "require_identity", "term_counts", "text_hash",
 ]  # fmt: skip
 
 _SIZES = DenseSizes()
@@ -155,42 +149,4 @@ def term_counts(
         np.array(numbers, np.int64),
         counts_in(distinct, passages_terms).astype(np.int64),
         norms_of([len(each) for each in passages_terms], known),
-    )
-
-
-def as_vector_store(home: Home, embeddings: Embeddings) -> FAISS:
-    """A `langchain_community.vectorstores.FAISS` with the passages and vectors of the library as it is now.
-
-    `embeddings` must be of the model that made the library; it embeds one word here, to compare dimensions. Documents
-    carry `source` (full path), `file`, `page`, `page_end`, `section`, `kind`, `header` and `chunk_id`; references are
-    left out. The store is a copy in memory: what changes it does not change the library. Raises LibraryUnavailable for
-    an embedder of another dimension or an empty library, UsageError without langchain-community.
-    """
-    try:
-        from langchain_community.vectorstores import FAISS
-        from langchain_community.vectorstores.utils import DistanceStrategy
-    except ImportError as error:
-        raise missing_package("A library as a vector store", "langchain-community", "notebook", UsageError) from error
-    with Library.open(home) as library, library.snapshot():
-        made_by = library.about.embedder
-        dimension = len(embeddings.embed_query("dimension"))
-        if made_by is None or made_by.dimension != dimension or not library.about.chunks:
-            kept = made_by.dimension if made_by else 0
-            raise LibraryUnavailable(
-                f"The library's vectors have {kept} dimensions, these embeddings {dimension}.",
-                f"Use the embeddings of {made_by.model}." if made_by else "Ingest something first: `python ingest.py`.",
-            )
-        allowed = library.select(Filters())
-        ids, vectors = library.vectors.of(None if allowed is None else allowed.tolist())
-        chunks = library.chunks(ids.tolist())
-    fields = {"source": "path", "page": "page_start"} | {
-        name: name for name in ("file", "page_end", "section", "kind", "header", "chunk_id")
-    }
-    return FAISS.from_embeddings(
-        [(chunk.text, vector.tolist()) for chunk, vector in zip(chunks, vectors, strict=True)],
-        embeddings,
-        metadatas=[{name: getattr(chunk, field) for name, field in fields.items()} for chunk in chunks],
-        ids=[str(chunk.chunk_id) for chunk in chunks],
-        distance_strategy=DistanceStrategy.MAX_INNER_PRODUCT,
-        relevance_score_fn=lambda cosine: min(1.0, max(0.0, (1.0 + cosine) / 2.0)),
     )

@@ -3,8 +3,8 @@
 import itertools
 
 from ragscience.core.records import Answer, Citation, Found, Hit, Metadata, Paper, Sentence, StoredChunk
-from ragscience.library.audit import of_answer
 from ragscience.library.history import KeptAnswer
+from ragscience.library.history_database import of_answer
 
 NUMBERS = itertools.count(1)
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from ragscience.core.records import FoundPath, PathStep
-from ragscience.library.audit import place_of, without_credentials
+from ragscience.library.history_database import place_of, without_credentials
 from tests.conftest import ROOT
 from tests.library.answers_made import answer, chunk, record
 

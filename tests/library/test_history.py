@@ -1,15 +1,15 @@
 import sqlite3
 import stat
+import time
 from contextlib import closing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import HistoryDamaged, NothingFound, UsageError
+from ragscience.core.errors import HistoryDamaged, LibraryUnavailable, NothingFound, UsageError
 from ragscience.library import history as history_module
 from ragscience.library.history import History, check_name
-from ragscience.library.history_database import checksum_of
 
 from .answers_made import audited, turn
 
@@ -164,7 +164,6 @@ def test_an_altered_turn_is_left_out_and_said_to_be(path, history):
     [
         ("UPDATE conversations SET name = 'thesiz'", "", ["How fast?", "And now?"]),
         ("UPDATE turns SET question = 'How last?' WHERE answer_id = 'a1'", "thesis", ["And now?"]),
-        ("UPDATE turns SET answer = 'At 48.' WHERE answer_id = 'a1'", "thesis", ["And now?"]),
         ("DELETE FROM turns WHERE answer_id = 'a2'", "", ["How fast?"]),
         ("DELETE FROM conversations", "", ["How fast?", "And now?"]),
         ("UPDATE conversations SET conversation_id = 7", "", ["How fast?", "And now?"]),
@@ -222,35 +221,24 @@ def test_a_schema_that_is_no_text_is_one_line(path):
         History.open(path)
 
 
-# What version 1 kept
-
-
-OLD_COLUMNS = "SELECT created_at, record FROM turns"
-
-
-def old_history(path, *, checksums):
-    """A database as version 1 made it."""
+def test_a_history_of_another_version_is_left_as_it_is(path):
     with History.open_for_writing(path) as history:
-        number = history.add([turn("How fast?", "At 47 m/s.")])
+        history.add([turn()])
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("DROP TABLE audit")
-        db.execute("ALTER TABLE conversations DROP COLUMN checksum")
-        db.execute("UPDATE turns SET checksum = ?", (checksum_of(*db.execute(OLD_COLUMNS).fetchone()),))
-        db.execute("CREATE VIRTUAL TABLE turns_text USING fts5(question, answer)")
-        db.execute("INSERT INTO turns_text VALUES ('How fast?', 'At 47 m/s.')")
-        if not checksums:
-            db.execute("ALTER TABLE turns DROP COLUMN checksum")
-        db.execute("PRAGMA user_version = 1")
-    return number
+        db.execute("PRAGMA user_version = 3")
+    before = path.read_bytes()
+    for opened in (History.open, History.open_for_writing):
+        with pytest.raises(LibraryUnavailable, match="another version"):
+            opened(path)
+    assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("checksums", [True, False])
-def test_turns_of_version_1_are_read_and_have_checksums_from_then_on(path, checksums):
-    number = old_history(path, checksums=checksums)
-    with History.open(path) as history:
-        assert questions(history.turns(number)) == questions(history.search("fast", 5)) == ["How fast?"]
-        assert [one.title for one in history.conversations()] == ["How fast?"]
-        assert history.damage == ""
-    altered(path, "47", "46")
-    with History.open(path) as history:
-        assert history.turns(number) == []
+def test_a_list_reads_no_whole_answer(history):
+    for number in range(150):
+        history.add([turn(f"question {number}", "x" * 100_000)])
+    history.last()
+    began = time.perf_counter()
+    found = history.conversations()
+    listing, began = time.perf_counter() - began, time.perf_counter()
+    assert [history.turns(one.conversation_id)[0].answer.question for one in found] == [one.title for one in found]
+    assert listing < 0.1 * (time.perf_counter() - began)

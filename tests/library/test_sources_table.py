@@ -3,7 +3,8 @@
 import pytest
 
 from ragscience.core.records import Document, Metadata
-from ragscience.library.store import Library, merged
+from ragscience.library.paper_rows import merged
+from ragscience.library.store import Library
 
 from .making import add, numbered_paper
 
