@@ -227,7 +227,7 @@ class History:
 
         Audit records are not deleted.
         """
-        where, value = "TRUE", []
+        where, value = "TRUE", list[object]()
         if isinstance(what, Conversation):
             where, value = "conversation_id = ?", [what.conversation_id]
         elif what is not None:
