@@ -37,7 +37,7 @@ BENCH_READY := $(VENV)/.requirements-bench.stamp
 EXTRAS_READY := $(VENV)/.requirements-extras.stamp
 # A process for each core; who has nothing left takes over tests from another. What is expensive is made once for all.
 SPREAD := -n logical --dist worksteal
-SLOW := browser or damage or kill or layout_model or ocr or ray or s3 or torch
+SLOW := browser or damage or kill or ocr or ray or s3 or torch
 RELEASE := .venv-release
 RELEASE_READY := $(RELEASE)/.requirements-release.stamp
 PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input

@@ -106,7 +106,7 @@ def _fill_plainly(home: Path) -> None:
     from ragscience.library.store import Home, Library
 
     settings, model = load_settings(home=home), minilm()
-    options = TaskOptions("", "never", settings.chunk_size, settings.chunk_overlap, 64, embeds=True, tokens=True)
+    options = TaskOptions("", settings.chunk_size, settings.chunk_overlap, 64, embeds=True, tokens=True)
 
     def read_all(paths: Iterable[Path]) -> Iterator[tuple[Path, Document | FileProblem]]:
         return ((path, plain_document(path)) for path in paths)

@@ -41,7 +41,7 @@ def run(options: Options) -> Report:
     tables.append(_speed(sorted(papers_folder().glob("*.pdf")), min(options.rounds, MOST_ROUNDS), figures))
     data = data_folder()
     if data is not None:
-        readers = {"fast": _fast} | ({"with --layout": _slow} if options.full else {})
+        readers = {"fast": _fast}
         tables.append(_gold(data / "papers", readers, figures))
         tables.append(_metadata(data / "papers", figures))
     questions = dev_questions()
@@ -54,12 +54,6 @@ def _fast(path: Path) -> Document:
     from ragscience.reading.pdf_reader import read_pdf
 
     return read_pdf(path)
-
-
-def _slow(path: Path) -> Document:
-    from ragscience.reading.pdf_reader import read_pdf
-
-    return read_pdf(path, layout="always")
 
 
 # Speed

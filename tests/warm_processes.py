@@ -151,9 +151,9 @@ def words_of(line):
 
 def import_everything():
     import ragscience
-    from ragscience.reading.layout_model import block_layout_model
+    from ragscience.reading.pymupdf_errors import load_pymupdf
 
-    block_layout_model()  # as the processes of readers do: ONNX Runtime has threads, which no fork survives
+    load_pymupdf()  # as the processes of readers do: ONNX Runtime has threads, which no fork survives
     for name in LIBRARIES:
         importlib.import_module(name)
     for module in pkgutil.walk_packages(ragscience.__path__, "ragscience."):

@@ -238,11 +238,10 @@ class Reading(Run):
     """How papers are read."""
 
     ocr: bool = flag("--ocr", "Read pages without a text layer by OCR; needs Tesseract.")
-    layout: bool = flag("--layout", "Also run PyMuPDF's layout model on each page: about 0.7 s a page.")
 
     def flags(self) -> dict[str, object]:
         """The settings that these options replace."""
-        return {**super().flags(), "ocr": self.ocr or None, "layout": "always" if self.layout else None}
+        return {**super().flags(), "ocr": self.ocr or None}
 
 
 @dataclass(frozen=True)

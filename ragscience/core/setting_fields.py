@@ -80,12 +80,6 @@ class Settings(BaseSettings):
         pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
         max_length=100,
     )
-    layout: Literal["auto", "always", "never"] = setting(
-        "auto",
-        LIBRARY,
-        "When PyMuPDF's layout model also reads a paper (0.7 s a page, up to 2 GiB more memory a process): "
-        "always, never, or auto (when gaps in the section numbers show that a heading is missing).",
-    )
     chunk_size: int = setting(1500, LIBRARY, "Characters in a chunk: enough for a full paragraph.", ge=50, le=20_000)
     chunk_overlap: int = setting(
         200, LIBRARY, "Characters that neighbouring chunks share, so that no sentence is cut in both.", ge=0, le=10_000

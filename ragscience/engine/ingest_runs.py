@@ -161,7 +161,7 @@ class IngestRun:
     def _run(self, plan: IngestPlan, embedder: Embedder) -> Pipeline:
         with ExitStack() as stack:
             count = self._settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
-            readers = stack.enter_context(ReadingPool(count, ocr=self._ocr_language, layout=self._settings.layout))
+            readers = stack.enter_context(ReadingPool(count, ocr=self._ocr_language))
             readers.start()
             load_splitter()  # while the reader's process comes up
             tokens = self._models.ingest_tokens(self._settings, embedder, self._warn)
@@ -185,7 +185,6 @@ class IngestRun:
         is_built_in = embedder is not None and embedder.identity.provider == "embedded"
         return TaskOptions(
             ocr=self._ocr_language,
-            layout=settings.layout,
             chunk_size=settings.chunk_size,
             chunk_overlap=settings.chunk_overlap,
             # The built-in model is no faster in larger batches, and Ctrl-C waits for one.
@@ -278,10 +277,10 @@ class IngestRun:
     @property
     def _read_by(self) -> str:
         """What decides whether a file can be read: one that could not is tried again when it changes."""
-        from ragscience.reading import reader_identity
+        from ragscience.reading import READING_VERSION
 
         limits = f"{READING_SECONDS:g} s, {READING_BYTES >> 20} MB"
-        return f"{reader_identity(self._settings.layout)}, OCR {self._ocr_language or 'off'}, {limits}"
+        return f"{READING_VERSION}, OCR {self._ocr_language or 'off'}, {limits}"
 
     @property
     def _chunker(self) -> str:

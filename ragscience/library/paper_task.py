@@ -21,7 +21,7 @@ from ragscience.library.paper_contents import text_hash
 from ragscience.library.paper_rows import FileSource, merged
 from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
-from ragscience.reading import reader_identity
+from ragscience.reading import READING_VERSION
 from ragscience.reading.chunking import chunk_document, chunker_identity
 from ragscience.reading.worker_pool import ReadingPool
 
@@ -43,7 +43,6 @@ class TaskOptions:
 
     ocr: str
     """Language of OCR; empty: none."""
-    layout: str
     chunk_size: int
     chunk_overlap: int
     batch: int
@@ -58,7 +57,7 @@ class TaskOptions:
     @property
     def chunker(self) -> str:
         """How papers are read and cut, as the library keeps it."""
-        return f"{reader_identity(self.layout)}; {chunker_identity(self.chunk_size, self.chunk_overlap)}"
+        return f"{READING_VERSION}; {chunker_identity(self.chunk_size, self.chunk_overlap)}"
 
     @property
     def made_by(self) -> str:
@@ -160,7 +159,7 @@ def embed_paper(options: TaskOptions, job: PaperJob, pdf: Path | bytes) -> Embed
 @cache
 def _readers(options: TaskOptions) -> ReadingPool:
     """The reading process of this worker, kept from one paper to the next; it ends with the worker."""
-    _pools.append(ReadingPool(1, ocr=options.ocr, layout=options.layout))
+    _pools.append(ReadingPool(1, ocr=options.ocr))
     return _pools[-1]
 
 

@@ -314,7 +314,7 @@ def require_identity(library: Store, embedder: EmbedderIdentity, chunker: str | 
         was, now = ("; ".join(part for part in one if part not in parts[0] or part not in parts[1]) for one in parts)
         raise LibraryUnavailable(
             f"The library's papers were read or cut with {was}, not {now}.",
-            "`python ingest.py rebuild` reads all of them again; or restore layout, chunk_size and chunk_overlap.",
+            "`python ingest.py rebuild` reads all of them again; or restore chunk_size and chunk_overlap.",
         )
 
 

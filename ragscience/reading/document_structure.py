@@ -15,7 +15,6 @@ from ragscience.reading.floats import find_floats
 from ragscience.reading.formulas import PageGlyphs, read_formula
 from ragscience.reading.headers_footers import without_headers_footers
 from ragscience.reading.headings import find_headings
-from ragscience.reading.layout_model import LayoutBox, advise_headings, without_margins
 from ragscience.reading.table_areas import PageTables, find_table_areas
 from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
@@ -44,8 +43,6 @@ class SourcePage:
     rules: tuple[Box, ...] = ()
     drawings: tuple[Box, ...] = ()
     warning: str = ""
-    parts: tuple[LayoutBox, ...] = ()
-    """Of the layout model; empty where it was not used."""
     glyphs: Callable[[], PageGlyphs | None] | None = None
     """Reads them anew, where the page has formulas."""
 
@@ -65,11 +62,6 @@ def _structured(sources: Sequence[SourcePage], plain: set[int]) -> Document:
     segments = [[] if source.number in plain else _segments(source.spans) for source in sources]
     while True:
         pages, margin_texts = without_headers_footers(segments, [source.spans.height for source in sources])
-        for number, source in enumerate(sources):
-            if source.parts:
-                pages[number], margin_texts[number] = without_margins(
-                    pages[number], margin_texts[number], source.parts, source.spans.height
-                )
         found = find_table_areas([(rows, source.rules) for source, rows in zip(sources, pages, strict=True)])
         laid = {source.number: _laid_page(source, page) for source, page in zip(sources, found, strict=True)}
         assembled = _assembled(laid, {source.number: source for source in sources})
@@ -131,8 +123,6 @@ def _assembled(laid: dict[int, LaidPage], sources: dict[int, SourcePage]) -> Ass
     measures = measure(placed)
     find_floats(placed, laid, measures)
     find_headings(placed, measures)
-    if parts := {number: source.parts for number, source in sources.items() if source.parts}:
-        advise_headings(placed, parts, measures)
     assembled = Assembled(laid, Vocabulary([one.row.text for one in placed]))
     blocks = make_blocks(placed, measures)
     for block in blocks:

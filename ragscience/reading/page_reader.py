@@ -16,7 +16,6 @@ from ragscience.core.records import Box
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.formulas import PageGlyphs, glyph
 from ragscience.reading.glyph_repair import FontRepairs
-from ragscience.reading.layout_model import LayoutBox
 from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share, mean_bits
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes, type_size
@@ -183,9 +182,6 @@ class PageText:
     drawings: tuple[Box, ...] = ()
     is_recognised: bool = False
     """Whether its text is from OCR."""
-    parts: tuple[LayoutBox, ...] = ()
-    unseen: str = ""
-    """Why the layout model failed on it."""
     left_out: str = ""
     """Readers' notes and text that nobody can see, a line each."""
     illegible: float = 0.0
@@ -308,7 +304,7 @@ def _text(line: dict[str, Any], hidden: frozenset[Box], *, is_hidden: bool = Fal
 def _without_annotations(source: Any, page: Any) -> list[str]:
     """Take the annotations off a page of the opened file, but for the fields of a form; gives the notes among them.
 
-    Later readers of the page (OCR, the layout model, the metadata) do not see them, either.
+    Later readers of the page (OCR, the metadata) do not see them, either.
     """
     pymupdf = load_pymupdf()
     notes = []

@@ -21,7 +21,6 @@ from ragscience.reading.document_structure import SourcePage, structured_documen
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.formulas import PageGlyphs
 from ragscience.reading.glyph_repair import FontRepairs
-from ragscience.reading.layout_model import Predict, layout_boxes, load_layout_model, missing_numbers
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.page_reader import UNSETTLED, PageText, read_glyphs, read_page
 from ragscience.reading.paper_metadata import metadata_of
@@ -30,8 +29,8 @@ from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
 
 OnPage = Callable[[int, int, bool], None]
-"""Is told of a page that is done: its number from 1, how many there are, and whether OCR or the layout model read it,
-which takes seconds. A page may be read more than once."""
+"""Is told of a page that is done: its number from 1, how many there are, and whether OCR read it, which takes
+seconds. A page may be read more than once."""
 
 _HEADER_WITHIN_BYTES = 1024
 """`%PDF` may begin anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
@@ -41,8 +40,6 @@ _SCANNED = frozenset({"blank", "illegible"})
 _HARD_TO_READ, _LEAST_ILLEGIBLE, _AS_SCANNED = 0.02, 20, 0.25
 """A page with this share of illegible characters, and so many of them, has a warning; above the last it may be read by
 OCR, too."""
-_MOST_PAGES_UNASKED = 100
-"""Of a file for which the layout model is used with "auto": it takes more than a minute and a half."""
 _TITLE_PAGES = 3
 """Their words decide whether a hyphen at a line's end in the title belongs to the word."""
 _AGAIN = "Download the file again."
@@ -71,19 +68,14 @@ def read_pdf(
     password: str = "",
     ocr: str = "",
     on_page: OnPage = lambda *_: None,
-    *,
-    layout: str = "never",
 ) -> Document:
     """The document of a PDF, with a warning for everything that is missing from it.
 
-    Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), if one is given. The
-    layout model is used for the others with `layout` "always", and with "auto" where the numbers of the headings have
-    gaps.
+    Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), if one is given.
 
     Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted", "damaged", "no-pages" or
-    "no-text", ModelProblem where `layout` is "always" and the model is missing, and MemoryError.
+    "no-text", and MemoryError.
     """
-    predict = load_layout_model() if layout == "always" else None
     with opened(path, password) as source:
         repairs = FontRepairs()
         pages: list[PageText] = []
@@ -109,25 +101,13 @@ def read_pdf(
             else:
                 pages = [_recognised_page(source, *one, ocr, tessdata, slow_page_done) for one in enumerate(pages)]
                 instead = f"OCR found no words on it in the language {ocr!r}: set RAG_OCR_LANGUAGE, or skip the file."
-        if predict is not None:
-            pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
         # Known only now: a damaged page is repaired while it is read.
         was_repaired = bool(source.is_repaired)
         title = sensible_title((source.metadata or {}).get("title"))
         metadata, warning = _metadata(source, pages)
         _require_text(path, pages, instead)
         glyphs_of = cache(partial(read_glyphs, source, repairs=repairs))
-        assemble = partial(_document, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
-        document = assemble(pages)
-        if layout == "auto" and len(pages) <= _MOST_PAGES_UNASKED and (missing := missing_numbers(document)):
-            try:
-                predict = load_layout_model()
-                pages = [_page_with_layout(source, *one, predict, slow_page_done) for one in enumerate(pages)]
-                document = assemble(pages)
-            except (MemoryError, ModelProblem) as problem:
-                # The user did not ask for the model: the fast reader's result is used.
-                why = problem.message if isinstance(problem, ModelProblem) else "The layout model needs more memory."
-                warning += (f"headings may be missing, as {missing[0]} is. {why}",)
+        document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
 
 
@@ -258,21 +238,6 @@ def _recognised_page(
     return PageText(spans.plain, "", "", spans, tuple(rules), tuple(drawings), is_recognised=True)
 
 
-def _page_with_layout(
-    source: Any, index: int, page: PageText, predict: Predict, slow_page_done: Callable[[int], None]
-) -> PageText:
-    """The page with its parts by the layout model, if it has text of its own. Raises MemoryError."""
-    if page.lack or page.is_recognised or page.spans is None:
-        return page
-    try:
-        return replace(page, parts=layout_boxes(source[index], page.spans, predict))
-    except mishaps() as error:
-        raise_if_out_of_memory(error)
-        return replace(page, unseen=cause_of(error))
-    finally:
-        slow_page_done(index)
-
-
 def _require_text(path: Path, pages: list[PageText], instead: str) -> None:
     """Raise FileProblem where no page can be read; its fix is `instead`, or else OCR."""
     name = printable_name(path)
@@ -318,7 +283,7 @@ def _document(
             warning = f"{page.illegible:.0%} of its characters are illegible: {_why_illegible(page)}"
         spans = page.spans or PageSpans(0.0, 0.0, (), "")
         glyphs = None if page.is_recognised else partial(glyphs_of, number - 1)
-        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, page.parts, glyphs))
+        sources.append(SourcePage(number, spans, page.rules, page.drawings, warning, glyphs))
     lacking = Counter(page.lack for page in pages if page.lack)
     warnings = [REPAIRED_FILE] if was_repaired else []
     warnings += [f"{lacking[lack]} of {len(pages)} pages {what}" for lack, what in _LACKS.items() if lacking[lack]]
@@ -330,10 +295,6 @@ def _document(
         warnings.append(f"{len(hard)} of {len(pages)} pages {what}{again}")
     if recognised_pages := sum(page.is_recognised for page in pages):
         warnings.append(f"{recognised_pages} of {len(pages)} pages read by OCR: some of their words may be wrong")
-    if unseen := [page.unseen for page in pages if page.unseen]:
-        warnings.append(
-            f"{len(unseen)} of {len(pages)} pages read without the layout model, which failed ({unseen[0]})"
-        )
     document = structured_document(sources, title, warnings)
     whole = (
         replace(one, furniture="\n".join(filter(None, [one.furniture, page.left_out])))

@@ -50,7 +50,7 @@ _READ_BYTES = 1 << 20
 class ReaderProcess:
     """A running worker. `read` may be called from one thread at a time, `kill` from any.
 
-    `timeout_seconds` is for one file; each page read by OCR or the layout model has as long again. `memory_bytes`
+    `timeout_seconds` is for one file; each page read by OCR has as long again. `memory_bytes`
     limits the worker's address space. Raises RagScienceError where the worker does not start; without `waits` the
     worker starts meanwhile, and the first request raises.
     """
@@ -101,14 +101,13 @@ class ReaderProcess:
         password: str,
         ocr: str = "",
         *,
-        layout: str = "never",
         on_page: Callable[[int, int], None] = lambda *_: None,
     ) -> Document | FileProblem:
         """The document or the problem of a file; a worker that crashes, hangs or lacks memory ends.
 
         `on_page` gets the number of each page that is done, and how many there are.
         """
-        return self._asked(PaperReading(path.absolute(), password, ocr, layout), path, Document, on_page)
+        return self._asked(PaperReading(path.absolute(), password, ocr), path, Document, on_page)
 
     def count(self, path: Path) -> int | FileProblem:
         """The number of pages of a file, or its problem."""

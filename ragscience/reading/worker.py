@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.core.system import limit_memory
-from ragscience.reading.layout_model import block_layout_model
 from ragscience.reading.pdf_highlights import draw_page, join_pages, mark_pages
 from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
@@ -48,8 +47,8 @@ def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Re
 def perform(request: Request, on_page: OnPage = lambda *_: None) -> Reply:
     """What was requested. Raises FileProblem. `on_page` is told of each page that is read."""
     match request:
-        case PaperReading(path, password, ocr, layout):
-            return read_pdf(path, password, ocr, on_page, layout=layout)
+        case PaperReading(path, password, ocr):
+            return read_pdf(path, password, ocr, on_page)
         case Counting(path):
             return count_pages(path)
         case Marking(path, target, pages):
@@ -79,7 +78,6 @@ def main(arguments: list[str]) -> int:
     memory_bytes, alarm_seconds = int(arguments[0]), float(arguments[1])
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    block_layout_model()
     load_pymupdf()
     limit_memory(lambda _: memory_bytes)  # where the system has no limit, that on the time still holds
 

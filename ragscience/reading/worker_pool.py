@@ -44,9 +44,8 @@ class ReadingPool:
 
     A file that takes longer than `timeout_seconds`, crashes its worker or needs more than `memory_bytes` of address
     space is a FileProblem with reason "timeout", "crashed" or "too-large"; another worker takes the next file.
-    `ocr` is the language for OCR of pages without text, empty for no OCR. `layout` says when the layout model is used
-    ("never", "auto", "always"); a worker with the model may use LAYOUT_MEMORY_BYTES more. Each page of either may take
-    as long as a file. No process is left when the `with` or a loop over `read_all` ends, however that happens.
+    `ocr` is the language for OCR of pages without text, empty for no OCR. Each page of it may take as long as a file.
+    No process is left when the `with` or a loop over `read_all` ends, however that happens.
     """
 
     def __init__(
@@ -55,8 +54,6 @@ class ReadingPool:
         timeout_seconds: float = READING_SECONDS,
         memory_bytes: int = READING_BYTES,
         ocr: str = "",
-        *,
-        layout: str = "never",
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
@@ -64,7 +61,6 @@ class ReadingPool:
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
         self.ocr = ocr
-        self._layout = layout
         self._lock = threading.Lock()
         self._idle: list[ReaderProcess] = []
         self._busy: set[ReaderProcess] = set()
@@ -132,7 +128,7 @@ class ReadingPool:
             progress.page_done(path, 0, 0)
             on_page = partial(progress.page_done, path)
             with opened(path) as file:
-                return reader.read(file, password, self.ocr, layout=self._layout, on_page=on_page)
+                return reader.read(file, password, self.ocr, on_page=on_page)
         except FileProblem as problem:
             return problem
         finally:

@@ -30,8 +30,6 @@ class PaperReading:
     password: str
     ocr: str = ""
     """The language in which pages without text are read by OCR; empty: they are not."""
-    layout: str = "never"
-    """When the layout model is used, too: see `read_pdf`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def test_the_eightieth_paper_costs_no_more_than_the_twentieth(tmp_path, monkeypa
     for number in range(PAPERS):
         (folder / f"{number:03}.pdf").write_bytes(b"PDF %d" % number)
     cost, marks = Cost(monkeypatch), []
-    options = TaskOptions("", "never", 10_000, 0, 8, embeds=False, tokens=False)
+    options = TaskOptions("", 10_000, 0, 8, embeds=False, tokens=False)
 
     def on_event(event):
         if isinstance(event, PaperStored):

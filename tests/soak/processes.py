@@ -295,7 +295,7 @@ class ReaderHere:
     def __init__(self, timeout_seconds: float, memory_bytes: int, *, waits: bool = True) -> None:
         self.is_alive = True
 
-    def read(self, path: Path, password: str, ocr: str = "", *, layout: str = "never", on_page: Any = None) -> Any:
+    def read(self, path: Path, password: str, ocr: str = "", *, on_page: Any = None) -> Any:
         """The document, or what is wrong with the file."""
         from ragscience.core.errors import FileProblem
         from ragscience.reading.pdf_reader import read_pdf
@@ -303,7 +303,7 @@ class ReaderHere:
         try:
             content = path.read_bytes()
             if content not in _READ:
-                _READ[content] = read_pdf(path.absolute(), password, ocr, lambda *_: None, layout=layout)
+                _READ[content] = read_pdf(path.absolute(), password, ocr, lambda *_: None)
             return _READ[content]
         except FileProblem as problem:
             return problem

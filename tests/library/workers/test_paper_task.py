@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def options(model_cache):
-    yield TaskOptions("", "never", 300, 50, 16, True, True, str(model_cache))
+    yield TaskOptions("", 300, 50, 16, True, True, str(model_cache))
     paper_task.close_readers()
 
 
