@@ -134,13 +134,12 @@ def open_page(
     run: opt.Run,
     number: int = opt.argument("N", "The source's number, as listed under the answer.", 1),
     answer: str = opt.option("--answer ID", "The answer that has the source (the start of its id), or last.", "last"),
-    link: bool = opt.flag("--link", "Print a link to it, for 15 minutes: of papers in a bucket (RAG_PAPERS)."),
 ) -> int:
     """Open a source of the last answer in a PDF viewer, at its page."""
     from ragscience.cli.source_views import open_source
 
     with opened(**run.flags()) as engine:
-        open_source(engine, engine.history.answer(answer).answer, number, link=link)
+        open_source(engine, engine.history.answer(answer).answer, number)
     return 0
 
 

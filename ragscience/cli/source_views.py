@@ -26,8 +26,6 @@ from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import one_line, plain, shortened
 
 SNIPPET_CHARS = 480
-LINK_SECONDS = 900
-"""How long a link to a paper in a bucket can be used."""
 _VIEWERS = ("evince -i {page} {file}", "okular -p {page} {file}", "zathura -P {page} {file}", "mupdf {file} {page}")
 """Those that are known to take a page, by their manuals; the first that is installed is taken."""
 
@@ -111,21 +109,13 @@ def surroundings_view(shown: places.Surroundings, out: Console) -> None:
 # The page in a viewer
 
 
-def open_source(engine: Engine, answer: Answer, number: int, *, link: bool = False) -> None:
-    """Say where a source is, and open it where there is a screen and a viewer; with `link` print a link to it alone.
+def open_source(engine: Engine, answer: Answer, number: int) -> None:
+    """Say where a source is, and open it where there is a screen and a viewer.
 
     Raises UsageError for a number that the answer does not list, FileProblem where the file is gone, RagScienceError
     where the viewer does not start.
     """
     source = places.source_now(answer, number, engine.library)
-    if link:
-        address = engine.files.link(Path(source.path), LINK_SECONDS)
-        if not address:
-            what = f"{source.file} is a file of this machine; --link is for papers in a bucket."
-            raise UsageError(what, "Leave it out.")
-        hand_over(f"{address}#page={source.page}\n", None)  # in one piece, however narrow the terminal is
-        say(f"Whoever has this link can read {source.file} for {LINK_SECONDS // 60} minutes.")
-        return
     out, shown = console(), engine.files.shown(source.path)
     is_here = shown == source.path
     where = f"{one_line(shown or source.file)}, p.{source.page}"

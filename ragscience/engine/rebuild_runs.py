@@ -24,10 +24,9 @@ from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files, require_some_left
-from ragscience.library.database_repair import DamagedDatabase, damage_of, put_aside
-from ragscience.library.folder_watch import Folder, Work
+from ragscience.library.folder_watch import LOOK_SECONDS, SETTLE_SECONDS, Folder, FolderState, Work, looks_whole
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
-from ragscience.library.store import Home, require_identity, text_hash
+from ragscience.library.store import DamagedDatabase, Home, damage_of, put_aside, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.search.paper_lookup import find_papers
 
@@ -223,20 +222,22 @@ class WatchRun:
     def _follow(self, folder: Folder) -> None:
         with open_store(self.home, self.settings) as library:
             papers = [Path(paper.path) for paper in library.papers()]
-        state = folder.state(path for path in papers if path.is_relative_to(folder.path))
+        known = [path for path in papers if path.is_relative_to(folder.path)]
+        state = FolderState(known, settle_seconds=SETTLE_SECONDS, is_whole=looks_whole)
         pause = 0.0
         wall_ns: int | None = time.time_ns()
         is_there = True
-        self._publish(Noted(f"watching {folder.shown}"))
+        self._publish(Noted(f"watching {folder.path}"))
         while not self._cancel.wait(pause):
             now = time.monotonic()
             files = folder.files()
-            least = max(folder.pause, _LOOK_SHARE * (time.monotonic() - now))
+            least = max(LOOK_SECONDS, _LOOK_SHARE * (time.monotonic() - now))
             if (files is not None) != is_there:
                 is_there = files is not None
-                self._publish(Noted(f"{folder.shown}: {folder.back if is_there else folder.lost}"))
+                lost = "the folder is gone; its papers stay in the library"
+                self._publish(Noted(f"{folder.path}: {'the folder is there again' if is_there else lost}"))
             if files is None:
-                pause = min(BUSY_SECONDS, folder.pause)
+                pause = LOOK_SECONDS
                 continue
             work = state.look(files, now, wall_ns=wall_ns)
             wall_ns = None

@@ -1,4 +1,4 @@
-"""Papers in a bucket of S3, or of a server with its API: listed, downloaded and linked to, never written.
+"""Papers in a bucket of S3, or of a server with its API: listed and downloaded, never written.
 
 The bucket stands in place of the folder papers/: `s3://lab/pdf/a.pdf` is papers/a.pdf of the home. So a library that
 moves from a folder to a bucket, or to another bucket, reads nothing again, and what was cited stays what it is. Files
@@ -31,12 +31,10 @@ _DOWNLOADS = 3
 CACHE_BYTES = 2 << 30
 """Of PDFs on this machine's disk, about; what was not used for longest goes first."""
 _MD5 = re.compile(r"[0-9a-f]{32}")
-_LATER = "Try again later: what was read is kept. Else check RAG_PAPERS, AWS_ENDPOINT_URL and AWS_DEFAULT_REGION."
-_KEYS = (
-    "Check the key (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE) and its rights, s3:ListBucket and "
-    "s3:GetObject (docs/object-storage.md)."
+_CHECK = (
+    "Try again later, what was read is kept; or check RAG_PAPERS, the key and its rights (AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE), AWS_ENDPOINT_URL and AWS_DEFAULT_REGION: docs/object-storage.md."
 )
-_KEY_PROBLEMS = re.compile("Credential|Token|AccessKey|Signature|Profile|Denied|403")
 _GONE = ("404", "NoSuchKey")
 _PUT_BACK = "Check the name and put it back, or run `python ingest.py sync` to remove it from the library."
 
@@ -99,19 +97,18 @@ class BucketFiles(LocalFiles):
         try:
             yield self._made
         except (OSError, ValueError, KeyError, BotoCoreError, ClientError, ResponseParserError) as error:
-            has_secret = "@" in str(error)  # an endpoint with a password, which --debug would print
-            raise self._problem(error, name) from (None if has_secret else error)
+            # An endpoint may have a password, which --debug would print.
+            raise self._problem(error, name) from (None if "@" in str(error) else error)
 
     def _problem(self, error: Exception, name: str) -> RagScienceError:
         """What a failed request means: where the server answers, of the object alone. Its text may name keys."""
         code = str((getattr(error, "response", None) or {}).get("Error", {}).get("Code", ""))
         what = code if code.isascii() and code.isalnum() else type(error).__name__
-        fix = _KEYS if _KEY_PROBLEMS.search(what) else _LATER
         if not name or not code:
-            return SourceError(f"{self.address} cannot be read: {what}.", fix, reason="network")
+            return SourceError(f"{self.address} cannot be read: {what}.", _CHECK, reason="network")
         if code in _GONE:
             return FileProblem(f"{name} is not in {self.address}.", _PUT_BACK, reason="missing")
-        return FileProblem(f"{name} cannot be read from {self.address}: {what}.", fix, reason="network")
+        return FileProblem(f"{name} cannot be read from {self.address}: {what}.", _CHECK, reason="network")
 
     def name_of(self, path: Path) -> str | None:
         """The object's name; empty for the whole bucket, None for a file that is not in it."""
@@ -223,16 +220,6 @@ class BucketFiles(LocalFiles):
             raise FileProblem(message, "`python ingest.py` reads it as it is.", reason="changed")
         yield file
 
-    def link(self, path: Path, seconds: int) -> str:
-        """A link under which anybody may read the object for so long; empty for a file of this machine."""
-        name = self.name_of(path)
-        if not name:
-            return ""
-        place = {"Bucket": self._bucket, "Key": self._prefix + name, "ResponseContentType": "application/pdf"}
-        with self._client(name) as client:
-            given = {**place, "ResponseContentDisposition": "inline"}
-            return str(client.generate_presigned_url("get_object", Params=given, ExpiresIn=seconds))
-
     def save(self) -> None:
         """Keep what was learnt of the objects."""
         if self._known:
@@ -309,9 +296,6 @@ def _read_index(home: Home) -> tuple[str, dict[str, tuple[str, str]]]:
 
 def _is_paper(name: str, under: str) -> bool:
     """Whether an object is a PDF that a folder could hold, not hidden (`.trash/a.pdf`, `../a.pdf`), and `under` it."""
-    is_under = not under or name == under or name.startswith(f"{under.rstrip('/')}/")
-    return (
-        is_under
-        and name.lower().endswith(".pdf")
-        and all(part.strip("\0")[:1] not in ("", ".") for part in name.split("/"))
-    )
+    is_hidden = any(part.strip("\0")[:1] in ("", ".") for part in name.split("/"))
+    is_under = f"{name}/".startswith(f"{under.rstrip('/')}/" if under else "")
+    return is_under and not is_hidden and name.lower().endswith(".pdf")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.serialization import storable
+from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.database import Transactions
-from ragscience.library.keyword_index import add_terms, remove_terms
+from ragscience.library.keywords import add_terms, mean_idf, remove_terms, sum_of
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import Listing, PaperRow
 from ragscience.library.sealed_rows import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ragscience.library.top_scores import Codes, Matrix
 
 T = TypeVar("T")
+_BATCH = 4096
 _KEPT = 3
 """Listings that stay in memory: threads that began before a change still read the older one."""
 
@@ -187,6 +189,22 @@ class Change:
         if extractor is None:
             return self.db.execute("DELETE FROM graph_passages").rowcount
         return self.db.execute("DELETE FROM graph_passages WHERE extractor = ?", (extractor,)).rowcount
+
+    def index_words(self) -> None:
+        """Make the keyword index again.
+
+        `seal_words` comes in a transaction of its own: FTS5 writes its tables when this one is committed.
+        """
+        self.db.execute("INSERT INTO keywords (keywords) VALUES ('delete-all')")
+        self.db.execute("DELETE FROM terms")
+        ids: list[int] = self.before.listing.chunk_ids.tolist()
+        total = sum(add_terms(self.db, self.before.texts(ids[at : at + _BATCH])) for at in range(0, len(ids), _BATCH))
+        self.note(terms=total, tokenizer=TOKENIZER_VERSION, keywords_at=-1)
+
+    def seal_words(self) -> None:
+        """Keep a checksum of the keyword index as it is now, and the terms' mean inverse document frequency."""
+        mean = mean_idf(self.db, self.state.chunks)
+        self.note(keywords_sum=sum_of(self.db), keywords_at=self.state.version, mean_idf=mean)
 
     def finish(self) -> None:
         """Delete the token vectors of texts that no passage has any more, and write the state."""

@@ -41,6 +41,19 @@ class Work:
     """Files that are gone."""
 
 
+def looks_whole(path: Path) -> bool:
+    """Whether a file begins and ends like a PDF, and has no unfinished download next to it."""
+    try:
+        if any(path.with_name(path.name + ending).exists() for ending in _DOWNLOADING):
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            return b"%PDF-" in head and b"%%EOF" in file.read()
+    except OSError:
+        return False
+
+
 class FolderState:
     """The state of the files of a folder by the caller's clock; it never waits.
 
@@ -89,37 +102,12 @@ class FolderState:
         return still >= self._settle and (still >= UNFINISHED_FACTOR * self._settle or self._is_whole(path))
 
 
-def looks_whole(path: Path) -> bool:
-    """Whether a file begins and ends like a PDF, and has no unfinished download next to it."""
-    try:
-        if any(path.with_name(path.name + ending).exists() for ending in _DOWNLOADING):
-            return False
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            return b"%PDF-" in head and b"%%EOF" in file.read()
-    except OSError:
-        return False
-
-
 class Folder:
     """A folder on disk that may vanish and come back."""
 
-    lost = "the folder is gone; its papers stay in the library"
-    """Why its files cannot be seen now."""
-    back = "the folder is there again"
-
     def __init__(self, path: Path) -> None:
         self.path = path
-        """The folder of its files in the library."""
-        self.shown = str(path)
-        self.pause, self._settle = LOOK_SECONDS, SETTLE_SECONDS
-        self._is_whole: Callable[[Path], bool] = looks_whole
         self._device: int | None = None
-
-    def state(self, known: Iterable[Path]) -> FolderState:
-        """The state of its files, before the first scan."""
-        return FolderState(known, settle_seconds=self._settle, is_whole=self._is_whole)
 
     @property
     def identity(self) -> tuple[int, int] | None:

@@ -181,11 +181,6 @@ class LocalFiles:
         """Where the file is, for a person."""
         return path
 
-    def link(self, path: Path, seconds: int) -> str:
-        """An address under which anybody may read the file for so long; empty where there is none."""
-        del path, seconds
-        return ""
-
     def save(self) -> None:
         """Keep what was learnt of the files for the runs to come."""
 

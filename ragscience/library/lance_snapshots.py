@@ -21,7 +21,7 @@ from ragscience.core.errors import (
     UsageError,
     missing_package,
 )
-from ragscience.library.keyword_index import mean_idf_of
+from ragscience.library.keywords import mean_idf_of
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 from ragscience.library.snapshots import Snapshot

@@ -11,13 +11,12 @@ from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable,
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.database import listed_files
-from ragscience.library.database_repair import DamagedDatabase, free_name
 from ragscience.library.dense_search import DenseSearch, require_dimension
-from ragscience.library.keyword_index import Frequencies, bm25
-from ragscience.library.keywords import Keywords
+from ragscience.library.keywords import Frequencies, Keywords, bm25
 from ragscience.library.lance_changes import LanceChange
 from ragscience.library.lance_database import LanceDatabase
 from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_errors
+from ragscience.library.store import DamagedDatabase, free_name
 from ragscience.library.store_protocol import Store
 
 if TYPE_CHECKING:

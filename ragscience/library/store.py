@@ -1,20 +1,27 @@
-"""What other packages use of the library, and how often terms occur in passages of a store."""
+"""A home's library, how a damaged one is put aside, and how often terms occur in passages of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
 
+from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
-from ragscience.library.atomic_files import Home
-from ragscience.library.changes import SqlDatabase
-from ragscience.library.database import check_schema
+from ragscience.library.atomic_files import Home, WriterLock
+from ragscience.library.changes import Change, SqlDatabase
+from ragscience.library.database import OldLibrary, check_schema, connect_for_reading, database_errors, listed_files
 from ragscience.library.dense_search import Dense
-from ragscience.library.keyword_index import bm25, counts_in, is_damaged, norms_of
-from ragscience.library.keywords import Keywords, index_all, seal_keywords
+from ragscience.library.keywords import Keywords, bm25, counts_in, is_damaged, norms_of
 from ragscience.library.paper_contents import NewPaper, text_hash
-from ragscience.library.sealed_rows import REBUILD_INDEXES, DenseIndexInfo, DenseSizes
+from ragscience.library.paper_rows import FileSource
+from ragscience.library.sealed_rows import LIST_DAMAGED, REBUILD_INDEXES, Damage, DenseIndexInfo, DenseSizes, read_state
+from ragscience.library.snapshots import read_listing, read_notes, read_sources
 from ragscience.library.store_protocol import About, Store, known_files, require_identity
 
 if TYPE_CHECKING:
@@ -72,11 +79,11 @@ class Library(Store):
         """As `Store.refresh_indexes`."""
         self._database.require_lock()
         if anew:
-            self._database.changed(index_all)
+            self._database.changed(Change.index_words)
         with self._database.now() as at:
             is_sealed = at.state.keywords_at == at.state.version
         if not is_sealed:
-            self._database.changed(seal_keywords)
+            self._database.changed(Change.seal_words)
         self.dense.refresh(anew=anew)
 
     def verify(self) -> list[tuple[str, str]]:
@@ -87,6 +94,99 @@ class Library(Store):
             if is_damaged(at.db):
                 found.append(("The keyword index is damaged.", REBUILD_INDEXES))
         return found
+
+
+# A database that is damaged as a whole, or of an older version
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedDatabase:
+    """A database that cannot be mended paper by paper."""
+
+    why: str
+    files: tuple[Path, ...]
+    """The papers that it had, as far as it or the ledger still tells."""
+    removed: Mapping[str, str] = field(default_factory=dict)
+    """By MD5, the paths of removed papers that can still be read."""
+    sources: tuple[FileSource, ...] = ()
+    """Those that can still be read."""
+
+    def carry_over(self, library: Store) -> None:
+        """Give the new library the notes and sources, before papers are read: removed ones are left out."""
+        library.note("removed", self.removed)
+        for source in self.sources:
+            library.sources.put(source.md5, source.metadata)
+
+
+def damage_of(home: Home) -> DamagedDatabase | None:
+    """What is wrong with the database as a whole: its version, its structure, its list of papers; None for nothing.
+
+    What is not found a second time was the disk's failure to read: the database is sound. Raises LibraryUnavailable for
+    a newer schema, RagScienceError for a database that cannot be read.
+    """
+    why = _problem(home) and _problem(home)
+    if not why:
+        return None
+    files = listed_files(home)
+    # A run that was killed leaves a note of a paper that it did not take out any more: that is in the ledger.
+    read = _readable(home, lambda db: read_notes(db, "removed", Damage())) or {}
+    removed = {md5: path for md5, path in read.items() if md5 not in files}
+    sources = _readable(home, lambda db: read_sources(db, None, Damage())) or ()
+    return DamagedDatabase(why, tuple(map(Path, files.values())), removed, tuple(sources))
+
+
+def _problem(home: Home) -> str:
+    """What is wrong with the database as a whole, a sentence; empty for nothing. Reads all of it, 2 s for each GB."""
+    try:
+        with database_errors(home.database):
+            db = connect_for_reading(home)
+            if db is None:
+                return ""
+            with closing(db):
+                (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+                if verdict != "ok":
+                    return f"The database is damaged: {' '.join(verdict.split())}."
+                check_schema(db)
+                db.execute("BEGIN")
+                if read_listing(db, read_state(db), "").damaged:
+                    return LIST_DAMAGED[0]
+    except (LibraryDamaged, OldLibrary) as damage:
+        return damage.message
+    return ""
+
+
+def _readable(home: Home, read: Callable[[sqlite3.Connection], _T]) -> _T | None:
+    """What can be read of a database, also of one of an older version or a damaged one; None where it fails."""
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"file:{quote(str(home.database.absolute()))}?mode=ro", uri=True)) as db,
+    ):
+        db.text_factory = lambda text: str(text, "utf-8", "replace")
+        return read(db)
+    return None
+
+
+def put_aside(home: Home) -> Path | None:
+    """Rename the database, and return its new name; None if there is none. Raises LibraryBusy, OSError."""
+    with WriterLock.acquire(home.lock):
+        if not home.database.exists():
+            return None
+        target = free_name(home.database)
+        for ending in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                home.database.with_name(f"{home.database.name}{ending}").rename(f"{target}{ending}")
+        return home.database.rename(target)
+
+
+def free_name(path: Path) -> Path:
+    """The first name beside `path` for what is damaged: `library.sqlite.damaged-1`."""
+    names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
+
+
+# Terms
 
 
 @dataclass(frozen=True, slots=True)

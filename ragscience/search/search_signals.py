@@ -97,7 +97,7 @@ def lexical_signals(terms: Sequence[str], found: TermCounts) -> dict[str, float]
     """How well the question's terms match the candidates, whose columns in `found.counts` are best first.
 
     - `keyword_match`, 0 to 1: the best candidate's BM25 score, as a share of the score that a passage full of the
-      question's terms would approach. BM25 as in library/keyword_index.py, but with idf = ln((N + 1) / (n + 0.5)), N
+      question's terms would approach. BM25 as in library/keywords.py, but with idf = ln((N + 1) / (n + 0.5)), N
       being `SMALLEST` or more, which is above 0 also in a library of one passage.
     - `missing_term`, 0 to 1: the idf of the rarest term that none of the best `TOGETHER` candidates has, over the idf
       of a term that no passage has. A name or number missing from the papers gives 1.

@@ -21,7 +21,7 @@ HASTY = """
 import os, runpy, sys
 sys.path[0] = os.path.dirname(sys.argv[1])
 from ragscience.library import folder_watch
-folder_watch.SETTLE_SECONDS = folder_watch.LOOK_SECONDS = folder_watch.POLL_SECONDS = 0.2
+folder_watch.SETTLE_SECONDS = folder_watch.LOOK_SECONDS = 0.2
 del sys.argv[0]
 if __name__ == "__main__":
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -6,9 +6,8 @@ from contextlib import closing
 import pytest
 
 from ragscience.core.errors import LibraryDamaged
-from ragscience.library.database_repair import damage_of, put_aside
 from ragscience.library.sealed_rows import opened, sealed
-from ragscience.library.store import Library
+from ragscience.library.store import Library, damage_of, put_aside
 
 
 def alter(home, statement):
