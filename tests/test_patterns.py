@@ -38,7 +38,7 @@ MADE = {
     "ragscience.graph.extraction:_pattern": lambda: [
         extraction._pattern(["beam", "search"], extraction._BETWEEN.pattern)
     ],
-    "ragscience.graph.map_data:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
+    "ragscience.graph.paper_map:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.local_extraction:_pattern": lambda: [
         local_extraction._pattern({"beam search": {"beam search"}, "bert": {"BERT"}}, {"beam search"})
     ],

@@ -19,8 +19,15 @@ from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES, matched
 from ragscience.graph.graph_records import Entity as Entity
 from ragscience.graph.graph_search import keys_named
-from ragscience.graph.map_data import PAPER, Evidence, MapDrawing, map_drawing, passage_quotes
-from ragscience.graph.paper_map import paper_map, papers_of_passages
+from ragscience.graph.paper_map import (
+    PAPER,
+    Evidence,
+    MapDrawing,
+    map_drawing,
+    paper_map,
+    papers_of_passages,
+    passage_quotes,
+)
 from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_paper
 
@@ -246,7 +253,7 @@ class LibraryGraph:
             keys = keys_named(graph, name)
             around = traversal.walk(graph, dict.fromkeys(keys, 1.0), hops=hops, types=types, stated_only=not together)
             entities = [
-                traversal.NearEntity(one, traversal.pages_of(one.chunk_ids, [one.names], library))
+                traversal.NearEntity(one, traversal.pages_of(one.chunk_ids, library, one.names))
                 for one in map(graph.entity, keys)
             ]
             relations = traversal.relations_around(graph, around, library, most or MOST_RELATIONS)

@@ -131,7 +131,7 @@ def _similar(shared: SharedParts, papers: Sequence[Paper]) -> tuple[tuple[int, i
     places = [at for at, paper in enumerate(papers) if paper.md5 in row]
     means = known.means[[row[papers[at].md5] for at in places]]
     similar = similarity_edges(np.ascontiguousarray(means))
-    return tuple((places[edge.source], places[edge.target], round(edge.weight, 6)) for edge in similar)
+    return tuple((places[one], places[other], round(cosine, 6)) for one, other, cosine in similar)
 
 
 def _stated(shared: SharedParts, papers: Sequence[Paper]) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:

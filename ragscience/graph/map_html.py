@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.serialization import SCHEMA_VERSION, to_json
-from ragscience.graph.map_data import MapDrawing
+from ragscience.graph.paper_map import MapDrawing
 from ragscience.library.atomic_files import disk_errors, write_atomically
 
 MADE_HERE = b"made by RAG Science: query.py map"

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.paper_records import page_parts
-from ragscience.core.records import PathStep, StoredChunk
-from ragscience.core.tokenizing import joined_lines
+from ragscience.core.records import PathStep
 from ragscience.graph.graph_model import KnowledgeGraph
-from ragscience.graph.graph_records import CO_OCCURS, Entity, GraphPath, Relation, folded
+from ragscience.graph.graph_records import CO_OCCURS, Entity, GraphPath, Relation
+from ragscience.graph.paper_map import passage_quotes
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -138,31 +137,16 @@ def steps_of(relations: Iterable[Relation], graph: KnowledgeGraph, library: Stor
             graph.label(one.source),
             one.relation,
             graph.label(one.target),
-            pages_of(one.chunk_ids, [graph.entity(key).names for key in (one.source, one.target)], library),
+            pages_of(one.chunk_ids, library, *(graph.entity(key).names for key in (one.source, one.target))),
         )
         for one in relations
     )
 
 
-def pages_of(
-    chunk_ids: Sequence[int], entities: Sequence[Sequence[str]], library: Store
-) -> tuple[tuple[str, int], ...]:
-    """(file, page) of at most MOST_PAGES passages, each once, in the order of the library.
-
-    For a passage on several pages it is the first of those that name the most of `entities`, each given by its names.
-    """
-    chunks = library.chunks(sorted(chunk_ids)[:MOST_PAGES])
-    return tuple(dict.fromkeys((chunk.file, _page_naming(chunk, entities)) for chunk in chunks))
-
-
-def _page_naming(chunk: StoredChunk, entities: Sequence[Sequence[str]]) -> int:
-    def named(start: int, end: int) -> int:
-        text = folded(joined_lines(chunk.text[start:end]))
-        return sum(any(folded(name) in text for name in names) for names in entities)
-
-    pages = {page: named(start, end) for page, start, end in page_parts(chunk, 0, len(chunk.text))}
-    best = max(pages, key=lambda page: (pages[page], -page), default=chunk.page_start)
-    return best if pages.get(best) else chunk.page_start
+def pages_of(chunk_ids: Sequence[int], library: Store, *names: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """(file, page) of at most MOST_PAGES passages, each once: the page on which the first of the names stands."""
+    quotes = passage_quotes(library, sorted(chunk_ids)[:MOST_PAGES], *names)
+    return tuple(dict.fromkeys((one.file, one.page) for one in quotes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from ragscience.graph.graph_records import CO_OCCURS, EntityMention, Extracted, Triple, encoded
-from ragscience.graph.map_data import PAPER
+from ragscience.graph.paper_map import PAPER
 from ragscience.library.store import Home, Library
 from tests.conftest import Commands, copied
 from tests.output_schemas import check_output

@@ -8,7 +8,7 @@ import pytest
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Metadata, Page
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
-from ragscience.graph.map_data import EDGES_PER_NODE, PAPER_RADIUS, SNIPPET_CHARS, map_drawing, positions
+from ragscience.graph.paper_map import EDGES_PER_NODE, PAPER_RADIUS, SNIPPET_CHARS, map_drawing, positions
 from ragscience.library.store import Home, Library, NewPaper
 
 FILLER = "Nothing of note is said in these words. " * 20

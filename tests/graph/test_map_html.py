@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import UsageError
-from ragscience.graph.map_data import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode, positions
 from ragscience.graph.map_html import check_target, file_link, map_page, write_file
+from ragscience.graph.paper_map import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode, positions
 
 HOSTILE = [
     "<script>document.title='broken'</script>",

@@ -349,7 +349,7 @@
       together(of(WEAK), node);
       items(`Papers: ${of(NAMED).length}`, of(NAMED), node);
     }
-    panel.append(make("h3", node.kind === PAPER ? "How it begins" : `Passages: ${node.quotes.length + node.more}`));
+    if (node.quotes.length) panel.append(make("h3", `Passages: ${node.quotes.length + node.more}`));
     for (const one of node.quotes) panel.append(quote(one, called(node)));
     if (node.more) panel.append(make("p", `and ${many(node.more, "more passage")}`, "dim"));
     panel.scrollTop = 0;
@@ -373,9 +373,9 @@
         for (const one of seen.values()) pages.append(" ", pageLink(one));
       }
       item.append(pages);
-      if (edge.line === STATED || edge.line === SIMILAR) {
+      if (edge.line === STATED) {
         const details = make("details");
-        details.append(make("summary", edge.line === SIMILAR ? "most similar passages" : "quote"), ...edge.quotes.map((one) => quote(one, [...called(edge.a), ...called(edge.b)])));
+        details.append(make("summary", "quote"), ...edge.quotes.map((one) => quote(one, [...called(edge.a), ...called(edge.b)])));
         item.append(details);
       }
       list.append(item);
