@@ -27,7 +27,7 @@ from rank_bm25 import BM25Okapi
 from sentence_transformers import CrossEncoder, SentenceTransformer
 
 from benchmarks.corpora import cache_folder
-from ragscience.search.fusion import weighted_sum
+from ragscience.search.first_pass import weighted_sum
 from ragscience.search.guide_profile import by_words, nearest
 
 CHUNK_SIZE, CHUNK_OVERLAP = 1500, 200

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
 from ragscience.ask.numbered_elements import abstract_of, named_section, numbered_section
-from ragscience.ask.paper_text import PaperText
+from ragscience.ask.paper_text import NO_SCORES, PaperText
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
@@ -59,8 +59,7 @@ class ToolResult:
 
 def looked_up(chunks: Sequence[StoredChunk], by: str) -> tuple[Hit, ...]:
     """Passages of a place in a paper, in its order, as hits of score 1 without search scores."""
-    none = {"dense": None, "bm25": None, "fused": None, "rerank": None}
-    return tuple(Hit(rank, chunk, 1.0, none, (by,)) for rank, chunk in enumerate(chunks, start=1))
+    return tuple(Hit(rank, chunk, 1.0, NO_SCORES, (by,)) for rank, chunk in enumerate(chunks, start=1))
 
 
 def shown(hits: Sequence[Hit], most_chars: int) -> ToolResult:
@@ -297,7 +296,7 @@ class Toolbox:
         try:
             agents = [each for each, tool in TOOLS.items() if AGENT in tool.users]
             if name not in agents:
-                raise UsageError(f"There is no tool {_quoted(name)}.", f"The tools are {', '.join(agents)}.")
+                raise UsageError(f"There is no tool {str(name)[:80]!r}.", f"The tools are {', '.join(agents)}.")
             made: ToolResult = getattr(self, name)(**checked_arguments(name, arguments))
             return made
         except RagScienceError as error:
@@ -346,8 +345,3 @@ class Toolbox:
 
     def _capped(self, text: str) -> str:
         return text if len(text) <= self._most_chars else text[: self._most_chars] + " […]"
-
-
-def _quoted(text: str) -> str:
-    line = " ".join(str(text).split())
-    return repr(line if len(line) <= 80 else f"{line[:77]}...")

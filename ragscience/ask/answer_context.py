@@ -13,7 +13,7 @@ from ragscience.core.records import Found, Turn
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
-    from ragscience.ask.read_spans import Reader
+    from ragscience.ask.unit_scores import Reader
     from ragscience.core.records import StoredChunk
     from ragscience.models.model_protocols import ChatModel, Reranker
     from ragscience.search.names import PaperNames

@@ -13,8 +13,8 @@ from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
 from ragscience.ask.extractive import Choice, Readers, extract_parts, quoted
+from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
-from ragscience.ask.replies import worded
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
 from ragscience.models.model_protocols import ChatModel

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.ask import prompts as wording
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest
-from ragscience.ask.context_budget import Plan, Window, condense_history, plan
 from ragscience.ask.generation import Generation
+from ragscience.ask.prompts import Plan, Window, condense_history, plan
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize

@@ -14,7 +14,7 @@ from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
 
 if TYPE_CHECKING:
-    from ragscience.ask.read_spans import Reader
+    from ragscience.ask.unit_scores import Reader
 
 
 _RANK = {"unsupported": 0, "weak": 1, "supported": 2, "no-claim": 3}

@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.ask.cells import asked_rows
+from ragscience.ask.cells import asked_rows, caption_of, is_table, same_table, table_with, without_headings
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
-from ragscience.ask.quoted_tables import caption_of, is_table, same_table, table_with, without_headings
-from ragscience.ask.read_spans import PieceReading, Reader, read_pieces
-from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
+from ragscience.ask.unit_scores import Asked, Piece, PieceReading, Reader, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk

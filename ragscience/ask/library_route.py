@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragscience.ask.intents import help_topics
-from ragscience.ask.route_records import RouteContext, Routed, label, listed
-from ragscience.ask.slots import Slots, year_of
+from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
+from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, tokenize
 

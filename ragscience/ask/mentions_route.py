@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragscience.ask.phrase_search import PaperMentions, Phrase, Place, aliases_of, find_phrases
-from ragscience.ask.route_records import RouteContext, Routed, label, listed, short_label
-from ragscience.ask.slots import Conditions, Slots
+from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, short_label
+from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
@@ -53,6 +53,8 @@ _KIND_NOUN = re.compile(
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The papers that have what the question names, or are about it; None where a search is the way."""
+    if slots.papers and len(slots.extra) > 1:
+        return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     if kind == "cites" and slots.conditions.authors and not slots.papers:
         cited = replace(slots.conditions, years=None).fit(context.papers)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from ragscience.ask.paper_text import PaperText
-from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at
-from ragscience.ask.slots import Slots, year_of
+from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at, year_of
+from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines

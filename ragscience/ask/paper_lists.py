@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragscience.ask.route_records import RouteContext, Routed, label, listed
-from ragscience.ask.slots import Conditions, Slots, year_of
+from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, year_of
+from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Block, Paper
 from ragscience.core.tokenizing import counted

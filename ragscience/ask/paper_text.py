@@ -24,7 +24,7 @@ _BULLET = re.compile(r"\s*(?:[•◦▪·‣∙●○*–—-]|\(?\d{1,2}[.)]|\(
 _RUN_IN = 40
 """Characters of a heading in a paragraph's first line."""
 _MOST_HITS = 8
-_NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
+NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class PaperText:
             if most is not None and most[0] > 0:
                 chosen.setdefault(most[2].chunk_id, most[2])
         best = list(chosen.values())[:_MOST_HITS]
-        return tuple(Hit(rank, chunk, 1.0, _NO_SCORES, (by,)) for rank, chunk in enumerate(best, start=1))
+        return tuple(Hit(rank, chunk, 1.0, NO_SCORES, (by,)) for rank, chunk in enumerate(best, start=1))
 
 
 def paragraphs_of(parts: Sequence[Part]) -> Iterator[Paragraph]:

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import frame_words
+from ragscience.ask.route_records import SMALL_WORDS, Conditions, has_author, of_venue
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
-from ragscience.library.filter_selection import plain_name
 from ragscience.search.name_strength import NOUN
 
 if TYPE_CHECKING:
@@ -48,12 +47,6 @@ _GOES_ON = re.compile(r"[-–]\w+")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
 _JOINING = frozenset(["of", "and", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
 _LIBRARY_NOUNS = frozenset({"paper", "article", "document", "publication", "pdf", "work", "study", "text", "file"})
-_SMALL = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"})
-_VENUE_KIND = frozenset({"conference", "journal", "proceedings", "workshop", "international"})
-_RENAMED = {"nips": "neurips"}
-"""A conference that changed its acronym."""
-_FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
-_FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
 _DESCRIBED = re.compile(
     r"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){1,6}?)"
     rf"(?:(?!papers|articles|publications){NOUN}|meta-?analysis|review|survey|report|trial|thesis)\b",
@@ -76,27 +69,6 @@ _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
 _OF_SEVERAL = re.compile(r"[a-z -]+ (?:papers|articles|studies|publications|works)\b")
 """Words in small letters that name a subject, though a paper goes by them, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """What papers must be; nothing is required of an empty field."""
-
-    years: tuple[int, int] | None = None
-    """First and last, inclusive."""
-    authors: tuple[str, ...] = ()
-    """The paper has an author of each name."""
-    venue: str = ""
-
-    def fit(self, papers: Sequence[Paper]) -> list[Paper]:
-        """Those of the papers that meet the conditions."""
-        found = list(papers)
-        if self.years:
-            first, last = self.years
-            found = [paper for paper in found if first <= (year_of(paper)[0] or first - 1) <= last]
-        for name in self.authors:
-            found = [paper for paper in found if has_author(paper, name)]
-        return _of_venue(found, self.venue) if self.venue else found
 
 
 @dataclass(frozen=True)
@@ -278,7 +250,7 @@ def _conditions(
         if any(has_author(paper, name) for paper in papers):
             authors.append(name)
             marks.append(((start, end), "Smith"))
-        elif not venue and _of_venue(papers, name):
+        elif not venue and of_venue(papers, name):
             venue = name
             marks.append(((start, end), "ICML"))
     if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
@@ -299,7 +271,7 @@ def _in_name(question: str, year: re.Match[str], papers: Sequence[Paper]) -> boo
     name = before[2]
     if not before[0] or not name[:1].isupper() or not year[0][:1].isdigit():
         return False
-    return not (_of_venue(papers, name) or any(has_author(paper, name) for paper in papers))
+    return not (of_venue(papers, name) or any(has_author(paper, name) for paper in papers))
 
 
 def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
@@ -309,7 +281,7 @@ def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int,
         for count in range(min(4, len(words) - at), 0, -1):
             run = words[at : at + count]
             text = question[run[0].start() : run[-1].end()].rstrip(".?!,").removesuffix("'s").removesuffix("’s")
-            capitals = all(word[0][:1].isupper() or (word[0] in _SMALL and word is not run[0]) for word in run)
+            capitals = all(word[0][:1].isupper() or (word[0] in SMALL_WORDS and word is not run[0]) for word in run)
             is_name = capitals and (run[0].start() or not _asks(run[0][0])) and text[-1:].isalpha()
             if is_name and (count == 1 or _is_run(run, question)):
                 yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too
@@ -318,56 +290,3 @@ def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int,
 
 def _is_run(run: Sequence[re.Match[str]], question: str) -> bool:
     return all(not question[a.end() : b.start()].strip() for a, b in pairwise(run))
-
-
-def has_author(paper: Paper, name: str) -> bool:
-    """Whether the paper has an author of that name, case, accents and dots aside; a first name may be cut.
-
-    "Hinton", "G. Hinton" and "Geoff Hinton" are Geoffrey Hinton.
-    """
-    wanted = plain_name(name).replace(".", " ").split()
-    authors = [plain_name(author).replace(".", " ").split() for author in paper.metadata.authors]
-    return bool(wanted) and any(
-        wanted[-1] == author[-1] and all(any(_is_cut(word, own) for own in author) for word in wanted[:-1])
-        for author in authors
-        if author
-    )
-
-
-def _is_cut(one: str, other: str) -> bool:
-    same = one[:3] == other[:3] and min(len(one), len(other)) > 2  # Jeff, Jeffrey
-    return same or one.startswith(other) or other.startswith(one)
-
-
-def year_of(paper: Paper) -> tuple[int | None, bool]:
-    """(the paper's year, whether it is known only by the arXiv id or the file's name); None where nothing says it."""
-    if paper.metadata.year:
-        return paper.metadata.year, False
-    stem = Path(paper.file).stem
-    arxiv = _FILE_ARXIV.search(paper.metadata.arxiv_id or stem)
-    if arxiv:
-        return 2000 + int(arxiv[1]), True
-    plain = _FILE_YEAR.search(stem)
-    return (int(plain[1]), True) if plain else (None, True)
-
-
-def venue_words(text: str) -> set[str]:
-    """The words of a venue's name and its initials: of "International Conference on Machine Learning" also "icml"."""
-    words = re.findall(r"(?<!\d)[^\W\d_]++", plain_name(text))
-    telling = [word for word in words if word not in _SMALL]
-    initials = "".join(word[0] for word in telling)
-    found = {*telling, *((initials,) if len(initials) > 2 else ())}
-    return found | {_RENAMED[word] for word in found if word in _RENAMED}
-
-
-def _of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:
-    """The papers of that venue; an acronym may also stand in the name of the file."""
-    wanted = {_RENAMED.get(word, word) for word in re.findall(r"[^\W\d_]++", plain_name(name))} - _SMALL - _VENUE_KIND
-    if not wanted:
-        return []
-    found = [paper for paper in papers if wanted <= venue_words(paper.metadata.venue)]
-    if len(wanted) == 1 and name.isupper():
-        (acronym,) = wanted
-        letters = [set(re.findall(r"[a-z]+", Path(paper.file).stem.casefold())) for paper in papers]
-        found += [p for p, words in zip(papers, letters, strict=True) if acronym in words and p not in found]
-    return found

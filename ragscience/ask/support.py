@@ -19,7 +19,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import joined_lines, terms
 
 if TYPE_CHECKING:
-    from ragscience.ask.read_spans import Reader
+    from ragscience.ask.unit_scores import Reader
 
 
 SUPPORT_THRESHOLD = 0.5

@@ -25,7 +25,7 @@ from ragscience.search.token_matches import token_matches
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
-    from ragscience.ask.read_spans import Reader
+    from ragscience.ask.unit_scores import Reader
     from ragscience.core.records import EmbedderIdentity, Profile
     from ragscience.core.settings import Settings
     from ragscience.library.store import Store

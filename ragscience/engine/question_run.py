@@ -9,8 +9,7 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.conversation import TurnReading, Understood, understand
-from ragscience.ask.generation import CancellableLLM, WrappedLLM
-from ragscience.ask.replies import ThoughtFilter
+from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.records import Filters, Found, Profile, Step, StoredChunk
 from ragscience.core.settings import changed_settings

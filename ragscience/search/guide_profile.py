@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile
-from ragscience.search.first_pass import Scope
-from ragscience.search.fusion import weighted_sum
+from ragscience.search.first_pass import Scope, weighted_sum
 from ragscience.search.reranking import rerank
 from ragscience.search.search_signals import log_odds, signals
 

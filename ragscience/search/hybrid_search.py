@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from ragscience.core.answer_records import timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
-from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass
-from ragscience.search.foreign_questions import readable
-from ragscience.search.fusion import min_max
+from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass, min_max
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, mixed_scores, rerank
 from ragscience.search.search_signals import log_odds, signals
+from ragscience.search.spelling import readable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.search.fusion import weighted_sum
+from ragscience.search.first_pass import weighted_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.replies import ThoughtFilter, repeated_tail, without_thoughts, worded
+from ragscience.ask.generation import ThoughtFilter, repeated_tail, without_thoughts, worded
 from tests.ask.asking import LLAMA, SAID, ask, circuit, open_llm
 from tests.ask.passages import SAMPLING, TRAINING, Search
 from tests.ollama_server import OllamaServer

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.context_budget import CUT_MARK, Window, condense_history, cut_text, plan
-from ragscience.ask.prompts import Prompts, concepts_text, conversation, passage_text
+from ragscience.ask.prompts import (
+    CUT_MARK,
+    Prompts,
+    Window,
+    concepts_text,
+    condense_history,
+    conversation,
+    cut_text,
+    passage_text,
+    plan,
+)
 from ragscience.core.records import Found, Turn
 from tests.ask.asking import SAID, ask, open_llm, prompt
 from tests.ask.passages import Search, hit

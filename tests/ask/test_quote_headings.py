@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.ask.quoted_tables import without_headings
+from ragscience.ask.cells import without_headings
 
 
 @pytest.mark.parametrize(
