@@ -154,7 +154,7 @@ class LibraryGraph:
         return GraphBuild(report, len(graph), graph.relation_count)
 
     def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, publish: OnEvent) -> Report:
-        from ragscience.graph.extraction import LLMReading, extract_by_llm, llm_version
+        from ragscience.graph.extraction import LLMReading, extract_by_llm
 
         settings = self._shared.settings
         choice = self._shared.models.llm_choice(settings, "llm")
@@ -166,7 +166,6 @@ class LibraryGraph:
         publish(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
         reading = LLMReading(
             types,
-            llm_version(f"{llm.name} {llm.digest[:12]}".strip(), types),
             full=request.full,
             max_tokens=settings.max_answer_tokens,
             seconds=settings.answer_seconds,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from ragscience.graph.graph_records import (
 )
 from ragscience.graph.local_extraction import VERSION, extract, own_names
 from ragscience.models.model_protocols import ChatModel
-from ragscience.models.structured_output import ask_structured
+from ragscience.models.structured_output import Structured, ask_structured
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -58,18 +58,6 @@ with this task alone.\
 _REQUEST = "Paper: {title}\n<passage>\n{text}\n</passage>"
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """The result of one prompt about one or several passages."""
-
-    found: tuple[Extracted, ...]
-    """One for each passage; empty if the model gave nothing usable."""
-    failure: str = ""
-    """Why there is no result, in one line."""
-    problem: ModelProblem | None = None
-    """The server's failure, if that is why."""
-
-
 _Reply = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 """(name, type) of each entity, (source, relation, target) of each relation."""
 
@@ -82,22 +70,19 @@ def ask_for(
     *,
     max_tokens: int,
     seconds: float,
-) -> Extraction:
-    """The model's extraction from passages that belong together, such as an abstract; two calls if JSON is invalid."""
+) -> Structured[tuple[Extracted, ...]]:
+    """What the model finds in each of the passages, which belong together, such as an abstract; two calls at most."""
     text = "\n".join(dict.fromkeys(chunk.text for chunk in passages))[:LONGEST_PASSAGE]
     rules = _RULES.format(types=", ".join(types), relations=", ".join(RELATION_TYPES))
     request = _REQUEST.format(title=sanitize(title)[:300], text=sanitize(text))
-    result = ask_structured(
+    return ask_structured(
         llm,
         [("system", rules), ("user", request)],
         schema=_schema(types),
-        read=_read,
+        read=lambda value: tuple(_kept(chunk, _read(value), types) for chunk in passages),
         max_tokens=max_tokens,
         seconds=seconds,
     )
-    if result.value is None:
-        return Extraction((), result.failure, result.problem)
-    return Extraction(tuple(_kept(chunk, result.value, types) for chunk in passages))
 
 
 def _schema(types: Sequence[str]) -> Mapping[str, Any]:
@@ -191,8 +176,6 @@ class LLMReading:
 
     types: Sequence[str]
     """The types of entities to extract."""
-    version: str
-    """As returned by `llm_version`."""
     full: bool
     """Every passage, not only titles and abstracts."""
     max_tokens: int
@@ -222,19 +205,9 @@ class Report:
         self.relations += sum(triple.relation != CO_OCCURS for each in found for triple in each.triples)
 
 
-def local_version(types: Iterable[str]) -> str:
-    """The version of rows of extractor "local": the rules and the entity types."""
-    return f"{VERSION} {','.join(sorted(types))}"
-
-
-def llm_version(model: str, types: Iterable[str]) -> str:
-    """The version of rows of extractor "llm": the prompt, the model and the entity types."""
-    return f"{LLM_VERSION} {model} {','.join(sorted(types))}"
-
-
 def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgress) -> Report:
     """Read all passages that the current rules have not read, paper by paper; stores a batch at a time."""
-    version, report = local_version(types), Report()
+    version, report = f"{VERSION} {','.join(sorted(types))}", Report()
     pending = frozenset(library.graph.pending("local", version))
     on_progress(0, len(pending))
     for _, chunks in _papers(library, pending):
@@ -254,7 +227,8 @@ def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progr
     server gave no reply at all.
     """
     report = Report()
-    pending = frozenset(library.graph.pending("llm", reading.version))
+    version = f"{LLM_VERSION} {f'{llm.name} {llm.digest[:12]}'.strip()} {','.join(sorted(reading.types))}"
+    pending = frozenset(library.graph.pending("llm", version))
     prompts = [
         (paper, [chunk.chunk_id for chunk in unit])
         for paper, chunks in _papers(library, pending)
@@ -266,10 +240,10 @@ def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progr
     for paper, ids in prompts:
         unit = library.chunks(ids)
         answer = ask_for(llm, unit, paper.title, reading.types, max_tokens=reading.max_tokens, seconds=reading.seconds)
-        if answer.failure:
+        if answer.value is None:
             report.failures.append(f"{paper.file}, p.{unit[0].page_start}: {answer.failure}")
         else:
-            report.keep(library, "llm", reading.version, answer.found)
+            report.keep(library, "llm", version, answer.value)
             papers.add(paper.paper_id)
         done += len(unit)
         on_progress(done, total)

@@ -126,17 +126,12 @@ _N = TypeVar("_N", int, float)
 
 
 def _named(chunks: Iterable[int], names: Mapping[int, str]) -> list[str]:
-    """The stable names of passages, by paper and place in it."""
-    return sorted((names[chunk] for chunk in chunks), key=_order)
+    """The stable names of passages."""
+    return sorted(names[chunk] for chunk in chunks)
 
 
 def _shares(shares: Mapping[int, _N], names: Mapping[int, str]) -> dict[str, _N]:
-    return {names[chunk]: shares[chunk] for chunk in sorted(shares, key=lambda chunk: _order(names[chunk]))}
-
-
-def _order(name: str) -> tuple[str, int]:
-    paper, _, ordinal = name.partition("#")
-    return paper, int(ordinal)
+    return dict(sorted((names[chunk], share) for chunk, share in shares.items()))
 
 
 def _xml(text: str) -> str:

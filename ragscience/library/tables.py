@@ -203,12 +203,6 @@ class GraphTable(_Table):
                     self._database.damage.note("graph")
         return found
 
-    def counts(self) -> dict[tuple[str, str], int]:
-        """How many passages each (extractor, version) has read."""
-        with self._database.now() as at:
-            made = Counter((extractor, version) for _, extractor, version in at.graph_made())
-            return dict(sorted(made.items()))
-
     def read_passages(self) -> dict[int, tuple[int, int]]:
         """(passages without reference lists, how many of them any extractor has read) by paper id."""
         with self._database.now() as at:

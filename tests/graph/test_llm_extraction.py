@@ -56,7 +56,7 @@ def test_what_the_passage_names_is_kept_as_it_stands_there(server):
         )
     )  # fmt: skip
     asked = ask(server)
-    (found,) = asked.found
+    (found,) = asked.value
     assert not asked.failure
     assert found.mentions == (
         EntityMention("SkyView", "DATASET", 1, 0.7),
@@ -86,7 +86,7 @@ def test_what_is_invented_of_another_type_or_relation_or_far_too_long_is_dropped
         )
     )  # fmt: skip
     asked = ask(server)
-    (found,) = asked.found
+    (found,) = asked.value
     assert [(each.name, each.entity_type) for each in found.mentions] == [("SkyView", "DATASET"), ("FogNet", "METHOD")]
     assert [(each.subject, each.relation, each.object) for each in found.triples] == [("SkyView", "USES", "FogNet")]
 
@@ -137,8 +137,8 @@ TOLD = st.fixed_dictionaries(
 @given(TOLD.map(json.dumps) | st.text(max_size=80))
 def test_whatever_is_said_only_what_stands_in_the_passage_is_kept(said):
     asked = ask_for(Saying(said), [passage(TEXT)], "t", ENTITY_TYPES, max_tokens=99, seconds=9.0)
-    assert bool(asked.failure) == (not asked.found)
-    for found in asked.found:
+    assert bool(asked.failure) == (asked.value is None)
+    for found in asked.value or ():
         named = {each.name for each in found.mentions}
         for each in found.mentions:
             assert each.name.casefold() in TEXT.replace("-\n", "-").casefold()

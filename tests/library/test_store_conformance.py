@@ -116,7 +116,7 @@ def everything(library):
         "token bytes": library.tokens.size_bytes() >= sum(each.nbytes for each in library.tokens.of(ids).values()),
         "left out": left_out.removed(library),
         "sections": sorted(library.section_names()),
-        "graph": (library.graph.rows(), library.graph.counts(), library.graph.read_passages()),
+        "graph": (library.graph.rows(), library.graph.read_passages()),
         "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
         "sources": [replace(source, fetched_at="") for source in library.sources.all()],
         "verified": library.verify(),
