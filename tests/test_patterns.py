@@ -73,7 +73,6 @@ READ_SHORT = {
     "ragscience.ask.list_items:": SENTENCE,
     "ragscience.ask.citations:_PATH": (100, "reads a name of at most 83 characters"),
     "ragscience.core.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
-    "ragscience.graph.local_extraction:_ADJECTIVE": (100, "reads one word of at most 30 characters"),
     "ragscience.graph.local_extraction:": SENTENCE,
     "ragscience.ask.library_route:": QUESTION,
     "ragscience.ask.mentions_route:": QUESTION,
