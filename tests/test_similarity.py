@@ -15,7 +15,10 @@ from ragscience.library.similarity import (
     overlaps,
 )
 from ragscience.library.store import Home, Library, NewPaper
+from ragscience.reading.glyph_repair import FontRepairs
+from ragscience.reading.page_reader import read_page
 from ragscience.reading.paper_metadata import metadata_of
+from ragscience.reading.pdf_reader import opened
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
@@ -95,12 +98,10 @@ def test_a_paper_leaves_only_where_one_that_is_the_same_stays(tmp_path):
 
 
 def text_and_metadata(path):
-    import pymupdf
-
-    with pymupdf.open(path) as document:
+    with opened(path, "") as document:
         texts = [page.get_text() for page in document.pages(0, min(6, len(document)))]
-        first = document[0].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)
-        return "\n".join(texts), metadata_of([first], document.metadata, texts[0])
+        first = read_page(document, 0, FontRepairs())
+        return "\n".join(texts), metadata_of(first.spans, document.metadata, texts[0])
 
 
 @needs_shared_data

@@ -239,6 +239,6 @@ def _of_authors(papers: Sequence[Paper], parts: Sequence[str]) -> set[int]:
 
 def plain_name(name: str) -> str:
     """Ignoring case, accents and repeated spaces."""
-    from ragscience.reading.name_words import plain_letters
+    from ragscience.reading.text_cleaning import plain_letters
 
     return " ".join(plain_letters(name).split())

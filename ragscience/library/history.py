@@ -176,7 +176,7 @@ class History:
         Case and accents do not matter; a word that is not ASCII is found inside others, too, as scripts without blanks
         need it. Raises UsageError if the text has no word.
         """
-        from ragscience.reading.name_words import plain_letters
+        from ragscience.reading.text_cleaning import plain_letters
 
         words = re.findall(r"\w+", plain_letters(storable(text)))
         if not words:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragscience.reading.first_page import MARKS, Segment
-from ragscience.reading.name_words import DEGREES, GENERATIONS, NO_NAMES, PARTICLES, PLACES, plain_letters, plain_text
+from ragscience.reading.text_cleaning import plain_letters, plain_text
 
 _SEPARATOR = re.compile(
     rf" ?(?:[,;&|/·•+#$=°^<>\[\]{re.escape(MARKS)}⋄◦○●■□▲△◇]|\b(?:and|AND|And|und|et)\b|"
@@ -28,9 +27,50 @@ _LONGEST_ABBREVIATION = 4
 """Letters before a point within a name: "Chr.", "Alex."."""
 _SWAPPED = re.compile(r"[^,;\s]{2,40}(?: [^,;\s]{1,40}){0,2}, ?[^,;]{1,60}")
 """Lovelace, Ada"""
-_INITIALS_LAST = re.compile(r"([^\W\d_][^\W\d_'’-]+(?:[ '’-][^\W\d_]+)?) ((?:[A-Z]\.[ -]?){1,4})$")
-"""Hoare C.A.R."""
 _JOINTS = str.maketrans("", "", "-'’‘`ʼ‐‑–·")
+
+PARTICLES = frozenset(
+    """
+    al bin da das de del della den der des di do dos du el ibn la las le los st ten ter van vom von y zu zum zur
+    """.split()  # noqa: SIM905 - a list of so many would fill the page
+)
+GENERATIONS = frozenset(["jr", "sr", "ii", "iii", "iv"])
+DEGREES = frozenset(
+    """
+    aaai acm bsc dphil drph dsc esq facc faha fellow frcp frcpath frs ieee mbbs md member mph mrcp msc phd scd senior
+    siam student
+    """.split()  # noqa: SIM905 - as above
+)
+"""Degrees and memberships printed after a name, without points."""
+NO_NAMES = frozenset(
+    """
+    abstract academie academy accepted address affairs after against agency ai algorithms all an analysis and applied
+    approach archive are article articles artificial as asia assistant associate association at author authors
+    available ave avenue berkeley between beyond biology biomedical brain building bureau by california cambridge
+    campus canada care cedex center centre centro chair chemistry china city clinic cloud college committee
+    communicated communications community company computation computer computing conference contact contents copyright
+    corp corporation correspondence corresponding council data deepmind demo departamento departement department dept
+    design development division draft ecole edited editor editors electronics email engineering epidemiology equal
+    escola escuela eth europe extended facebook facolta factor faculdade facultad faculty federal figure for foundation
+    france from general genetics germany gmbh google government graduate group health high hochschule hogskola hospital
+    how ibm impact in inc india indian informatica informatics information infrastructure innovation inria institut
+    institute institutes institution instituto integrated integrative intelligence intelligent international into
+    introduction investigation is issue istituto italy japan journal keywords klinik klinikum korea lab laboratoire
+    laboratoires laboratories laboratory labs language learning letters library limited llc llp ltd machine management
+    massachusetts materials mathematical mathematics medical medicine meta method methods microsoft ministry model
+    models museum national nationale nature nazionale network networks neural normale notes nvidia of office on open
+    openai optimization organization original oxford paper pennsylvania perspective physics planck politecnico
+    polytechnic polytechnique preprint princeton proceedings process program project projects public published quality
+    quantum received regional report reports research review revised road samsung school schools science sciences
+    scientific search security senior service services singapore social society software solutions spain speech
+    stanford state statistics street studies study submitted superieure supplementary surgery sweden switzerland system
+    systems taiwan team technical technion technique techniques technische technologies technology tekniska texas the
+    their theoretical theory thesis this to tokyo toward towards tutorial unit united universidad universidade
+    universita universitaet universitat universite universities university unversity usa using vaccine version via
+    vision volume washington web what when why with without work working workshop yale zentrum
+    """.split()  # noqa: SIM905 - as above
+)
+"""Words of affiliations, banners and titles without accents, none of which is part of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +97,6 @@ def is_name(text: str) -> bool:
     if not 2 <= len(tokens) <= 7 or any(plain_letters(word) in NO_NAMES for word in words):
         return False
     if not all(_is_name_word(token) for token in tokens) or not _is_name_word(tokens[0]):
-        return False
-    if " ".join(word.casefold() for word in words) in PLACES:
         return False
     whole = [word for word in words if len(word) > 1 and word.casefold() not in PARTICLES]
     return bool(whole) and not all(word.casefold() in DEGREES for word in whole)
@@ -92,12 +130,7 @@ def names_in(parts: Sequence[str], carried: str = "", *, in_list: bool = False) 
     names: list[str] = []
     is_whole = True
     for place, piece in enumerate(pieces):
-        if names and piece.strip(".").casefold() in GENERATIONS:
-            names[-1] = f"{names[-1]} {piece}"
-            continue
         if is_name(piece):
-            if place == len(pieces) - 1 and _breaks_off(piece, names):
-                return NameLine(tuple(names), piece, is_whole, goes_on)
             names.append(piece)
             continue
         if (glued := _GLUED.fullmatch(piece)) and not piece.startswith(_NOT_GLUED):
@@ -108,27 +141,10 @@ def names_in(parts: Sequence[str], carried: str = "", *, in_list: bool = False) 
         if place == len(pieces) - 1 and is_word and (place > 0 or in_list):
             return NameLine(tuple(names), piece, is_whole, goes_on)
         is_house = piece.isupper() and bool(names) and not names[-1].isupper()
-        if not (names or in_list) or is_house or _ends_list(piece):
+        if not (names or in_list) or is_house or any(plain_letters(word) in NO_NAMES for word in piece.split()):
             return NameLine(tuple(names), "", is_whole, False)
         is_whole = False
     return NameLine(tuple(names), "", is_whole, goes_on)
-
-
-def _breaks_off(name: str, others: Sequence[str]) -> bool:
-    """Whether a name at the end of a line goes on in the next: "Carl de", and "Eve M." among full names."""
-    last = name.split()[-1]
-    is_initial = len(last) == 2 and last[1] == "." and not any(other.endswith(".") for other in others)
-    return bool(others) and (last in PARTICLES or is_initial)
-
-
-def _ends_list(piece: str) -> bool:
-    """Whether a piece that is no name belongs to an affiliation or to a sentence."""
-    words = [plain_letters(word.strip(".'’-:()")) for word in piece.split()]
-    if any(word in NO_NAMES for word in words) or " ".join(words) in PLACES or "@" in piece:
-        return True
-    letters = sum(map(str.isalpha, piece))
-    small = sum(word[:1].islower() for word in piece.split() if word.casefold() not in PARTICLES)
-    return small * 2 > len(words) or letters < sum(map(str.isdigit, piece)) or len(words) > 6
 
 
 def _pieces(text: str) -> list[str]:
@@ -169,42 +185,13 @@ def last_name(name: str) -> str:
 
 
 def written_alike(names: Sequence[str]) -> list[str]:
-    """The names with capitals and small letters: JANE DOE and Jane DOE as Jane Doe; initials stay.
-
-    Where the family names stand first (DOE Jane, Hoare C.A.R.), they are put last.
-    """
-    shouted = [_shouted(name) for name in names]
-    if sum(len(words) == 1 and words[0] == 0 for words in shouted) * 2 > len(names):
-        names = [
-            " ".join([*name.split()[1:], name.split()[0]]) if words == [0] else name
-            for name, words in zip(names, shouted, strict=True)
-        ]
-    if sum(bool(_INITIALS_LAST.fullmatch(name)) for name in names) * 2 > len(names):
-        names = [_INITIALS_LAST.sub(r"\2 \1", name) for name in names]
-    return [_in_small_letters(name) for name in names]
+    """The names with capitals and small letters: JANE DOE and Jane DOE as Jane Doe."""
+    return [" ".join(_titled(word, 2 if name.isupper() else 3) for word in name.split()) for name in names]
 
 
-def _shouted(name: str) -> list[int]:
-    """The places of the words in capitals, of three letters and more, in a name that has others."""
-    words = name.split()
-    places = [place for place, word in enumerate(words) if word.isupper() and len(word.strip(".")) > 2]
-    others = [word for word in words if len(word.strip(".")) > 1 and not word.isupper()]
-    return places if others else []
-
-
-def _in_small_letters(name: str) -> str:
-    words = name.split()
-    is_all = name.isupper() and any(len(word.strip(".")) > 2 for word in words)
-    places = _shouted(name)
-    return " ".join(
-        _titled(word) if (is_all and len(word.strip(".")) > 1 + ("." in word)) or place in places else word
-        for place, word in enumerate(words)
-    )
-
-
-def _titled(word: str) -> str:
-    """LOVELACE as Lovelace, MCDONALD as McDonald, O'HARA as O'Hara, VAN as Van."""
-    if word.count(".") or (len(word) < 3 and word.casefold() not in PARTICLES and not set(word) & set("AEIOUY")):
+def _titled(word: str, least: int) -> str:
+    """LOVELACE as Lovelace, MCDONALD as McDonald, O'HARA as O'Hara; initials stay."""
+    if not word.isupper() or "." in word or len(word) < least:
         return word
     return re.sub(r"^Mc([a-z])", lambda match: "Mc" + match[1].upper(), word.title().replace("’S", "’s"))
 
@@ -217,57 +204,37 @@ _TEXT_BEGINS = re.compile(
 _SENTENCE_WORDS = 6
 """Lower-case words of a line of running text, at least; no line of names has so many."""
 _SENTENCE_SHARE = 0.55
-_LAST_PART = 0.75
-"""Share of the page's height: no author is named below it."""
-_MANY = 40
-"""A list of more names is more often a misreading than a list."""
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 """No line of names has one: a date, or the journal."""
 UNSURE = 0.45
 """Confidence of a list from which a name may be missing."""
 
 
-def find_authors(
-    segments: Sequence[Segment], title_at: int, height: float, file_author: str
-) -> tuple[tuple[str, ...], float]:
+def find_authors(segments: Sequence[Segment], title_at: int, file_author: str) -> tuple[tuple[str, ...], float]:
     """The authors below the title, which ends at segment `title_at` (-1: no title), and a confidence from 0 to 1.
 
-    The first line of names decides the type of the others. Where the file's list of authors is longer and all of it is
-    printed there, it is taken; without names on the page, `file_author` is parsed.
+    The first line of names decides the type of the others; without names on the page, `file_author` is parsed.
     """
-    block = list(_block(segments, title_at, height)) if title_at >= 0 else []
+    block = list(_block(segments, title_at)) if title_at >= 0 else []
     printed, is_whole = _printed(block)
     own = names_of_file(file_author)
     if not printed:
         return tuple(own), 0.6 if own else 0.0
-    text = _squashed(" ".join(segment.text for segment in block))
-    if len(own) > len(printed) and all(_squashed(name) in text for name in own):
-        return tuple(own), 0.95
     agree = {last_name(name).casefold() for name in own} & {last_name(name).casefold() for name in printed}
-    sure = 0.95 if agree else 0.85 if len(printed) < _MANY else 0.6
+    sure = 0.95 if agree else 0.85
     return tuple(printed), sure if is_whole or len(own) == len(printed) else UNSURE
 
 
-def _squashed(text: str) -> str:
-    return "".join(char for char in plain_letters(text) if char.isalpha())
-
-
-def _block(segments: Sequence[Segment], title_at: int, height: float) -> Iterator[Segment]:
-    """The segments between the title and the text, without those of a column beside the title."""
+def _block(segments: Sequence[Segment], title_at: int) -> Iterator[Segment]:
+    """The segments between the title and the text; a column may stand beside the title."""
     title = segments[title_at]
     same = [title, *(segment for segment in segments[:title_at] if segment.looks_like(title))]
     left, right = min(segment.box[0] for segment in same), max(segment.box[2] for segment in same)
-    beside: list[Segment] = []
     for segment in segments[title_at + 1 :]:
-        if segment.box[1] > _LAST_PART * height:
-            return
-        is_beside = segment.box[0] > right or segment.box[2] < left
-        if _begins_text(segment.text):
-            if not is_beside:
-                return
-            beside.append(segment)
-        elif not (is_beside and any(one.box[0] - 3 < segment.box[0] < one.box[2] for one in beside)):
+        if not _begins_text(segment.text):
             yield segment
+        elif segment.box[0] <= right and segment.box[2] >= left:
+            return
 
 
 def _begins_text(text: str) -> bool:
@@ -290,15 +257,11 @@ def _printed(block: Sequence[Segment]) -> tuple[list[str], bool]:
         if line.names or line.half:
             found.append((segment, line))
             last = line
-        elif found and segment.size < 0.8 * found[0][0].size and len(segment.text) < 4:
-            continue
         else:
             others.append(segment)
             last = NameLine()
-    # One affiliation may be printed below several names; no author is named twice.
-    names = [name for _, line in found for name in line.names]
-    times = Counter(names)
-    return written_alike([name for name in names if times[name] == 1]), all(line.is_whole for _, line in found)
+    names = dict.fromkeys(name for _, line in found for name in line.names)
+    return written_alike(list(names)), all(line.is_whole for _, line in found)
 
 
 def _is_candidate(segment: Segment, found: Sequence[tuple[Segment, NameLine]], others: Sequence[Segment]) -> bool:

@@ -186,8 +186,6 @@ class PageText:
     """Readers' notes and text that nobody can see, a line each."""
     illegible: float = 0.0
     """The share of illegible characters among those that the file has on the page."""
-    content: dict[str, Any] | None = None
-    """Of the first page, what PyMuPDF's `extractDICT` gives."""
 
 
 def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
@@ -237,7 +235,6 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
         rules=tuple(rules),
         drawings=tuple(drawings),
         left_out=left_out,
-        content=None if index else content,
         illegible=share,
     )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ragscience.core.records import Metadata
 from ragscience.reading.author_names import find_authors, names_in
-from ragscience.reading.first_page import Segment, blocks_of, body_size, segments_of, stamps_of
-from ragscience.reading.name_words import plain_text
+from ragscience.reading.first_page import Segment, body_size, segments_of, stamps_of
 from ragscience.reading.publication import find_publication, find_year
-from ragscience.reading.text_cleaning import sensible_title
+from ragscience.reading.text_cleaning import plain_text, sensible_title
+from ragscience.reading.text_spans import PageSpans
 
 Found = tuple[str, float]
 """A value, maybe "", and a confidence from 0 to 1."""
@@ -104,34 +103,30 @@ def _trimmed(doi: str) -> str:
     return doi
 
 
-_DEFAULT_HEIGHT_PT = 792.0
-
-
 def metadata_of(
-    page_dicts: Sequence[Mapping[str, Any]],
+    page: PageSpans | None,
     file_metadata: Mapping[str, str | None],
     first_pages_text: str,
     last_page_text: str = "",
 ) -> Metadata:
     """Title, authors, year, publication and identifiers, each with a confidence.
 
-    `page_dicts` are pages as PyMuPDF's `page.get_text("dict")` gives them (only the first is used), `file_metadata` is
-    `document.metadata`. The words of `first_pages_text` decide whether a hyphen in the title belongs to its word; in it
-    and in `last_page_text` a note "Cite this article" may tell the DOI.
+    `page` is the first one, None where nothing is printed on it; `file_metadata` is `document.metadata`. The words of
+    `first_pages_text` decide whether a hyphen in the title belongs to its word; in it and in `last_page_text` a note
+    "Cite this article" may tell the DOI.
     """
-    page: Mapping[str, Any] = page_dicts[0] if page_dicts else {}
-    height = float(page.get("height") or _DEFAULT_HEIGHT_PT)
+    page = page or PageSpans(0.0, 0.0, (), "")
+    height = page.height
     segments, stamps = segments_of(page), stamps_of(page)
     file_values = {name: plain_text(value) for name, value in file_metadata.items() if isinstance(value, str)}
     stated = [file_values[name] for name in ("subject", "keywords", "title") if file_values.get(name)]
 
     title = find_title(segments, height, body_size(segments), file_values.get("title", ""), first_pages_text)
-    authors, author_confidence = find_authors(segments, title.last, height, file_values.get("author", ""))
+    authors, author_confidence = find_authors(segments, title.last, file_values.get("author", ""))
     arxiv_id, arxiv_confidence = find_arxiv_id(stamps, segments, stated)
     doi, doi_confidence = find_doi(segments, stated, height, f"{first_pages_text}\n{last_page_text}")
-    publication = find_publication(segments, blocks_of(page), stated, height)
-    created = file_values.get("creationDate", "")
-    year, year_confidence = find_year(segments, stamps, publication, created, height)
+    publication = find_publication(segments, height)
+    year, year_confidence = find_year(segments, stamps, publication, stated, file_values.get("creationDate", ""))
     confidence = {
         "title": title.confidence,
         "authors": author_confidence,
@@ -184,14 +179,14 @@ def find_title(segments: Sequence[Segment], height: float, body: float, file_tit
     own = "" if says_nothing(file_title) else plain_text(file_title)
     best: tuple[float, list[int]] = (0.0, [])
     address = next((place for place, segment in enumerate(segments) if "@" in segment.text), len(segments))
-    for places in _runs(segments, _end_of_front(segments)):
+    for places in _runs(segments):
         score = _score(segments, places, height, body, own) - 0.7 * (address < places[0])
         if score > best[0]:
             best = (score, places)
     score, places = best
     if not places:
         return Title(own, 0.5 if own else 0.0, -1)
-    places = [*places, *_further_lines(segments, places, body)]
+    places = [*places, *_further_lines(segments, places)]
     title = _joined([segments[place].text for place in places], text)
     if own and squashed(own) == squashed(title):
         return Title(own if title.isupper() else title, 0.98, places[-1])
@@ -202,19 +197,10 @@ def find_title(segments: Sequence[Segment], height: float, body: float, file_tit
     return Title(title, round(sure, 2), places[-1])
 
 
-def _end_of_front(segments: Sequence[Segment]) -> int:
-    """Index of the first section heading, or the number of segments."""
-    for place, segment in enumerate(segments):
-        if place > 0 and _SECTION.fullmatch(segment.text):
-            return place
-    return len(segments)
-
-
-def _runs(segments: Sequence[Segment], end: int) -> list[list[int]]:
+def _runs(segments: Sequence[Segment]) -> list[list[int]]:
     """The indices of each run of segments of one type below each other."""
     runs: list[list[int]] = []
-    for place in range(end):
-        segment = segments[place]
+    for place, segment in enumerate(segments):
         run = next((run for run in reversed(runs[-6:]) if _continues(segments[run[-1]], segment)), None)
         if run is None:
             runs.append([place])
@@ -229,19 +215,17 @@ def _continues(above: Segment, below: Segment) -> bool:
     return above.looks_like(below) and 0.5 * above.size < step < 2.0 * above.size and overlap > 0
 
 
-def _further_lines(segments: Sequence[Segment], places: list[int], body: float) -> list[int]:
-    """The indices of the title's lines in another size: a subtitle, or a line that a scanner measured otherwise."""
+def _further_lines(segments: Sequence[Segment], places: list[int]) -> list[int]:
+    """The indices of the title's lines in another size: a subtitle."""
     found: list[int] = []
     first, last = segments[places[0]], segments[places[-1]]
     for place in range(places[-1] + 1, min(places[-1] + 4, len(segments))):
         segment = segments[place]
         step = segment.box[1] - last.box[1]
         overlap = min(last.box[2], segment.box[2]) - max(last.box[0], segment.box[0])
-        if step > 2.0 * first.size or overlap <= 0 or segment.bold != first.bold:
+        if step > 2.0 * first.size or overlap <= 0:
             continue
-        is_subtitle = 1.15 * body < segment.size and 0.65 * first.size < segment.size
-        is_measured_otherwise = 0.88 < segment.size / last.size < 1.13 and step < 1.3 * last.size
-        if not (is_subtitle or is_measured_otherwise) or not _may_be_title(segment):
+        if segment.size < 0.65 * first.size or not _may_be_title(segment):
             break
         found.append(place)
         last = segment
@@ -259,7 +243,7 @@ def _may_be_title(segment: Segment) -> bool:
 
 def _score(segments: Sequence[Segment], places: list[int], height: float, body: float, own: str) -> float:
     """How much a run of segments resembles a title; 0 where it cannot be one."""
-    first, last = segments[places[0]], segments[places[-1]]
+    first = segments[places[0]]
     text = " ".join(segments[place].text for place in places)
     letters, words = sum(map(str.isalpha, text)), len(text.split())
     if letters < 4 or words > 45 or first.box[1] > _FIRST_PART * height or _SECTION.fullmatch(text):
@@ -269,12 +253,6 @@ def _score(segments: Sequence[Segment], places: list[int], height: float, body: 
         score += 1.0
     if _BANNER.search(text) and words < 40:
         score -= 0.7
-    if last.box[3] < 0.06 * height:
-        score -= 0.4
-    if words == 1:
-        score -= 0.4
-    if names_in(first.parts).names and first.size < 1.3 * body:
-        score -= 0.4
     score += 0.1 * first.bold
     below = segments[places[-1] + 1 : places[-1] + 5]
     if any(names_in(segment.parts).names for segment in below):

@@ -204,7 +204,7 @@ def count_pages(path: Path) -> int:
 def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, ...]]:
     """The paper's metadata, and a warning where they cannot be read: the document is kept."""
     try:
-        seen = [pages[0].content] if pages[0].content and not pages[0].is_recognised else []
+        seen = None if pages[0].is_recognised else pages[0].spans
         text = "\n".join(page.text for page in pages[:_TITLE_PAGES])
         return metadata_of(seen, source.metadata or {}, text, pages[-1].text), ()
     except mishaps() as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragscience.reading.first_page import Segment
 
@@ -51,10 +50,6 @@ _JOURNALS = tuple(
     )
 )
 """References to an article at the beginning of a line."""
-_CITATION = re.compile(
-    rf"(?:Citation|[Cc]ite this (?:article|paper)(?: as)?):.{{4,600}}?\({_YEAR}\).{{10,400}}?[.?] {_NAME} {_VOL}"
-    rf"(?:\({_NUM}\))?: ?{_PAGES}"
-)
 _MEETINGS = tuple(
     (re.compile(pattern), sure)
     for pattern, sure in (
@@ -103,31 +98,13 @@ _NO_JOURNAL = re.compile(
     re.IGNORECASE,
 )
 """What no journal is called; initials are of people, in a footnote that cites them."""
-_SIGLA = frozenset("ACM AIP AMS BMC BMJ IBM IEEE IET IFAC IFIP IOP JAMA PLOS SIAM USENIX".split())  # noqa: SIM905
-_SMALL = frozenset(["OF", "ON", "IN", "AND", "THE", "FOR"])
 _MONTH_LAST = re.compile(rf",? {_MONTH}$")
 _MEETING = re.compile(r"\b(?:Proceedings|Conference|Symposium|Workshop)\b", re.IGNORECASE)
 _PAGES_OF = re.compile(r"\b(?:pp?\.|[Pp]ages) ?(\d{1,6} ?[-–—] ?\d{1,6})\b")
 _ORDINAL = re.compile(r"(\d) (st|nd|rd|th)\b")
-_THESIS = re.compile(
-    r"\b(?:thesis|dissertation)\b.{0,200}?\b(?:submitted|degree|requirements|presented|fulfil+ment)\b|"
-    r"\b(?:ph\.? ?d\.?|doctoral|master['’]?s|diploma) (?:thesis|dissertation)\b",
-    re.IGNORECASE,
-)
-_MASTER = re.compile(r"\bmaster|\bm\. ?s\.|\bm\. ?sc\b|diploma", re.IGNORECASE)
-_REPORT = re.compile(
-    r"\b(?:Technical|Research|TECHNICAL|RESEARCH) (?:Report|REPORT|Memorandum|MEMORANDUM)\b[ :#,]{0,3}"
-    r"(?:(?:No|Number|NO|N)[.°o]* ?)?(?P<number>[A-Z]{0,12}[A-Za-z./ -]{0,12}\d[\w./-]{0,16})?"
-)
-_SCHOOL = re.compile(r"\b(?:universit|institut|college|school of|hochschule|laborator)", re.IGNORECASE)
-_PREPRINTS = re.compile(r"\b(bioRxiv|medRxiv|ChemRxiv|PsyArXiv|EarthArXiv|SocArXiv|Research Square|SSRN)\b")
 _COPYRIGHT = re.compile(r"(?:©|\(c\)|copyright|c⃝)[, ]{0,2}(?:\(c\) |© )?((?:19|20)\d\d)\b", re.IGNORECASE)
-_ISSUED = re.compile(
-    r"\b(published|posted|available online|advance access|accepted)\b[^;]{0,60}?\b((?:19|20)\d\d)\b", re.IGNORECASE
-)
-_ANY_YEAR = re.compile(r"(?<![\d/.:-])((?:19[5-9]|20[0-4])\d)(?![\d/-])")
-_FROM_STYLE = 0.3
-_TOP, _NOTES, _BOTTOM = 0.1, 0.85, 0.9
+_YEAR_WORD = re.compile(r"\b(?:19|20)\d\d\b")
+_TOP, _NOTES = 0.1, 0.85
 """Shares of the page's height: above and below are running heads and notes of the publisher."""
 
 
@@ -136,9 +113,9 @@ class Publication:
     """Where and when a paper was published; fields are empty where they are not printed."""
 
     kind: str = ""
-    """ "article", "inproceedings", "phdthesis", "mastersthesis" or "techreport"."""
+    """ "article" or "inproceedings"."""
     venue: str = ""
-    """Journal or meeting without its year; school or institution of a thesis or report."""
+    """Journal or meeting without its year."""
     year: int | None = None
     volume: str = ""
     number: str = ""
@@ -147,64 +124,50 @@ class Publication:
     confidence: float = 0.0
 
 
-def find_publication(
-    segments: Sequence[Segment], blocks: Iterable[str], file_values: Iterable[str], height: float
-) -> Publication:
+def find_publication(segments: Sequence[Segment], height: float) -> Publication:
     """The publication that the first text to name one tells.
 
-    References to an article count in the margins and above the text alone: elsewhere they are cited ones. Proceedings
-    that only the file's properties name have a low confidence: a conference's LaTeX style puts them into every paper,
-    accepted or not.
+    References to an article count in the margins and above the text alone: elsewhere they are cited ones.
     """
     front = _front(segments)
     margins = [_undoubled(one.text) for one in segments if not _TOP * height < one.box[3] < _NOTES * height]
-    printed = [*map(_undoubled, (segment.text for segment in segments)), *blocks]
-    joined = [f"{above} {below}" for above, below in itertools.pairwise(margins) if above != below]
-    heads = [f"{above.text} {below.text}" for above, below in itertools.pairwise(front[:8])]
-    for text in (*margins, *(one.text for one in front), *joined, *heads):
+    below = [(one, _below(one, segments[place + 1 : place + 6])) for place, one in enumerate(segments)]
+    printed = [_undoubled(segment.text) for segment in segments]
+    joined = [f"{one.text} {other.text}" for one, other in below if other]
+    for text in (*margins, *(one.text for one in front), *joined):
         if found := _journal(text):
             return found
     for text in (*printed, *joined):
-        if found := _meeting(text) or _cited_article(text):
+        if found := _meeting(text):
             return found
-    if found := _thesis_or_report(front):
-        return found
-    for text in file_values:
-        if found := _journal(text) or _meeting(text):
-            return replace(found, confidence=_FROM_STYLE) if _MEETING.search(text) else found
     return Publication()
 
 
 def find_year(
-    segments: Sequence[Segment], stamps: Iterable[str], publication: Publication, created: str, height: float
+    segments: Sequence[Segment], stamps: Iterable[str], publication: Publication, stated: Iterable[str], created: str
 ) -> tuple[int | None, float]:
-    """The year of the publication, a date on its own line, a stamp, a copyright, a note or a running head, in order.
+    """The year of the publication, a date on its own line, a stamp or a copyright, in order, or None.
 
-    Only printed years count: None where there is none. One that only the file's properties name is taken where the
-    file's date agrees.
+    The year in what the file's properties state is taken where the file was made in it.
     """
-    if publication.year and publication.confidence > _FROM_STYLE:
+    if publication.year:
         return publication.year, publication.confidence
-    front = _front(segments)
-    margins = [one for one in segments if one.box[3] < _TOP * height or one.box[1] > _BOTTOM * height]
     sources = (
-        (0.85, _DATE_LINE.fullmatch, [segment.text for segment in front]),
+        (0.85, _DATE_LINE.fullmatch, [segment.text for segment in _front(segments)]),
         (0.8, _DATE.search, list(stamps)),
         (0.7, _COPYRIGHT.search, [segment.text for segment in segments]),
     )
     for sure, find, texts in sources:
         if match := next(filter(None, map(find, texts)), None):
             return int(match[1]), sure
-    issued = [match for segment in (*front, *margins) for match in _ISSUED.finditer(segment.text)]
-    if issued:
-        return int(min(issued, key=lambda match: match[1].casefold() == "accepted")[2]), 0.65
-    years = {int(match[1]) for one in margins for match in _ANY_YEAR.finditer(one.text)}
-    if len(years) == 1:
-        return years.pop(), 0.6
-    made = re.match(r"(?:D:)?(199\d|20\d\d)[01]\d", created)
-    if publication.year and made and int(made[1]) == publication.year:
-        return publication.year, 0.6
-    return None, 0.0
+    agreed = (match for text in stated for match in _YEAR_WORD.finditer(text) if match[0] in created[:6])
+    return next(((int(match[0]), 0.6) for match in agreed), (None, 0.0))
+
+
+def _below(segment: Segment, others: Sequence[Segment]) -> Segment | None:
+    """The line that goes on below a line."""
+    near = (one for one in others if min(one.box[2], segment.box[2]) > max(one.box[0], segment.box[0]))
+    return next((one for one in near if 0 < one.box[1] - segment.box[1] < 2 * segment.size), None)
 
 
 def _front(segments: Sequence[Segment]) -> Sequence[Segment]:
@@ -229,7 +192,7 @@ def _journal(text: str) -> Publication | None:
                 is_meeting = _MEETING.search(venue) and not number
                 return Publication(
                     "inproceedings" if is_meeting else "article",
-                    _in_small_letters(venue if "." not in venue else name.strip(" ,")),
+                    venue if "." not in venue else name.strip(" ,"),
                     int(fields["year"]),
                     fields.get("volume", ""),
                     number,
@@ -237,16 +200,6 @@ def _journal(text: str) -> Publication | None:
                     sure,
                 )
     return None
-
-
-def _cited_article(text: str) -> Publication | None:
-    """The reference after "Citation:"."""
-    if not (match := _CITATION.match(text)):
-        return None
-    number = match["number"] or ""
-    return Publication(
-        "article", match["venue"], int(match["year"]), match["volume"], number, _range(match["pages"]), 0.9
-    )
 
 
 def _meeting(text: str) -> Publication | None:
@@ -265,40 +218,6 @@ def _meeting(text: str) -> Publication | None:
             "inproceedings", venue, int(fields["year"]), fields.get("volume", ""), "", _range(pages), sure
         )
     return None
-
-
-def _thesis_or_report(front: Sequence[Segment]) -> Publication | None:
-    """The thesis or technical report that a title page calls itself."""
-    text = " ".join(segment.text for segment in front)
-    school = next((found for one in front if (found := _school(one.text))), "")
-    dated = next((match for one in front if len(one.text.split()) < 9 and (match := _ANY_YEAR.search(one.text))), None)
-    year = int(dated[1]) if dated else None
-    if _THESIS.search(text):
-        kind = "mastersthesis" if _MASTER.search(text) else "phdthesis"
-        return Publication(kind, school, year, confidence=0.8)
-    for segment in front:
-        match = _REPORT.search(segment.text)
-        if match and len(segment.text.split()) < (10 if match["number"] else 4):
-            return Publication("techreport", school, year, number=(match["number"] or "").strip(), confidence=0.8)
-    for segment in front:
-        if match := _PREPRINTS.search(segment.text):
-            return Publication("", match[1], confidence=0.9)
-    return None
-
-
-def _school(text: str) -> str:
-    """The university or institute in a line of an address, or empty."""
-    pieces = _REPORT.sub("", text).split(",")
-    named = (piece.strip(" .*") for piece in pieces if _SCHOOL.search(piece) and len(piece.split()) < 9)
-    return _in_small_letters(next(named, ""))
-
-
-def _in_small_letters(venue: str) -> str:
-    """A name in capitals with small letters: IEEE TRANSACTIONS ON ROBOTICS as IEEE Transactions on Robotics."""
-    if not venue.isupper() or " " not in venue:
-        return venue
-    words = (word.lower() if word in _SMALL else word if word in _SIGLA else word.title() for word in venue.split())
-    return " ".join(words)
 
 
 def _undoubled(text: str) -> str:

@@ -77,6 +77,59 @@ def mend_accents(text: str) -> str:
     return unicodedata.normalize("NFC", _LOOSE_ACCENT.sub(put_on, text))
 
 
+_ACCENTS = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˘": "\u0306"}
+_ACCENTS |= {"˚": "\u030a", "˙": "\u0307", "˝": "\u030b", "¸": "\u0327", "˛": "\u0328"}
+"""Accents that stand beside their letter, as signs of their own, and the combining ones."""
+_BESIDE = re.compile(rf"([^\W\d_]?)( ?)([{''.join(_ACCENTS)}])( ?)([^\W\d_]?)")
+_APART = re.compile("(?<=[^\\W\\d_]) +([\u0300-\u0331])")
+"""A combining accent that a blank parts from its letter."""
+_USUAL = {"˜": "nN", "ˇ": "cdenrstzCDENRSTZ", "¸": "cCsStT", "˛": "aeAE"}
+"""Letters on which an accent is usual; of others the vowels."""
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
+)
+"""Letters that Unicode does not decompose into an ASCII letter and a mark."""
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff]"
+)
+
+
+def plain_text(text: str) -> str:
+    """The text in NFKC with accents on their letters, without invisible characters, and with single blanks."""
+    if not text.isascii() or "`" in text:
+        text = _BESIDE.sub(_put_on, _APART.sub(r"\1", text.replace("\u00ad", "")))
+    return " ".join(_UNSEEN.sub(" ", unicodedata.normalize("NFKC", text)).split())
+
+
+def plain_letters(text: str) -> str:
+    """The text in lower case without accents: "lukasz uber" of "Łukasz Über"; other characters are kept."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def _put_on(match: re.Match[str]) -> str:
+    """An accent put on the letter before or after it.
+
+    TeX draws most accents before their letter ("Mu˜noz"), old fonts of publishers after it ("Mun˜oz"): it is the letter
+    on which the accent is usual, where that decides nothing the one after it, but for those below a letter.
+    """
+    before, gap, sign, gap_after, after = match.groups()
+    usual = _USUAL.get(sign, "aeiouyıAEIOUY")
+    onto = "" if gap else _accented(before, sign), "" if gap_after else _accented(after, sign)
+    fits = [(letter in usual) + (letter == "ı") for letter in (before or " ", after or " ")]
+    if sign == "`" and (gap or not before):
+        return match[0]
+    if onto[0] and (not onto[1] or fits[0] > fits[1] or (fits[0] == fits[1] and sign in "¸˛")):
+        return onto[0] + gap_after + after
+    return before + ("" if after.islower() else gap) + onto[1] if onto[1] else match[0]
+
+
+def _accented(letter: str, sign: str) -> str:
+    """The letter with the accent on it as one character, or empty where there is no such character."""
+    whole = unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _ACCENTS[sign])
+    return whole if letter and len(whole) == 1 else ""
+
+
 def illegible_share(text: str) -> float:
     """The share of illegible characters in a cleaned text's visible ones, from 0 to 1; 0 for blank text."""
     visible = sum(map(len, text.split()))

@@ -24,7 +24,7 @@ _WIDE_GAP = 0.9
 """In font sizes: justified lines have word spaces of up to 0.8, columns of tables begin at about 1."""
 _SMALL = 0.85
 """The size of an index relative to its text, at most."""
-_TOUCHING = 0.12
+TOUCHING = 0.12
 """In font sizes: letters nearer than this belong to one word. Word spaces begin at 0.2."""
 _ORDINAL = re.compile("(?:st|nd|rd|th)$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -257,7 +257,7 @@ def join_spans(pieces: Sequence[TextPiece], base: float, size: float) -> str:
     parts: list[str] = []
     right, tail = float("-inf"), ""
     for piece in pieces:
-        if parts and (piece.is_rtl or piece.spans[0].x0 - right > _TOUCHING * size):
+        if parts and (piece.is_rtl or piece.spans[0].x0 - right > TOUCHING * size):
             parts.append(" ")
             tail = " "
         for span in piece.spans:

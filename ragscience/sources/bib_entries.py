@@ -16,8 +16,8 @@ from pathlib import PurePath
 
 from ragscience.core.records import Answer, Citation, Metadata, Paper
 from ragscience.reading.author_names import last_name
-from ragscience.reading.name_words import plain_letters
 from ragscience.reading.paper_metadata import says_nothing
+from ragscience.reading.text_cleaning import plain_letters
 
 UNCERTAIN = 0.7
 """A field below this confidence is marked as uncertain."""

@@ -19,8 +19,8 @@ import httpx
 from ragscience.core.errors import FileProblem, SourceError, shown_address
 from ragscience.core.records import Metadata
 from ragscience.reading.author_names import last_name
-from ragscience.reading.name_words import plain_letters
 from ragscience.reading.reader_process import ReaderProcess
+from ragscience.reading.text_cleaning import plain_letters
 from ragscience.sources.http_client import BY_HAND, Deadline, HttpClient, Response, in_units, plain
 
 _TITLE_CHARS = 60

@@ -1,4 +1,8 @@
-"""Pages as PyMuPDF's `page.get_text("dict")` gives them, written down by hand, and drawn ones."""
+"""First pages as the reader sees them, written down by hand."""
+
+from types import SimpleNamespace
+
+from ragscience.reading.text_spans import read_spans
 
 BOLD, RAISED = 16, 1
 WIDTH, HEIGHT = 612.0, 792.0
@@ -9,6 +13,8 @@ def span(text, left, top, size, flags=0, width=None):
         "text": text,
         "size": size,
         "flags": flags,
+        "font": "Times",
+        "origin": (left, top + 0.8 * size),
         "bbox": (left, top, left + (width or 0.5 * size * len(text)), top + size),
     }
 
@@ -28,7 +34,8 @@ def row(top, size, *pieces, left=100.0, flags=0):
 
 
 def page(*lines):
-    return {"width": WIDTH, "height": HEIGHT, "blocks": [{"lines": [one]} for one in lines]}
+    sheet = SimpleNamespace(rect=SimpleNamespace(width=WIDTH, height=HEIGHT), rotation=0)
+    return read_spans(sheet, lines, "", has_tables=False)
 
 
 def body(top=300.0):

@@ -7,7 +7,10 @@ from functools import cache
 import pytest
 
 from ragscience.reading.author_names import last_name
+from ragscience.reading.glyph_repair import FontRepairs
+from ragscience.reading.page_reader import read_page
 from ragscience.reading.paper_metadata import metadata_of
+from ragscience.reading.pdf_reader import opened
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 pytestmark = needs_shared_data
@@ -19,12 +22,10 @@ def squashed(text):
 
 def of_file(path):
     """What the reader would call it with; the other pages' tables and pictures are not read here."""
-    import pymupdf
-
-    with pymupdf.open(path) as document:
-        first = [document[0].get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)]
+    with opened(path, "") as document:
+        first = read_page(document, 0, FontRepairs())
         text = "\n".join(page.get_text() for page in document.pages(0, min(3, document.page_count)))
-        return metadata_of(first, document.metadata, text, document[-1].get_text())
+        return metadata_of(first.spans, document.metadata, text, document[-1].get_text())
 
 
 @cache
