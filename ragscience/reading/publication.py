@@ -1,4 +1,4 @@
-"""Where a paper was published, as printed on its first page: journal, proceedings, thesis or report, and the year."""
+"""Where a paper was published, as printed on its first page: journal or proceedings, and the year."""
 
 from __future__ import annotations
 
