@@ -205,7 +205,7 @@ def _lost_sizes(lines: Sequence[dict[str, Any]]) -> dict[str, float]:
         for span in line["spans"]:
             box = span["bbox"]
             width, height = box[2 + along] - box[along], box[3 - along] - box[1 - along]
-            if span["size"] < _LEAST_SIZE and height < _LEAST_SIZE and width < _FARTHEST:
+            if span["size"] < _LEAST_SIZE and height < _LEAST_SIZE and abs(width) < _FARTHEST:
                 total, count = widths.get(span["font"], (0.0, 0))
                 widths[span["font"]] = total + width, count + len(span["text"])
     return {font: round(4 * total / count) / 2 for font, (total, count) in widths.items() if count}
