@@ -24,10 +24,9 @@ from ragscience.engine.shared_parts import open_store, refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Store, known_files
 from ragscience.sources.allowed_addresses import NetworkRules
-from ragscience.sources.arxiv import FEED_KINDS, LARGEST_FEED, Arxiv, Candidate, Search, search_query
-from ragscience.sources.fetch_arguments import Wanted, identify, shown
+from ragscience.sources.arxiv import LARGEST_FEED, Arxiv, Candidate, Search, Wanted, identify, search_query, shown
+from ragscience.sources.downloads import Known, Shelf, fetch, once
 from ragscience.sources.http_client import HttpClient
-from ragscience.sources.paper_fetch import Known, Shelf, fetch, once
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -77,7 +76,7 @@ class FetchRun:
             NetworkRules.beside(self._settings.arxiv_url),
             on_wait=lambda reason, seconds: self._on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
         )
-        arxiv = Arxiv(self._settings.arxiv_url, lambda url: client.get(url, kinds=FEED_KINDS, max_bytes=LARGEST_FEED))
+        arxiv = Arxiv(self._settings.arxiv_url, lambda url: client.get(url, max_bytes=LARGEST_FEED))
         named = self._look_up(arxiv, wanted)
         found = self._search(arxiv, searches, request.count)
         papers = self._chosen([*named, *found], {one.key for one in named}, request, choose)

@@ -100,7 +100,7 @@ def _fetched_papers(
     shared: SharedParts, request: TopicRequest, on_event: OnEvent, cancel: Flag | None
 ) -> tuple[list[Paper], tuple[str, ...]]:
     """(the papers that arXiv has for the topic, as they are in the library, why others are missing)."""
-    from ragscience.sources.fetch_arguments import identify
+    from ragscience.sources.arxiv import identify
 
     if shared.settings.offline:
         raise UsageError(

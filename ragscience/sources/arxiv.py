@@ -1,4 +1,4 @@
-"""arXiv's API: a search becomes a query, and its Atom feed becomes papers.
+"""What a person means by an argument of `fetch`; arXiv's API: a search becomes a query, its Atom feed becomes papers.
 
 The query language and the feed are those of https://info.arxiv.org/help/api/user-manual.html (3.1, 3.3, 3.4 and 5.1).
 """
@@ -10,22 +10,107 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from ragscience.core.errors import SourceError, UsageError
+from ragscience.core.errors import SourceError, UsageError, shown_address
 from ragscience.core.records import Metadata
-from ragscience.sources.fetch_arguments import ArxivId, arxiv_id, shown
 
-FEED_KINDS = ("application/atom+xml", "application/xml", "text/xml")
+_NEW = r"\d{4}\.\d{4,5}"
+_OLD = r"[a-z]+(?:-[a-z]+)?(?:\.[a-z]{2})?/\d{7}"
+_ID = re.compile(rf"(?:arxiv:\s*)?(?P<base>{_NEW}|{_OLD})(?:v(?P<version>[1-9]\d{{0,2}}))?", re.IGNORECASE)
+_DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(?P<doi>10\.\d{4,9}/\S+)", re.IGNORECASE)
+_OF_ID = re.compile(r"10\.48550/arxiv\.(?P<rest>.+)", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_AT_ARXIV = re.compile(
+    r"(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|ps|e-print|src)/([^?#]+).*", re.IGNORECASE
+)
+LONGEST = 2000
+"""Characters of an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArxivId:
+    """A paper on arXiv, or one version of it."""
+
+    base: str
+    """Without its version: "1706.03762", "hep-th/9901001"."""
+    version: int | None = None
+    """None is the newest."""
+
+    def __str__(self) -> str:
+        return self.base if self.version is None else f"{self.base}v{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one argument asks for; exactly one of the three is there."""
+
+    said: str
+    """The argument as it was given."""
+    arxiv: ArxivId | None = None
+    url: str = ""
+    topic: str = ""
+
+
+def identify(said: str) -> Wanted:
+    """What `said` means.
+
+    Raises UsageError for an empty or endless argument, and for a DOI that is not arXiv's own: its API has no search
+    for those (https://info.arxiv.org/help/api/user-manual.html, 5.1).
+    """
+    text = said.strip()
+    if not text or len(text) > LONGEST:
+        raise UsageError(
+            f"{shown(said)!r} is not a topic.", "Name a topic, an arXiv id, a DOI or the address of a PDF."
+        )
+    if (found := arxiv_id(text)) is not None:
+        return Wanted(said, arxiv=found)
+    if match := _DOI.fullmatch(unquote(text)):
+        return Wanted(said, arxiv=_arxiv_of(match["doi"]))
+    if (page := _AT_ARXIV.fullmatch(unquote(text))) and (
+        found := arxiv_id(page[1].lower().rstrip("/").removesuffix(".pdf"))
+    ):
+        return Wanted(said, arxiv=found)
+    return Wanted(said, url=text) if _SCHEME.match(text) else Wanted(said, topic=text)
+
+
+def arxiv_id(text: str) -> ArxivId | None:
+    """The id that `text` is, with or without "arXiv:" and a version, or None."""
+    match = _ID.fullmatch(text.strip())
+    if match is None:
+        return None
+    archive, slash, number = match["base"].rpartition("/")
+    base = f"{archive.partition('.')[0].lower()}{slash}{number}"  # math.GT/0309136 is math/0309136 today
+    return ArxivId(base, int(match["version"]) if match["version"] else None)
+
+
+def _arxiv_of(doi: str) -> ArxivId:
+    match = _OF_ID.fullmatch(doi)
+    found = arxiv_id(match["rest"]) if match else None
+    if found is None:
+        raise UsageError(
+            f"{shown(doi)} is not one of arXiv's own DOIs (10.48550/arXiv.…), and arXiv cannot be asked for others.",
+            'Look for its title (`fetch --title "…"`), or give the address of its PDF.',
+        )
+    return found
+
+
+def shown(text: str) -> str:
+    """The text on one line, cut after 80 characters; an address without credentials and query."""
+    flat = shown_address(text) if _SCHEME.match(text.strip()) else " ".join(text.split())
+    return flat if len(flat) <= 80 else f"{flat[:79]}…"
+
+
+# The API
+
 LARGEST_FEED = 16 * 2**20
 """Bytes of one answer of the API; a hundred papers take about 0.3 MB."""
 PAGE = 100
 """Papers per request."""
 LONGEST_FIELD = 500
 """Most characters of a search."""
-_SORT = {"relevance": "relevance", "newest": "submittedDate"}
 _FIRST, _LAST = "199101010000", "299912312359"
 _DECLARED = re.compile(r"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -35,9 +120,6 @@ _ATOM, _ARXIV, _SEARCH = (
 )
 _HERE = "Try again later, or name the papers by their arXiv ids."
 _WORD_IT = "Check the id, or word it in another way."
-_WITHDRAWN = re.compile(
-    r"\b(?:this|the) (?:paper|article|submission|manuscript|preprint|work) (?:has been|is|was) withdrawn", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +157,7 @@ class Candidate:
     @property
     def is_withdrawn(self) -> bool:
         """Whether the authors say that they took it back; arXiv has no PDF of such a version."""
-        return "withdrawn" in self.comment.casefold() or bool(_WITHDRAWN.search(self.metadata.abstract))
+        return "withdrawn" in self.comment.casefold() or "has been withdrawn" in self.metadata.abstract.casefold()
 
 
 def search_query(search: Search) -> str:
@@ -148,7 +230,7 @@ class Arxiv:
         """The first `count` papers, each once. Raises SourceError where the API answers nothing of use."""
         asked = {
             "search_query": search_query(search),
-            "sortBy": _SORT["newest" if search.newest_first else "relevance"],
+            "sortBy": "submittedDate" if search.newest_first else "relevance",
             "sortOrder": "descending",
         }
         found: dict[str, Candidate] = {}

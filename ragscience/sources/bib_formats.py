@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
@@ -146,11 +147,5 @@ def _csl(entry: Entry) -> dict[str, Any]:
 
 
 def _csl_name(person: Author) -> dict[str, str]:
-    parts = {
-        "family": person.family,
-        "given": person.given,
-        "non-dropping-particle": person.particle,
-        "suffix": person.suffix,
-        "literal": person.literal,
-    }
+    parts = {"non-dropping-particle" if name == "particle" else name: value for name, value in asdict(person).items()}
     return {name: value for name, value in parts.items() if value}

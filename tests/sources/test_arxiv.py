@@ -3,8 +3,7 @@
 import pytest
 
 from ragscience.core.errors import UsageError
-from ragscience.sources.arxiv import Arxiv, Search, parse_feed, search_query
-from ragscience.sources.fetch_arguments import ArxivId
+from ragscience.sources.arxiv import Arxiv, ArxivId, Search, parse_feed, search_query
 
 from .arxiv_feed import ArxivServer, FeedPaper, feed
 

@@ -1,6 +1,5 @@
 """What an argument of `fetch` means, and what a fetched file is called."""
 
-import itertools
 import re
 import unicodedata
 
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Metadata
-from ragscience.sources.downloads import file_name, numbered, suggested_name
-from ragscience.sources.fetch_arguments import ArxivId, Wanted, identify
+from ragscience.sources.arxiv import ArxivId, Wanted, identify
+from ragscience.sources.downloads import file_name, suggested_name
 
 
 @pytest.mark.parametrize(
@@ -111,10 +110,6 @@ def test_any_name_is_a_plain_file_name_everywhere(title, authors, year, otherwis
     assert len(name) <= 110
     assert name.split(".")[0] not in {"con", "prn", "aux", "nul", "com1", "lpt9"}
     assert unicodedata.is_normalized("NFKC", name)
-
-
-def test_a_taken_name_is_numbered():
-    assert list(itertools.islice(numbered("a.pdf"), 3)) == ["a.pdf", "a-2.pdf", "a-3.pdf"]
 
 
 @pytest.mark.parametrize(
