@@ -319,12 +319,13 @@ def _candidate(entry: Element) -> Candidate | None:
     published = _text(entry, f"{_ATOM}published")[:10]
     if not re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", published, re.ASCII):
         published = ""
+    doi = re.search(r"10\.\d{4,9}/\S+", _text(entry, f"{_ARXIV}doi"))  # the first, without a resolver's address
     metadata = Metadata(
         title=_text(entry, f"{_ATOM}title"),
         authors=tuple(filter(None, (_text(author, f"{_ATOM}name") for author in entry.iter(f"{_ATOM}author")))),
         year=int(published[:4]) if published else None,
         venue=_text(entry, f"{_ARXIV}journal_ref"),
-        doi=_doi(_text(entry, f"{_ARXIV}doi")),
+        doi=doi[0] if doi else "",
         arxiv_id=str(found),
         abstract=_text(entry, f"{_ATOM}summary"),
         categories=tuple(dict.fromkeys(_categories(entry))),
@@ -338,12 +339,6 @@ def _categories(entry: Element) -> Iterator[str]:
     named = [*entry.iter(f"{_ARXIV}primary_category"), *entry.iter(f"{_ATOM}category")]
     terms = (one.get("term", "") for one in named)
     yield from (term for term in terms if re.fullmatch(r"[a-z][a-z-]+(?:\.[A-Za-z-]+)?", term))
-
-
-def _doi(text: str) -> str:
-    """The first one of several, without a resolver's address."""
-    match = re.search(r"10\.\d{4,9}/\S+", text)
-    return match[0] if match else ""
 
 
 def _text(element: Element, name: str) -> str:
