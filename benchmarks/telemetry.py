@@ -102,14 +102,14 @@ def _shown(ratio: tuple[float, float, float]) -> str:
 def _with_spans(one: QuestionRun) -> None:
     """Let the engine send spans, too: to the SDK, with its batches, and into memory."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from prometheus_client import CollectorRegistry
 
     from ragscience.upkeep.otel_spans import SpanSender
-    from ragscience.upkeep.prometheus_metrics import QuestionCounts
-    from ragscience.upkeep.telemetry import LogFile, Telemetry
+    from ragscience.upkeep.telemetry import LogFile, QuestionCounts, Telemetry
 
     log = Path(one.settings.log_file)
     spans = SpanSender(InMemorySpanExporter(), {}, with_questions=False)
-    one.engine._made["telemetry"] = Telemetry([LogFile(log), QuestionCounts(), spans], print)
+    one.engine._made["telemetry"] = Telemetry([LogFile(log), QuestionCounts(CollectorRegistry()), spans], print)
 
 
 def _alone(one: QuestionRun) -> dict[str, float]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prometheus_client import generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 
 from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, Stage, StoredChunk
 from ragscience.upkeep.otel_spans import SpanRecord, span_tree
-from ragscience.upkeep.prometheus_metrics import QuestionCounts
-from ragscience.upkeep.telemetry import AskedQuestion, log_line, of_answer
+from ragscience.upkeep.telemetry import AskedQuestion, QuestionCounts, log_line, of_answer
 
 __all__ = ["example", "example_page", "tree_text"]
 
@@ -94,8 +93,8 @@ def example_page(made: str, table: str) -> str:
         for span in spans
         if span.attributes
     ]
-    counts = QuestionCounts()
-    counts.record(asked)
+    counts = CollectorRegistry()
+    QuestionCounts(counts).record(asked)
     metrics = generate_latest(counts).decode()
     lines = [
         line for line in metrics.splitlines() if not any(word in line for word in ("bucket", "# TYPE", "_created"))

@@ -16,9 +16,19 @@ from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
-from ragscience.engine.markdown_export import CellTable, asked_columns, asked_rows, read_table, shown_rows
 from ragscience.engine.places import Source, cited_label, section_of, sources_of
-from ragscience.engine.printable import asked_terms, counted, excerpt, plain, shortened
+from ragscience.engine.printable import (
+    CellTable,
+    asked_columns,
+    asked_rows,
+    asked_terms,
+    counted,
+    excerpt,
+    plain,
+    read_table,
+    shortened,
+    shown_rows,
+)
 
 SENTENCE_CHARS = 100
 _MOST_NEAR = 3

@@ -23,10 +23,9 @@ from ragscience.core.errors import UsageError
 from ragscience.core.records import Answer, Filters
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import one_line, plain, shortened
 from ragscience.engine.requests import NO_LLM, AskRequest
-from ragscience.engine.saved_answers import KeptAnswer
+from ragscience.engine.saved_answers import KeptAnswer, as_markdown
 
 TURNS = 3
 

@@ -131,7 +131,7 @@ def export_history(
     """
     from ragscience.cli.source_views import cited_text
     from ragscience.core.serialization import to_json
-    from ragscience.engine.markdown_export import as_markdown
+    from ragscience.engine.saved_answers import as_markdown
 
     wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
     if len(wanted) > 1:

@@ -140,7 +140,7 @@ def hand_over(text: str, target: Path | None) -> None:
     if target is None:
         sys.stdout.write(text.encode("utf-8", "replace").decode())
         return
-    from ragscience.engine.markdown_export import write_out
+    from ragscience.engine.printable import write_out
 
     write_out(target, text)
     say(f"Written to {target}.")

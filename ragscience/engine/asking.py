@@ -19,10 +19,9 @@ from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer, Block, Filters, Found
 from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent
-from ragscience.engine.filter_checks import check_filters, filters_by_name
 from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
-from ragscience.engine.requests import AskRequest, SearchRequest
+from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
 

@@ -15,8 +15,8 @@ from ragscience.core.paper_records import SURE
 from ragscience.core.records import Answer, Element, Filters, Page, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
-from ragscience.engine.filter_checks import check_filters
 from ragscience.engine.places import Surroundings, surroundings
+from ragscience.engine.requests import check_filters
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.left_out import SkippedFiles, duplicates
 from ragscience.library.store import known_files

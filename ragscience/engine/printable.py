@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +24,7 @@ from ragscience.core.serialization import select
 from ragscience.core.tokenizing import counted as counted
 from ragscience.core.tokenizing import some_of as some_of
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.atomic_files import Home
+from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 from ragscience.library.database import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -265,3 +268,75 @@ def page_output(shown: Any) -> dict[str, Any]:
         text=text,
         elements=elements,
     )
+
+
+_MOST_ASKED = 3
+"""More rows than this with the same share of the question's terms are none that it asks for."""
+_FIRST_ROWS = 2
+"""Rows under the header that are always shown: often they go on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellTable:
+    """A table; each row has as many cells as the header."""
+
+    header: tuple[str, ...]
+    """Empty texts where the table has no header."""
+    rows: tuple[tuple[str, ...], ...]
+
+
+def read_table(markdown: str) -> CellTable:
+    """The cells of a Markdown table; rows without a line of dashes below the first have no header."""
+    from ragscience.ask.quoted_tables import cells_of
+
+    lines = [cells_of(line) for line in markdown.split("\n") if line.strip()]
+    width = max(map(len, lines), default=0)
+    rows = [(*cells, *[""] * (width - len(cells))) for cells in lines]
+    has_header = len(lines) > 1 and all(cell and not cell.strip("-:") for cell in lines[1])
+    return CellTable(rows[0], tuple(rows[2:])) if has_header else CellTable(("",) * width, tuple(rows))
+
+
+def asked_rows(question: str, table: CellTable) -> list[int]:
+    """Numbers of the rows whose cells have the most of the question's terms, rare ones counting more; none if many."""
+    asked = asked_terms(question)
+    held = [asked.intersection(tokenize(" ".join(row))) for row in table.rows]
+    frequency = Counter(term for terms in held for term in terms)
+    weights = [sum(math.log(len(held) / frequency[term]) for term in sorted(terms)) for terms in held]
+    best = max(weights, default=0.0)
+    rows = [number for number, weight in enumerate(weights) if 0 < best <= weight + 1e-9]
+    return rows if len(rows) <= _MOST_ASKED else []
+
+
+def asked_columns(question: str, table: CellTable) -> list[int]:
+    """Numbers of the columns whose header has a term of the question."""
+    asked = asked_terms(question)
+    return [number for number, name in enumerate(table.header) if not asked.isdisjoint(tokenize(name))]
+
+
+def shown_rows(count: int, asked: Sequence[int], most: int) -> list[int]:
+    """Numbers of the rows that are shown of `count`: all, or about `most`: the first ones and those round the asked.
+
+    A single row is never left out.
+    """
+    if count <= most + 2:
+        return list(range(count))
+    chosen = set(range(_FIRST_ROWS if asked else most)) | set(asked)
+    distance = 1
+    while asked and len(chosen) < most:
+        near = {row + step for row in asked for step in (-distance, distance)}
+        chosen |= {row for row in near if 0 <= row < count}
+        distance += 1
+    return [row for row in range(count) if row in chosen or {row - 1, row + 1} <= chosen]
+
+
+def write_out(target: Path, text: str) -> None:
+    """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
+    path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
+    if path.is_dir() or not path.parent.is_dir():
+        what = f"{target} is a folder" if path.is_dir() else f"There is no folder {path.parent}"
+        raise RagScienceError(f"{what}.", "Name a file, in a folder that is there.")
+    with disk_errors(path):
+        if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
+            path.write_bytes(content)
+        else:
+            write_atomically(path, content)

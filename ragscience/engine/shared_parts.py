@@ -20,10 +20,11 @@ from ragscience.models.bert_session import available_cores
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from prometheus_client import CollectorRegistry
+
     from ragscience.ask.answer_context import Circuit
     from ragscience.core.records import Paper
     from ragscience.engine.model_pool import ModelPool
-    from ragscience.upkeep.prometheus_metrics import QuestionCounts
     from ragscience.upkeep.telemetry import Telemetry
 
 EMBEDDED = "vectorstore"
@@ -205,13 +206,11 @@ class SharedParts:
             return made
 
 
-def question_counts(shared: SharedParts) -> QuestionCounts:
-    """Counts of the questions from now on, for a server's own /metrics."""
-    from ragscience.upkeep.prometheus_metrics import QuestionCounts
+def count_questions(shared: SharedParts, registry: CollectorRegistry) -> None:
+    """Count the questions from now on in a registry of Prometheus, for a server's own /metrics."""
+    from ragscience.upkeep.telemetry import QuestionCounts
 
-    counts = QuestionCounts()
-    shared.telemetry.add(counts)
-    return counts
+    shared.telemetry.add(QuestionCounts(registry))
 
 
 class ToldChoices:

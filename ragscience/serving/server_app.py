@@ -17,7 +17,7 @@ from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_files import PagePictures
-from ragscience.engine.shared_parts import question_counts
+from ragscience.engine.shared_parts import count_questions
 from ragscience.serving.access import Access, AccessGate, MapCache, ServerOptions, ServerState
 from ragscience.serving.mcp_server import McpMount
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
@@ -81,7 +81,8 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     add_handlers(app)
     # Without sessions there is no stream to GET, and none to DELETE.
     app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
-    app.state.metrics = ServerMetrics(question_counts(engine))
+    app.state.metrics = ServerMetrics()
+    count_questions(engine, app.state.metrics.registry)
     app.add_middleware(Access, gate=gate)
     app.add_middleware(RequestGuard, hosts=hosts, max_body=options.max_body, max_upload=options.max_upload)
     app.add_middleware(MeasuredRequests, metrics=app.state.metrics)  # outside of the guard: what it refuses counts

@@ -22,7 +22,6 @@ from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
 from ragscience.serving.problem_responses import json_reply, problem_response, status_of
 
 if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ragscience.serving.access import ServerState
@@ -90,8 +89,7 @@ _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 class ServerMetrics:
     """The metrics of one server. No label has a word of a client: a route is named by its template."""
 
-    def __init__(self, questions: Collector) -> None:
-        """`questions` counts what is asked."""
+    def __init__(self) -> None:
         self.registry = prometheus.CollectorRegistry()
         labels = ("method", "route")
         self._requests = prometheus.Counter(
@@ -106,7 +104,6 @@ class ServerMetrics:
         self._jobs = gauge("ragscience_jobs", "Remembered changes of the library.", ["state"])
         self._papers = gauge("ragscience_library_papers", "Papers in the library.")
         self._passages = gauge("ragscience_library_passages", "Passages in the library.")
-        self.registry.register(questions)
         prometheus.ProcessCollector(registry=self.registry)
 
     def record(self, scope: Scope, status: int, seconds: float) -> None:

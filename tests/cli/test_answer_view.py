@@ -7,8 +7,8 @@ from rich.console import Console
 from ragscience.cli.answer_view import answer_footer, answer_view, verdicts_view
 from ragscience.cli.source_views import sources_view
 from ragscience.core.records import Sentence
-from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.places import source_numbered, sources_given, sources_of
+from ragscience.engine.saved_answers import as_markdown
 from ragscience.library.history import KeptAnswer
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit

@@ -3,8 +3,8 @@ from markdown_it import MarkdownIt
 
 from ragscience.core.records import Citation, Sentence
 from ragscience.core.serialization import to_json
-from ragscience.engine.markdown_export import as_markdown
 from ragscience.engine.printable import answer_output
+from ragscience.engine.saved_answers import as_markdown
 from ragscience.library.history import KeptAnswer
 from tests.library.answers_made import answer
 

@@ -1,10 +1,9 @@
 """What is recorded of a question, and the places it is written to."""
 
-from prometheus_client import generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 
 from ragscience.core.records import Found
-from ragscience.upkeep.prometheus_metrics import QuestionCounts
-from ragscience.upkeep.telemetry import LogFile, Telemetry, of_search
+from ragscience.upkeep.telemetry import LogFile, QuestionCounts, Telemetry, of_search
 from tests.upkeep.asked_made import BEGAN, OWN, SEARCH, asked
 
 
@@ -17,9 +16,9 @@ def test_a_search_has_no_answer():
 
 
 def test_one_sink_that_fails_later_leaves_the_others_alone(tmp_path):
-    said, counts = [], QuestionCounts()
+    said, counts = [], CollectorRegistry()
     telemetry = Telemetry([LogFile(tmp_path / "q.log")], said.append)
-    telemetry.add(counts)
+    telemetry.add(QuestionCounts(counts))
     (tmp_path / "q.log").unlink()
     (tmp_path / "q.log").mkdir()
     telemetry.record(asked())
