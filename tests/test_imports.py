@@ -42,7 +42,7 @@ MAY_KNOW = {
         "sources",
         "upkeep",
     },
-    "serving": {"core", "engine"},
+    "serving": {"core", "agent", "engine"},
     "cli": {"core", "engine", "evaluation", "serving"},
 }
 """The other packages that each one may import from; a new one needs a row here."""

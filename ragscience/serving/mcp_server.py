@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -11,14 +14,22 @@ from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect, Request
 
+from ragscience.agent.tools import ASSISTANT, TOOLS, Toolbox, checked_arguments, parameters_schema
 from ragscience.core import __version__
+from ragscience.core.errors import NothingFound, RagScienceError, UsageError
+from ragscience.core.paper_records import page_label
+from ragscience.core.prompt_templates import sanitize
+from ragscience.core.records import Filters, Found, Paper, StoredChunk
 from ragscience.core.serialization import to_json
-from ragscience.engine.assistant_tools import AssistantTools
+from ragscience.engine.places import find_quote, sources_of
+from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of
-from ragscience.serving.problem_responses import without_folders, words_without_folders
+from ragscience.serving.problem_responses import of, without_folders, words_without_folders
 from ragscience.serving.work import LOOK_S, cancel_flag
 
 if TYPE_CHECKING:
+    from threading import Event as Flag
+
     from starlette.types import Message, Receive, Scope, Send
 
     from ragscience.engine.library_engine import Engine
@@ -42,6 +53,164 @@ def _prompt(question: str) -> str:
     return _PROMPT_TEXT.format(question=question)
 
 
+TOKENS = 4000
+"""Of a result, where the caller sets none."""
+MOST_TOKENS = 50_000
+_CHARS = 4
+"""Characters that count as a token."""
+_ID = re.compile(r"([0-9a-f]{12})#(\d{1,7})")
+_TEXTS = frozenset(("search", "fetch", "ask", "read_page", "list_papers"))
+"""Tools whose results can be long."""
+_QUOTES_SHOWN = 20
+_OFFERED = {name: tool for name, tool in TOOLS.items() if ASSISTANT in tool.users}
+
+
+def _schema(name: str) -> dict[str, Any]:
+    """Of a tool's arguments, JSON Schema; others are refused."""
+    schema = {**parameters_schema(_OFFERED[name]), "additionalProperties": False}
+    if name in _TEXTS:
+        tokens = {"type": "integer", "minimum": 100, "maximum": MOST_TOKENS, "default": TOKENS}
+        schema["properties"] = {**schema["properties"], "max_tokens": tokens}
+    return schema
+
+
+class AssistantCall:
+    """A call of a tool over one library, by one person; empty: the library's own user."""
+
+    def __init__(self, engine: Engine, cancel: Flag, person: str = "") -> None:
+        self._engine = engine
+        self._library = engine.library
+        self._cancel = cancel
+        self._person = person
+        self._chars = TOKENS * _CHARS
+        """The longest text that the result may have."""
+
+    def result(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """What the tool gives; an expected failure is a reply with `is_error`, never an empty result."""
+        home, value, is_error = self._engine.home.root, dict[str, Any](), False
+        try:
+            if name not in _OFFERED:
+                raise UsageError(f"There is no tool {name[:80]!r}.", f"There are {', '.join(_OFFERED)}.")
+            given = dict(arguments)
+            if name in _TEXTS and "max_tokens" in given:
+                self._chars = _tokens(given.pop("max_tokens")) * _CHARS
+            checked = checked_arguments(name, given)
+            own: Mapping[str, Callable[..., dict[str, Any]]] = {
+                "search": self._search, "fetch": self._fetch, "ask": self._ask, "check_quote": self._check_quote,
+            }  # fmt: skip
+            if name in own:
+                value = without_folders(own[name](**checked), home)
+                text = to_json(value)
+            else:
+                made = Toolbox(self._library, search=_no_search, most_chars=self._chars).call(name, checked)
+                text, is_error = made.text, made.error
+        except RagScienceError as error:
+            text, is_error = f"Error: {sanitize(str(error))}", True
+        content = types.TextContent(type="text", text=words_without_folders(text, home) if is_error else text)
+        return types.CallToolResult(content=[content], structured_content=value or None, is_error=is_error)
+
+    def _papers(self, name: str) -> list[Paper]:
+        """The papers that a name means; none without one. Raises NothingFound."""
+        return list(self._engine.papers.find([name])) if name else []
+
+    def _search(self, query: str, **where: str) -> dict[str, Any]:
+        papers = tuple(paper.paper_id for paper in self._papers(where.get("paper", "")))
+        filters = Filters(
+            paper_ids=papers,
+            sections=(where["section"],) if "section" in where else (),
+            kinds=(where["kind"],) if "kind" in where else (),
+        )
+        found = self._engine.search(SearchRequest(query, filters, top_k=8), cancel=self._cancel)
+        library = self._library
+        papers_of = {path: library.paper(path=path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
+        # A paper may have left the library since the search.
+        there = [(hit.chunk, paper) for hit in found.hits if (paper := papers_of[hit.chunk.path]) is not None]
+        if not there:
+            raise NothingFound("Nothing was found.", "Try other words, or leave out paper, section or kind.")
+        results: list[dict[str, Any]] = []
+        left = self._chars
+        for chunk, paper in there:
+            result = _result(chunk, paper)
+            text = sanitize(chunk.text)
+            room = left - len(str(result)) - 40
+            if room < 200 and results:
+                break
+            results.append({**result, "text": _cut(text, max(room, 200))})
+            left = room - len(text)
+        more = {"left_out": len(there) - len(results)} if len(results) < len(there) else {}
+        return {"results": results, "warnings": list(found.warnings), **more}
+
+    def _fetch(self, id: str) -> dict[str, Any]:
+        chunk, paper = self._passage(id)
+        text = _cut(sanitize(chunk.text), self._chars)
+        return {**_result(chunk, paper), "text": text, "metadata": of(chunk, "section kind")}
+
+    def _ask(self, question: str, paper: str = "") -> dict[str, Any]:
+        papers = tuple(each.paper_id for each in self._papers(paper))
+        talk = self._engine.dialogue(person=self._person)
+        asked = AskRequest(question, Filters(paper_ids=papers))
+        answer = self._engine.ask(asked, dialogue=talk, cancel=self._cancel)
+        sources = [] if answer.refused else [of(one, "number file page") for one in sources_of(answer)]
+        shown = of(answer, "refused confidence missing warnings")
+        return {"answer": _cut(answer.text, self._chars), **shown, "sources": sources}
+
+    def _check_quote(self, quote: str, paper: str = "") -> dict[str, Any]:
+        library = self._library
+        papers = {each.paper_id: each for each in self._papers(paper) or library.papers()}
+        if paper:
+            pages = [(number, page) for number, one in papers.items() for page in range(1, one.pages + 1)]
+        else:
+            pages = self._pages_like(quote)
+        held = [(number, page) for number, page in pages if find_quote(quote, library.contents(number).text(page))]
+        places = [{"file": papers[number].file, "page": page} for number, page in held[:_QUOTES_SHOWN]]
+        where = "every page of it was read" if paper else "the pages that are most like it were read"
+        return {"found": bool(places), "places": places, "how": where}
+
+    def _pages_like(self, quote: str) -> list[tuple[int, int]]:
+        """(id of the paper, page) of the passages that are nearest to the words."""
+        asked = SearchRequest(quote, Filters(kinds=("all",)), top_k=40, rerank="off")
+        chunks = [hit.chunk for hit in self._engine.search(asked, cancel=self._cancel).hits]
+        pages = ((one.paper_id, page) for one in chunks for page in range(one.page_start, one.page_end + 1))
+        return list(dict.fromkeys(pages))
+
+    def _passage(self, id_: str) -> tuple[StoredChunk, Paper]:
+        """The passage that `search` gave this id, with its paper. Raises NothingFound."""
+        match = _ID.fullmatch(id_.strip())
+        if match:
+            for paper in self._library.papers():
+                if paper.md5.startswith(match[1]):
+                    for chunk in self._library.paper_chunks(paper.paper_id):
+                        if chunk.ordinal == int(match[2]):
+                            return chunk, paper
+        raise NothingFound(f"There is no passage {id_[:80]!r}.", "Take an id that `search` gave.")
+
+
+def _result(chunk: StoredChunk, paper: Paper) -> dict[str, Any]:
+    """A passage without its text: `id`, `title` and `url`, as assistants expect, with file and pages."""
+    title = sanitize(paper.metadata.title or paper.title or paper.file)
+    return {
+        "id": f"{paper.md5[:12]}#{chunk.ordinal}",
+        "title": f"{title} {page_label(chunk.file, chunk.page_start)}",
+        "url": f"paper://{paper.md5}/{chunk.page_start}",
+        "file": chunk.file,
+        "page": chunk.page_start,
+    }
+
+
+def _no_search(query: str, filters: Filters) -> Found:
+    raise NotImplementedError  # AssistantTools searches by itself
+
+
+def _tokens(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 100 <= value <= MOST_TOKENS:
+        raise UsageError("max_tokens is not a number of tokens.", f"Give 100 to {MOST_TOKENS}.")
+    return value
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]} […]"
+
+
 class LibraryServer(MCPServer[Any]):
     """The tools and prompts of one library."""
 
@@ -50,32 +219,21 @@ class LibraryServer(MCPServer[Any]):
             "ragscience", title="RAG Science", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
         )
         self._engine = engine
-        self._tools = AssistantTools(engine)
         self.prompt(name=PROMPT, title="Answer with citations")(_prompt)
 
     async def list_tools(self) -> list[types.Tool]:
         """The tools that the agent's table marks for assistants."""
         reads = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
         return [
-            types.Tool(name=tool.name, description=tool.description, input_schema=dict(tool.schema), annotations=reads)
-            for tool in self._tools.tools()
+            types.Tool(name=name, description=tool.description, input_schema=_schema(name), annotations=reads)
+            for name, tool in _OFFERED.items()
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> types.CallToolResult:
         """What the tool gives; a caller that cancels stops the work."""
-        person = _person(context)
         with cancel_flag() as cancel:
-            reply = await to_thread.run_sync(
-                lambda: self._tools.call(name, arguments, cancel=cancel, person=person), abandon_on_cancel=True
-            )
-        home = self._engine.home.root
-        value = without_folders(reply.value, home)
-        text = words_without_folders(reply.text, home) if reply.is_error else to_json(value) if value else reply.text
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=text)],
-            structured_content=value or None,
-            is_error=reply.is_error,
-        )
+            call = AssistantCall(self._engine, cancel, _person(context))
+            return await to_thread.run_sync(partial(call.result, name, arguments), abandon_on_cancel=True)
 
 
 def _person(context: Any) -> str:

@@ -8,7 +8,6 @@ from mcp import Client
 
 from ragscience import Engine
 from ragscience.core.settings import load_settings
-from ragscience.engine.assistant_tools import AssistantTools
 from ragscience.serving.mcp_server import LibraryServer
 
 NAMES = ["search", "read_page", "list_papers", "cite", "fetch", "ask", "check_quote"]
@@ -52,9 +51,10 @@ def test_the_list_of_tools_is_short(engine):
     async def listed(client):
         return (await client.list_tools()).model_dump(mode="json", exclude_none=True)
 
-    text = json.dumps(with_client(LibraryServer(engine), listed))
+    found = with_client(LibraryServer(engine), listed)
+    text = json.dumps(found)
     assert len(text) / 3 < 3000  # a token of JSON has more than three characters
-    assert all(tool.schema["additionalProperties"] is False for tool in AssistantTools.tools())
+    assert all(tool["input_schema"]["additionalProperties"] is False for tool in found["tools"])
 
 
 def test_what_search_found_can_be_fetched(engine):
@@ -68,11 +68,11 @@ def test_what_search_found_can_be_fetched(engine):
 def test_a_paper_that_leaves_meanwhile_is_left_out(engine, monkeypatch):
     known = engine.library.paper
     monkeypatch.setattr(engine.library, "paper", lambda *, path: None if "bees" in path else known(path=path))
-    found = AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"})
-    assert found.value["results"]
-    assert "bees.pdf" not in {result["file"] for result in found.value["results"]}
+    found = called(engine, "search", query="flight speed of bees in fog").structured_content["results"]
+    assert found
+    assert "bees.pdf" not in {result["file"] for result in found}
     monkeypatch.setattr(engine.library, "paper", lambda *, path: None)
-    assert AssistantTools(engine).call("search", {"query": "flight speed of bees in fog"}).is_error
+    assert called(engine, "search", query="flight speed of bees in fog").is_error
 
 
 def test_an_answer_names_its_pages(engine):
