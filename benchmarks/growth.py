@@ -175,6 +175,7 @@ def grow(size: int) -> dict[str, object]:
     from ragscience.core.settings import load_settings
     from ragscience.engine import PaperStored
     from ragscience.engine.ingest_runs import IngestRun
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Home, Library
 
     home = Home(fresh_folder("growth-home"))
@@ -187,7 +188,9 @@ def grow(size: int) -> dict[str, object]:
 
     started, began = time.perf_counter(), time.process_time()
     with Library.open_for_writing(home) as library:
-        run = IngestRun(library, settings, HashedModels(home, print), on_event)
+        shared = SharedParts(home, settings)
+        shared._made["models"] = HashedModels(home, print)
+        run = IngestRun(library, shared, on_event)
         result = run.add([papers_folder(size)])
     if result.papers != size or len(marks) != size:
         raise RuntimeError(f"{result.papers} of {size} papers are in the library: {result.failures[:3]}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
-    from ragscience.engine.rebuild_runs import Part
+    from ragscience.engine.ingest import Part
 
 HELP = (
     "Read PDFs into the library: new and changed files of papers/, or the files given.\n\n"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.events import Event, ModelChosen, OnEvent, unheard
-from ragscience.engine.shared_parts import open_store
 from ragscience.graph import graph_exchange, traversal
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
@@ -143,7 +142,7 @@ class LibraryGraph:
 
         settings = self._shared.settings
         types = tuple(dict.fromkeys((*(settings.graph_entity_types or ENTITY_TYPES), *request.types)))
-        with open_store(self._shared.home, settings, writing=True) as library:
+        with self._shared.writing() as library:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
@@ -176,7 +175,7 @@ class LibraryGraph:
 
     def import_jsonl(self, folder: Path) -> graph_exchange.Transferred:
         """Read nodes.jsonl and edges.jsonl, in place of an earlier import. Raises RagScienceError for a wrong line."""
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
+        with self._shared.writing() as library:
             return graph_exchange.import_jsonl(library, folder)
 
     def export_jsonl(self, folder: Path) -> graph_exchange.Transferred:

@@ -1,4 +1,4 @@
-"""`engine.ingest`: papers into the library, and out of it."""
+"""`engine.ingest`: papers into the library, made again, and out of it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,34 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from ragscience.core.errors import FileProblem
 from ragscience.core.records import Paper
-from ragscience.engine.events import OnEvent, PaperRemoved, Warned, unheard
-from ragscience.engine.shared_parts import SharedParts, open_store
+from ragscience.core.tokenizing import counted
+from ragscience.engine.events import IngestResult, Noted, OnEvent, PaperRemoved, Progressed, Warned, unheard
+from ragscience.engine.fetch_runs import FetchRun, WatchRun
+from ragscience.engine.ingest_pipeline import TokenRoom
+from ragscience.engine.ingest_runs import IngestRun
+from ragscience.engine.shared_parts import EMBEDDED, SharedParts
+from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.left_out import duplicates, note_removed, without_older
+from ragscience.library.store import DamagedDatabase, damage_of, put_aside, require_identity, text_hash
+from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.search.paper_lookup import find_papers
 
 if TYPE_CHECKING:
-    from ragscience.engine.events import FetchRequest, FetchResult, IngestResult, SyncPlan
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragscience.engine.events import FetchRequest, FetchResult, SyncPlan
     from ragscience.engine.fetch_runs import Choose
-    from ragscience.engine.ingest_runs import IngestRun
-    from ragscience.engine.rebuild_runs import Part
     from ragscience.library.similarity import Duplicate
-    from ragscience.library.store import Store
+    from ragscience.library.store import Home, Store
+    from ragscience.models.model_protocols import Embedder
+
+Part = Literal["embeddings", "indexes"]
+"""What alone is made again; with either come the token vectors that are missing."""
 
 
 class Ingest:
@@ -34,14 +47,11 @@ class Ingest:
         self, on_event: OnEvent | None, cancel: Flag | None = None, workers: int | str = 0
     ) -> Iterator[IngestRun]:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
-        from ragscience.engine.ingest_runs import IngestRun
-
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            run = IngestRun(library, self._shared.settings, self._shared.models, on_event or unheard, cancel=cancel)
-            run.workers = workers
+        told = on_event or unheard
+        with self._shared.writing() as library:
             for text in library.damage():  # the log's, which a writer empties
-                (on_event or unheard)(Warned(text))
-            yield run
+                told(Warned(text))
+            yield IngestRun(library, self._shared, told, cancel=cancel, workers=workers)
 
     def add(
         self,
@@ -76,14 +86,14 @@ class Ingest:
 
         Raises NothingFound for a name that fits no paper.
         """
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
+        with self._shared.writing() as library:
             found = find_papers(library, papers)
             _take_out(library, [(paper, "the file itself remains") for paper in found], on_event or unheard)
             return tuple(found)
 
     def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
         """Take the older paper of each duplicate out, as `remove`; for each that went, the pair with a newer one."""
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
+        with self._shared.writing() as library:
             pairs = without_older(duplicates(library))
             papers = {paper.file: paper for paper in library.papers()}
             _take_out(library, [(papers[pair.older], pair.why) for pair in pairs], on_event or unheard)
@@ -103,16 +113,13 @@ class Ingest:
         `workers` as for `add`. A database that is damaged as a whole is put aside, and every paper that it had is read
         again. Raises as `add`, and NothingFound for a name that fits no paper.
         """
-        from ragscience.engine.rebuild_runs import RebuildRun, put_aside_if_damaged
-
         told = on_event or unheard
         whole = not only and not papers
         lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, told) if whole else None
         if lost is not None:
-            self._shared.close(only_library=True)
-        with open_store(self._shared.home, self._shared.settings, writing=True) as library:
-            run = RebuildRun(library, self._shared.settings, self._shared.models, told, cancel=cancel)
-            run.workers = workers
+            self._shared.close("library")
+        with self._shared.writing() as library:
+            run = RebuildRun(library, self._shared, told, cancel=cancel, workers=workers)
             return run.rebuild(only, papers) if lost is None else run.read_lost(lost)
 
     def fetch(
@@ -127,19 +134,11 @@ class Ingest:
 
         Raises UsageError offline and for a request without a meaning; other errors are in the result.
         """
-        from ragscience.engine.fetch_runs import FetchRun
-
-        return FetchRun(
-            self._shared.home, self._shared.settings, self._shared.models, on_event or unheard, cancel
-        ).fetch(request, choose)
+        return FetchRun(self._shared, on_event or unheard, cancel).fetch(request, choose)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""
-        from ragscience.engine.rebuild_runs import WatchRun
-
-        WatchRun(self._shared.home, self._shared.settings, self._shared.models, on_event or unheard, cancel).watch(
-            folder
-        )
+        WatchRun(self._shared, on_event or unheard, cancel).watch(folder)
 
 
 def _take_out(library: Store, going: Sequence[tuple[Paper, str]], on_event: OnEvent) -> None:
@@ -152,3 +151,138 @@ def _take_out(library: Store, going: Sequence[tuple[Paper, str]], on_event: OnEv
     library.refresh_indexes()
     for paper, why in going:
         on_event(PaperRemoved(paper, why))
+
+
+class RebuildRun(IngestRun):
+    """A library that is open for writing, to be made again."""
+
+    def rebuild(self, only: Part | None = None, papers: Sequence[str] = ()) -> IngestResult:
+        """Read, cut and embed every paper again, or those that `papers` fit; or only make one part again.
+
+        A file that is gone leaves its paper as it is; vectors are replaced all or none. Raises NothingFound for a name
+        that fits no paper.
+        """
+        if papers:
+            return self._read_named(papers)
+        if only is None:
+            return self._read_again()
+        if only == "embeddings":
+            self._replace_vectors(self._models.embedder(self._settings, None, self._warn, packed=True))
+        self._rebuild_indexes()
+        result = self._result(IngestPlan(()), None)
+        for text in self.library.damage():
+            self._warn(text)
+        return result
+
+    def read_lost(self, lost: DamagedDatabase) -> IngestResult:
+        """Read all papers again that a database had which was put aside."""
+        papers = self.library.home.papers
+        lost.carry_over(self.library)
+        return self.add([papers, *(path for path in lost.files if path.exists() and papers not in path.parents)])
+
+    def _read_named(self, names: Sequence[str]) -> IngestResult:
+        library = self.library
+        embedder = self._models.embedder(self._settings, library.about.embedder, self._warn, packed=True)
+        require_identity(library, embedder.identity, self._chunker)
+        plan = self._plan(find_papers(library, names))
+        return self._result(plan, self._run(plan, embedder))
+
+    def _read_again(self) -> IngestResult:
+        library, embedder = self.library, self._models.embedder(self._settings, None, self._warn, packed=True)
+        if library.about.embedder is not None and library.about.embedder != embedder.identity:
+            self._replace_vectors(embedder)
+        # A paper follows its bytes first: two files may have changed places.
+        apply_renames(library, make_plan(library, [Path(paper.path) for paper in library.papers()], where=self._files))
+        plan = self._plan(library.papers())
+        pipeline = self._run(plan, embedder)
+        read = len(pipeline.added) + len(pipeline.updated)
+        if not plan.failures and read == len(plan.to_read) == library.about.papers:
+            library.set_identity(embedder.identity, self._chunker)
+        self._rebuild_indexes()
+        return self._result(plan, pipeline)
+
+    def _plan(self, papers: Sequence[Paper]) -> IngestPlan:
+        """Read these papers again, as far as their files are there."""
+        states, failures = [], []
+        for paper in papers:
+            if self._files.is_gone(Path(paper.path)):
+                text = f"{paper.file} is kept as it was: its file is gone (`python ingest.py sync` removes it)"
+                self._on_event(Warned(text))
+                continue
+            try:
+                state = self._files.state(Path(paper.path), (paper.md5,))
+            except FileProblem as problem:
+                failures.append(Failure(Path(paper.path), problem))
+                continue
+            other = self.library.paper(md5=state.md5) if state.md5 != paper.md5 else None
+            if other is not None:
+                text = f"{paper.file} is kept as it was: its file has the bytes of {other.file} now"
+                self._on_event(Warned(f"{text} (`python ingest.py sync` follows files)"))
+                continue
+            states.append(state)
+        return IngestPlan(tuple(states), failures=tuple(failures))
+
+    def _rebuild_indexes(self) -> None:
+        self._make_tokens()
+        self.library.refresh_indexes(anew=True)
+        self._on_event(Noted(f"search indexes rebuilt: {counted(self.library.about.chunks, 'passage')}"))
+
+    def _replace_vectors(self, embedder: Embedder) -> None:
+        library = self.library
+        total = library.about.chunks
+        source = self._models.ingest_tokens(self._settings, embedder, self._warn)
+        # Token vectors are of one model: those of another embedder stay, and what they lack is made afterwards.
+        source = source if source is embedder else None
+        room = TokenRoom(0)
+
+        def batches() -> Iterator[tuple[Sequence[int], NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]]:
+            done = 0
+            for ids, texts in library.texts(EMBEDDING_BATCH):
+                vectors, tokens = embed_batch(embedder, source, texts)
+                yield ids, vectors, room.fitting(_by_hash(texts, tokens))
+                done += len(ids)
+                self._on_event(Progressed("embedding passage", done, total))
+
+        library.vectors.replace(embedder.identity, batches())
+
+    def _make_tokens(self) -> None:
+        """Make the token vectors that are lost, damaged or were not kept, up to the size limit."""
+        library, settings = self.library, self._settings
+        embedder = self._models.embedder(settings, library.about.embedder, self._warn, packed=True)
+        source = self._models.ingest_tokens(settings, embedder, self._warn)
+        if source is None:
+            return
+        lost, unkept = library.tokens.missing()
+        wanted, done = [*lost, *unkept], 0
+        room = TokenRoom(library.tokens.size_bytes())
+        for first in range(0, len(wanted), EMBEDDING_BATCH):
+            chunks = library.chunks(wanted[first : first + EMBEDDING_BATCH])
+            texts = [chunk.searched for chunk in chunks]
+            library.tokens.put(room.fitting(_by_hash(texts, embed_batch(source, source, texts)[1])))
+            done += len(chunks)
+            self._on_event(Progressed("embedding passage", done, len(wanted)))
+
+
+def _by_hash(texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[bytes, NDArray[np.uint8]]:
+    """The token vectors by the hash of their text; none of `texts` without `tokens`."""
+    return {text_hash(text): rows for text, rows in zip(texts, tokens, strict=False)}
+
+
+def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> DamagedDatabase | None:
+    """What the database had where the library's damage is not of single papers; None where there is none of that.
+
+    A database of the home is renamed, and stays beside the new one; so is a folder of LanceDB. Raises LibraryBusy
+    while another process writes.
+    """
+    if uri != EMBEDDED:
+        from ragscience.library.lance_store import put_lance_aside
+
+        damage, left = put_lance_aside(home, uri) or (None, "")
+    else:
+        damage, left = damage_of(home), ""
+    if damage is None:
+        return None
+    if uri == EMBEDDED and (kept := put_aside(home)) is not None:
+        left = kept.name
+    on_event(Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {left}.' if left else ''}"))
+    return damage

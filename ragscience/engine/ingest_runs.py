@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -38,8 +38,7 @@ from ragscience.reading.worker_pool import ReadingPool
 if TYPE_CHECKING:
     from threading import Event as Flag
 
-    from ragscience.core.settings import Settings
-    from ragscience.engine.model_pool import ModelPool
+    from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, TokenEmbedder
 
@@ -51,25 +50,26 @@ _MOST_DUPLICATES = 20
 class IngestRun:
     """A library that is open for writing, and what fills it."""
 
-    workers: int | str = 0
-    """Processes that read, cut and embed, or a Ray cluster's HOST:PORT; 0: this one embeds, on all cores."""
-
     def __init__(
         self,
         library: Store,
-        settings: Settings,
-        models: ModelPool,
+        shared: SharedParts,
         on_event: OnEvent,
         *,
         cancel: Flag | None = None,
+        workers: int | str = 0,
     ) -> None:
-        """Once `cancel` is set, a run ends after the paper in hand."""
+        """Once `cancel` is set, a run ends after the paper in hand.
+
+        `workers` are processes that read, cut and embed, or a Ray cluster's HOST:PORT; 0: this one embeds.
+        """
         self.library = library
-        self._settings = settings
-        self._models = models
+        self._settings = shared.settings
+        self._models = shared.models
         self._on_event = on_event
         self._cancel = cancel
-        self._files = paper_files(library.home, settings)
+        self._workers = workers
+        self._files = paper_files(library.home, shared.settings)
         self._skips = SkippedFiles(library.home, self._files.exists, lambda line: on_event(Noted(line)))
 
     def add(self, paths: Sequence[Path]) -> IngestResult:
@@ -168,14 +168,14 @@ class IngestRun:
             options = self._options(embedder, tokens)
             progress = RunProgress({state.path: state.size_bytes for state in plan.to_read}, self._on_event)
             read_all: Callable[..., Read] = readers.read_all
-            if self.workers:
+            if self._workers:
                 read_all = stack.enter_context(self._open_workers(options, plan)).read_all
             pipeline = Pipeline(self.library, options, embedder, self._on_event, tokens_from=tokens, where=self._files)
-            read_all = partial(read_all, progress=progress, opened=self._opened(plan))
+            states = {state.path: state for state in plan.to_read}
+            opened = lambda path: self._files.opened(path, states[path].md5)  # noqa: E731
             try:
-                pipeline.run(plan, read_all, progress, self._cancel)
+                pipeline.run(plan, partial(read_all, progress=progress, opened=opened), progress, self._cancel)
             finally:
-                states = {state.path: state for state in plan.to_read}
                 self._skips.note_failures(pipeline.failures, states, self._read_by)
         return pipeline
 
@@ -204,27 +204,22 @@ class IngestRun:
             hashes = frozenset(text_hash(chunk.searched) for chunk in known)
             return PaperJob(path, state.md5, state.size_bytes, made_by, library.sources.of(state.md5), hashes)
 
-        if isinstance(self.workers, str):
+        if isinstance(self._workers, str):
             from ragscience.library.paper_workers import RayWorkers
 
             self._on_event(Progressed("connecting to the Ray cluster"))
-            cluster = RayWorkers(self.workers, options, job_of)
-            self._on_event(Noted(f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self.workers}"))
+            cluster = RayWorkers(self._workers, options, job_of)
+            self._on_event(Noted(f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self._workers}"))
             return cluster
         import psutil
 
-        wanted = min(self.workers, len(states))
+        wanted = min(self._workers, len(states))
         workers = max(1, min(wanted, psutil.virtual_memory().available // WORKER_BYTES))
         memory = f"about {workers * WORKER_BYTES / 1e9:.1f} GB of memory together"
         self._on_event(Noted(f"{counted(workers, 'worker')}, {memory}"))
         if workers < wanted:
             self._warn(f"There is no memory for {wanted} workers now.")
         return WorkerProcesses(workers, options, job_of)
-
-    def _opened(self, plan: IngestPlan) -> Callable[[Path], AbstractContextManager[Path]]:
-        """What gives the file to read for a path of the plan."""
-        md5s = {state.path: state.md5 for state in plan.to_read}
-        return lambda path: self._files.opened(path, md5s[path])
 
     def _result(self, plan: IngestPlan, pipeline: Pipeline | None) -> IngestResult:
         """The result of a run, after its last events."""

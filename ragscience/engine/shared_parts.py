@@ -110,17 +110,20 @@ class SharedParts:
         self._published: set[Event] = set()
         self._graph: tuple[str, tuple[Any, dict[str, Any]]] | None = None
 
-    def close(self, *, only_library: bool = False) -> None:
-        """Release the files and write what waits; closing twice is harmless. A library is opened again when used."""
+    def close(self, *parts: str) -> None:
+        """Release the files and write what waits, of all parts or of these; one that is used again is made anew."""
         with self._lock:
-            names = ["library"] if only_library else [*self._made]
-            made = {name: self._made.pop(name) for name in names if name in self._made}
+            made = {name: self._made.pop(name) for name in parts or [*self._made] if name in self._made}
         try:
             if "library" in made:
                 made["library"].close()
         finally:
             if "telemetry" in made:
                 made["telemetry"].close()
+
+    def writing(self) -> Store:
+        """The library, opened for writing, which the caller closes. Raises as `open_store`."""
+        return open_store(self.home, self.settings, writing=True)
 
     def with_settings(self, settings: Settings) -> Self:
         """The same library, models and telemetry under other settings; not to be closed."""

@@ -277,7 +277,7 @@ _WARM = (
 _MODULES = (
     "pymupdf", "faiss", "fastapi", "uvicorn", "langchain_core.documents", "ragscience.cli.ingest_app",
     "ragscience.cli.query_app", "ragscience.engine.library_engine", "ragscience.engine.ingest_runs",
-    "ragscience.engine.eval_runs", "ragscience.engine.graph_runs", "ragscience.engine.rebuild_runs",
+    "ragscience.engine.eval_runs", "ragscience.engine.graph_runs", "ragscience.engine.ingest",
     "ragscience.serving.server_app", "ragscience.reading.pdf_reader", "ragscience.ask",
     "ragscience.ask.router",
 )  # fmt: skip
