@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError, UsageError
-from ragscience.core.records import Answer, Filters
+from ragscience.core.records import Filters
 from ragscience.core.settings import changed_settings
 from ragscience.engine.access_tokens import AccessTokens
-from ragscience.engine.asking import ask as ask_library
+from ragscience.engine.asking import ask
 from ragscience.engine.events import (
     Event,
     ModelAsked,
@@ -28,7 +29,8 @@ from ragscience.engine.events import (
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
-from ragscience.evaluation.eval_report import Evaluation, Meter, Outcome, run
+from ragscience.evaluation.answer_metrics import measure
+from ragscience.evaluation.eval_report import Evaluation, Outcome, cost_of
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
 from ragscience.upkeep import machine_checks
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from ragscience.engine.model_pool import ModelPool
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Home
-    from ragscience.models.model_choice import ModelChoice
 
 WAYS = ("ask", "agent", "corrective", "graph")
 """As the settings say, or with the option of that name."""
@@ -96,12 +97,12 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
     """Ask the questions, each with its own history and none kept; one that fails does not stop the others."""
     publish = on_event or unheard
     shared = shared.with_settings(changed_settings(shared.settings, {"history": False}))
-    mode, meter, outcomes = request.mode, Meter(time.monotonic), list[Outcome]()
+    mode, outcomes, seen = request.mode, list[Outcome](), Counter[str]()
+    counts: dict[type[Event], str] = {Searched: "searches", ModelAsked: "LLM calls", TokensCounted: "tokens"}
 
     def heard(event: Event) -> None:
-        meter.searches += isinstance(event, Searched)
-        meter.llm_calls += isinstance(event, ModelAsked)
-        meter.tokens += event.tokens if isinstance(event, TokensCounted) else 0
+        if (name := counts.get(type(event))) is not None:
+            seen[name] += event.tokens if isinstance(event, TokensCounted) else 1
         publish(event)
 
     def asked(known: KnownQuestion) -> AskRequest:
@@ -116,17 +117,20 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
             corrective=True if mode == "corrective" else None,
         )
 
-    def ask(known: KnownQuestion) -> Answer:
-        return ask_library(shared, asked(known), on_event=heard)
-
     first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
     total = len(request.questions)
-    publish(Progressed(mode, 0, total))
-    for outcome in run(request.questions, ask, meter=meter):
-        outcomes.append(outcome)
+    for known in request.questions:
         publish(Progressed(mode, len(outcomes), total))
-        if outcome.error:
-            publish(Noted(f"{outcome.question.question_id}: {outcome.error}"))
+        seen.clear()
+        began, answer, error = time.monotonic(), None, ""
+        try:
+            answer = ask(shared, asked(known), on_event=heard)
+        except RagScienceError as problem:
+            error = str(problem)
+            publish(Noted(f"{known.question_id}: {error}"))
+        cost = cost_of(answer, seen, time.monotonic() - began)
+        outcomes.append(Outcome(known, answer, error, measure(known, answer, cost)))
+    publish(Progressed(mode, total, total))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
 
 
@@ -205,17 +209,12 @@ def _made_by(home: Home, settings: Settings) -> EmbedderIdentity | None:
 
 def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | None) -> Iterator[DoctorFinding]:
     late = made_by is None or made_by.provider == "embedded"
-    choices: dict[str, Callable[[], ModelChoice[Any]]] = {
-        "embedder": lambda: pool.embedder_choice(settings, made_by, _ignore),
-        "reranker": lambda: pool.reranker_choice(settings, _ignore, late=late),
-        "answer": lambda: pool.llm_choice(settings),
-    }
     needed = {"embedder"}
     if settings.rerank in ("cross-encoder", "llm"):
         needed.add("reranker")
     if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
-    yield from machine_checks.models(choices, needed)
+    yield from machine_checks.models(pool.rows(settings, made_by, late=late), needed)
 
 
 def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
@@ -224,7 +223,3 @@ def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
     else:
         servers = [each for name in ("llm_url", "embed_url") if (each := pool.server(settings, name)) is not None]
         yield from machine_checks.network(settings.arxiv_url, pool.ollama(settings), servers)
-
-
-def _ignore(_: str) -> None:
-    """Ignores a warning of the model choice: the findings report it."""

@@ -136,7 +136,10 @@ class Engine(SharedParts):
 
     def model_rows(self) -> Sequence[ModelRow]:
         """What each part ("embedder", "reranker", "answer") would use, where its files are and why."""
-        return self.models.rows(self.settings, self.library, lambda text: self.publish(Warned(text)))
+        library = self.library
+        late = bool(library.tokens.size_bytes() or not library.about.chunks)
+        warn = lambda text: self.publish(Warned(text))  # noqa: E731
+        return self.models.rows(self.settings, library.about.embedder, warn, late=late)
 
     def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:
         """Problems of the library and the models, with `network` also of the servers; writes nothing.

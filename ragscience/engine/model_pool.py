@@ -297,11 +297,13 @@ class ModelPool:
 
     # What there is, and what can be fetched
 
-    def rows(self, settings: Settings, library: Store, warn: Warn) -> Sequence[ModelRow]:
-        """What each part would use for the library, where its files are and why."""
-        late = bool(library.tokens.size_bytes() or not library.about.chunks)
+    def rows(
+        self, settings: Settings, made_by: EmbedderIdentity | None, warn: Warn | None = None, *, late: bool
+    ) -> Sequence[ModelRow]:
+        """What each part would use for a library, where its files are and why; `late` as `reranker_choice`."""
+        warn = warn or _ignore
         return [
-            row("embedder", lambda: self.embedder_choice(settings, library.about.embedder, warn)),
+            row("embedder", lambda: self.embedder_choice(settings, made_by, warn)),
             row("reranker", lambda: self.reranker_choice(settings, warn, late=late)),
             row("answer", lambda: self.llm_choice(settings)),
         ]

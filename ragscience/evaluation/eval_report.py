@@ -6,16 +6,16 @@ intervals; nothing is corrected for how many measures are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Answer
 from ragscience.core.serialization import select
-from ragscience.evaluation.answer_metrics import COSTS, MEASURES, Estimate, estimate, measure, summary
+from ragscience.evaluation.answer_metrics import COSTS, MEASURES, Estimate, estimate, summary
 from ragscience.evaluation.question_file import BadLine, KnownQuestion
 
 _ROUNDING = 1e-9
@@ -23,35 +23,16 @@ _NOT_PAIRED = ("refusal precision",)
 """Measured on the refused questions alone, which are others for each way of asking."""
 
 
-@dataclass(slots=True)
-class Meter:
-    """Counts from `start` to `read`. `clock` gives seconds that never go back, such as time.monotonic."""
-
-    clock: Callable[[], float]
-    searches: int = 0
-    llm_calls: int = 0
-    tokens: int = 0
-    started: float = 0.0
-
-    def start(self) -> None:
-        """Begin again at nothing."""
-        self.searches = self.llm_calls = self.tokens = 0
-        self.started = self.clock()
-
-    def read(self, answer: Answer | None) -> Mapping[str, float]:
-        """The cost by the names of COSTS; where the answer's own trace has more, that counts."""
-        searches, calls, tokens = self.searches, self.llm_calls, self.tokens
-        if answer is not None:
-            counted = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
-            tokens = max(tokens, counted, sum(step.tokens for step in answer.trace))
-            searches = max(searches, sum(step.searches for step in answer.trace))
-            calls = max(calls, sum(step.llm_calls for step in answer.trace), int(answer.mode == "llm"))
-        seconds = self.clock() - self.started
-        return dict(zip(COSTS, map(float, (searches, calls, tokens, seconds)), strict=True))
-
-
-Asker = Callable[[KnownQuestion], Answer]
-"""Answers one question with its history; RagScienceError where it cannot."""
+def cost_of(answer: Answer | None, seen: Counter[str], seconds: float) -> dict[str, float]:
+    """The cost by the names of COSTS: what was `seen` while it was asked, or what the answer says if that is more."""
+    said: Counter[str] = Counter()
+    if answer is not None:
+        steps = answer.trace
+        said["searches"] = sum(step.searches for step in steps)
+        said["LLM calls"] = max(sum(step.llm_calls for step in steps), int(answer.mode == "llm"))
+        counted = answer.tokens.get("prompt", 0) + answer.tokens.get("answer", 0)
+        said["tokens"] = max(counted, sum(step.tokens for step in steps))
+    return {name: float((seen | said)[name]) for name in COSTS} | {"seconds": seconds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +46,6 @@ class Outcome:
     """for this reason; empty otherwise."""
     values: Mapping[str, float]
     """By the names of metrics.MEASURES."""
-
-
-def run(questions: Iterable[KnownQuestion], ask: Asker, *, meter: Meter) -> Iterator[Outcome]:
-    """The outcomes, as they come, in the order of the questions; one that fails does not stop the others.
-
-    `meter` is started before each question and read after it.
-    """
-    for question in questions:
-        meter.start()
-        answer, error = None, ""
-        try:
-            answer = ask(question)
-        except RagScienceError as problem:
-            error = str(problem)
-        yield Outcome(question, answer, error, measure(question, answer, meter.read(answer)))
 
 
 FAILURES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from ragscience.core.errors import LibraryUnavailable, ModelProblem, RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.core.system import limit_memory
 from ragscience.core.tokenizing import counted
 from ragscience.library.ingestion import LOCAL, LocalFiles
-from ragscience.models.model_choice import ModelChoice
+from ragscience.models.model_choice import ModelRow
 from ragscience.models.model_servers import Ollama, OpenAIServer
 
 if TYPE_CHECKING:
@@ -90,24 +90,15 @@ _SECONDS = 10.0
 _NO_OLLAMA = "Start it with `ollama serve`, or set RAG_OLLAMA_URL; without it, answers are made of quotes."
 
 
-def models(parts: Mapping[str, Callable[[], ModelChoice[Any]]], needed: Collection[str]) -> Iterator[DoctorFinding]:
-    """A finding for each part ("embedder", "reranker", "answer"), made of its choice.
-
-    A model that is missing is an error for the parts of `needed`, else an info.
-    """
-    for part, choose in parts.items():
-        try:
-            choice = choose()
-        except (ModelProblem, LibraryUnavailable) as problem:
-            yield DoctorFinding(
-                "models", "error" if part in needed else "info", f"{part}: {problem.message}", problem.fix
-            )
-            continue
-        if choice.model is None:
-            yield DoctorFinding("models", "info", f"{part}: no model, {choice.why}.", choice.warning)
-            continue
-        name = choice.model.identity.model if part == "embedder" else choice.model.name
-        yield DoctorFinding("models", "ok", f"{part}: {name} ({choice.why}).", choice.warning)
+def models(rows: Iterable[ModelRow], needed: Collection[str]) -> Iterator[DoctorFinding]:
+    """A finding for each part; a model that is missing is an error for the parts of `needed`, else an info."""
+    for row in rows:
+        if row.model is not None:
+            yield DoctorFinding("models", "ok", f"{row.part}: {row.model} ({row.why}).", row.warning)
+        else:
+            severity: Severity = "error" if row.part in needed else "info"
+            what = row.why if row.why.endswith(".") else f"no model, {row.why}."  # a sentence says what failed
+            yield DoctorFinding("models", severity, f"{row.part}: {what}", row.warning)
 
 
 def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> Iterator[DoctorFinding]:
