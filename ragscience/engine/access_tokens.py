@@ -33,11 +33,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks."""
+    """Who asks, as their token is kept."""
 
     name: str
-    """Empty for the library's own user, who sits at its machine."""
+    """One token each; empty for the library's own user, who sits at its machine."""
     role: Role
+    sha256: str = ""
+    """Of the token, in hexadecimal."""
+    created_at: str = ""
+    """ISO 8601, UTC."""
 
 
 OWNER = Person("", "writer")
@@ -45,24 +49,11 @@ OWNER = Person("", "writer")
 
 
 @dataclass(frozen=True, slots=True)
-class KeptToken:
-    """What is kept of a token."""
-
-    name: str
-    """The person's, one token each."""
-    role: Role
-    sha256: str
-    """Of the token, in hexadecimal."""
-    created_at: str
-    """ISO 8601, UTC."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Kept:
     """What the file holds."""
 
     version: Literal[1]
-    tokens: tuple[KeptToken, ...]
+    tokens: tuple[Person, ...]
     checksum: str = ""
     """SHA-256 of the tokens as JSON; files of older versions have none."""
 
@@ -86,7 +77,7 @@ class AccessTokens:
         check_home(folder)
         return cls(Home(folder).serve_tokens)
 
-    def all(self) -> list[KeptToken]:
+    def all(self) -> list[Person]:
         """The tokens by name; none without a file. Raises LibraryUnavailable for a damaged or unreadable file."""
         try:
             kept = from_json(_Kept, self._path.read_bytes())
@@ -104,10 +95,6 @@ class AccessTokens:
             ) from error
         return sorted(found, key=lambda token: token.name)
 
-    def verify(self, token: str) -> KeptToken | None:
-        """What is kept of that token; None for one that is not known. Raises as `all`."""
-        return next((kept for kept in self.all() if kept.sha256 == hash_of(token)), None)
-
     def add(self, name: str, role: Role = "reader") -> str:
         """Make a token for a person; the token, which is nowhere else.
 
@@ -122,10 +109,10 @@ class AccessTokens:
             if name in tokens:
                 raise UsageError(f"{name} has a token.", f"Revoke it first: python query.py serve token revoke {name}")
             made = PREFIX + secrets.token_hex(32)
-            tokens[name] = KeptToken(name, role, hash_of(made), datetime.now(UTC).isoformat(timespec="seconds"))
+            tokens[name] = Person(name, role, hash_of(made), datetime.now(UTC).isoformat(timespec="seconds"))
         return made
 
-    def revoke(self, name: str) -> KeptToken:
+    def revoke(self, name: str) -> Person:
         """End a person's token; a running server refuses it from the next request on. Raises NothingFound."""
         with self._changing() as tokens:
             if name not in tokens:
@@ -133,7 +120,7 @@ class AccessTokens:
             return tokens.pop(name)
 
     @contextmanager
-    def _changing(self) -> Iterator[dict[str, KeptToken]]:
+    def _changing(self) -> Iterator[dict[str, Person]]:
         """The tokens by name, to change, and written afterwards; one process at a time."""
         with disk_errors(self._path), FileLock(self._path.with_suffix(".lock"), mode=0o600):
             tokens = {token.name: token for token in self.all()}

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.engine.access_tokens import OWNER, AccessTokens, KeptToken, Person, hash_of
+from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, hash_of
 from ragscience.serving.problem_responses import problem_response
 from ragscience.serving.request_guard import with_headers
 
@@ -93,13 +93,13 @@ class Sessions:
             self._kept.popitem(last=False)
         return session_id
 
-    def token_of(self, session_id: str) -> str | None:
-        """The hash of the token that the session stands for; None for one that is not there or has expired."""
+    def token_of(self, session_id: str) -> str:
+        """The hash of the token that the session stands for; empty for one that is not there or has expired."""
         sha256, ends_at = self._kept.get(hash_of(session_id), ("", 0.0))
-        if sha256 and time.monotonic() >= ends_at:
-            self.end(session_id)
-            return None
-        return sha256 or None
+        if time.monotonic() < ends_at:
+            return sha256
+        self.end(session_id)
+        return ""
 
     def end(self, session_id: str) -> None:
         """Forget it; one that is not there is none."""
@@ -127,33 +127,32 @@ class AccessGate:
         self._is_closed = self._is_closed or bool(self._kept())
         return self._is_closed
 
-    def verify(self, token: str) -> KeptToken | None:
-        """What is kept of a token; None for one that is not known. Raises HTTPException (503)."""
-        return self._with_hash(hash_of(token))
+    def _kept(self) -> list[Person]:
+        """Who has a token. Raises HTTPException where their file cannot be read: no door is opened."""
+        try:
+            return self._tokens.all()
+        except LibraryUnavailable as error:
+            raise HTTPException(503, "The tokens of this server cannot be read.") from error
+
+    def whose(self, sha256: str) -> Person | None:
+        """Whose token has that hash; None for one that is not known. Raises HTTPException (503)."""
+        return next((person for person in self._kept() if person.sha256 == sha256), None)
 
     def person(self, scope: Scope) -> Person | None:
-        """Who makes the request; None where a token is needed and no valid one is there. Raises HTTPException (503)."""
+        """Who makes the request; None where a token is needed and no valid one is there. Raises as `whose`."""
         if not self.is_closed():
             return OWNER
         given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"authorization"]
         if given:
             kind, _, token = given[0].partition(" ")
-            found = self.verify(token.strip()) if len(given) == 1 and kind.lower() == "bearer" else None
-        else:
-            sha256 = self.sessions.token_of(self.session_id(scope))
-            found = self._with_hash(sha256) if sha256 else None
-        return Person(found.name, found.role) if found else None
+            return self.whose(hash_of(token.strip())) if len(given) == 1 and kind.lower() == "bearer" else None
+        return self.whose(self.sessions.token_of(self.session_id(scope)))
 
     def kind(self, method: str, path: str) -> tuple[str, int]:
         """What a request counts as, and how many of that kind a person may have under way."""
         if method == "POST" and path in _ANSWERS:
             return "questions", self.most_answers
         return DRAWN if path.endswith(_DRAWN) else ("requests", LOOKS_AT_ONCE)
-
-    def waits(self, scope: Scope, person: Person) -> bool:
-        """Whether as many changes of the library as may already wait for the person."""
-        waiting: int = scope["app"].state.shared.queue.waiting_of(person.name)
-        return waiting >= MOST_WAITING
 
     def cookie_of(self, scope: Scope) -> tuple[str, bool]:
         """The name of the session's cookie, and whether a browser sends it encrypted alone."""
@@ -163,16 +162,6 @@ class AccessGate:
     def session_id(self, scope: Scope) -> str:
         """The id that the session's cookie has; empty without one."""
         return HTTPConnection(scope).cookies.get(self.cookie_of(scope)[0], "")
-
-    def _with_hash(self, sha256: str) -> KeptToken | None:
-        return next((token for token in self._kept() if token.sha256 == sha256), None)
-
-    def _kept(self) -> list[KeptToken]:
-        """The tokens. Raises HTTPException where their file cannot be read: no door is opened."""
-        try:
-            return self._tokens.all()
-        except LibraryUnavailable as error:
-            raise HTTPException(503, "The tokens of this server cannot be read.") from error
 
 
 class Access:
@@ -222,8 +211,9 @@ class Access:
         what, (kind, most) = "", gate.kind(method, path)
         if caller and gate.under_way[caller, kind] >= most:
             what = f"{most} of your {kind} are under way"
-        elif person.name and method == "POST" and needs_writer(method, path) and gate.waits(scope, person):
-            what = "Your changes of the library wait"
+        elif person.name and method == "POST" and needs_writer(method, path):
+            waiting = scope["app"].state.shared.queue.waiting_of(person.name)
+            what = "Your changes of the library wait" if waiting >= MOST_WAITING else ""
         if not what:
             return None
         return problem_response(429, f"{what}, as many as may at once.", "Try again in 2 s.", {"Retry-After": "2"})

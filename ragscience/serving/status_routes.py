@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from ragscience.core.errors import RagScienceError
-from ragscience.engine.access_tokens import Person
+from ragscience.engine.access_tokens import Person, hash_of
 from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
 from ragscience.serving.problem_responses import json_reply, problem_response, status_of
 
@@ -186,13 +186,13 @@ async def sign_in(body: TokenBody, request: Request) -> Response:
     gate = state_of(request).gate
     if not gate.is_closed():
         return problem_response(409, "This server asks for no token.", "Go on without one.")
-    token = gate.verify(body.token)
-    if token is None:
+    person = gate.whose(hash_of(body.token))
+    if person is None:
         return problem_response(401, "This token is not known.", "Copy it whole, or ask who runs the server for one.")
     gate.sessions.end(gate.session_id(request.scope))
-    response = json_reply(_session(Person(token.name, token.role), gate))
+    response = json_reply(_session(person, gate))
     name, is_secure = gate.cookie_of(request.scope)
-    value = gate.sessions.begin(token.sha256)
+    value = gate.sessions.begin(person.sha256)
     response.set_cookie(name, value, int(SESSION_SECONDS), secure=is_secure, httponly=True, samesite="strict")
     return response
 

@@ -8,8 +8,12 @@ import sys
 import pytest
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
-from ragscience.engine.access_tokens import AccessTokens
+from ragscience.engine.access_tokens import AccessTokens, hash_of
 from tests.conftest import ROOT
+
+
+def person_of(tokens, token):
+    return next((person for person in tokens.all() if person.sha256 == hash_of(token)), None)
 
 
 @pytest.fixture
@@ -21,11 +25,11 @@ def test_a_token_is_known_until_it_is_revoked(tokens, tmp_path):
     assert tokens.all() == []
     made = tokens.add("ana", "writer")
     assert re.fullmatch("ragscience_[0-9a-f]{64}", made)
-    assert (tokens.verify(made).name, tokens.verify(made).role) == ("ana", "writer")
+    assert (person_of(tokens, made).name, person_of(tokens, made).role) == ("ana", "writer")
     for wrong in ("", made[:-1], made + "0", made.upper(), "ragscience_" + "0" * 64, "\ud800"):
-        assert tokens.verify(wrong) is None
+        assert person_of(tokens, wrong) is None
     assert AccessTokens(tmp_path / "serve_tokens.json").revoke("ana").name == "ana"
-    assert tokens.verify(made) is None  # seen at the next look, though another one has written
+    assert person_of(tokens, made) is None  # seen at the next look, though another one has written
     with pytest.raises(NothingFound):
         tokens.revoke("ana")
 
@@ -64,7 +68,7 @@ def test_a_damaged_file_is_refused_and_kept(tokens, tmp_path, content):
     made = tokens.add("ana")
     file = tmp_path / "serve_tokens.json"
     file.write_bytes(content)
-    for act in (tokens.all, lambda: tokens.verify(made), lambda: tokens.add("ben"), lambda: tokens.revoke("ana")):
+    for act in (tokens.all, lambda: person_of(tokens, made), lambda: tokens.add("ben"), lambda: tokens.revoke("ana")):
         with pytest.raises(LibraryUnavailable, match="cannot be read"):
             act()
     assert file.read_bytes() == content
@@ -104,9 +108,9 @@ def test_no_flipped_bit_gives_a_token_another_name(tokens, tmp_path):
         flipped[at // 8] ^= 1 << at % 8
         file.write_bytes(flipped)
         try:
-            found = tokens.verify(made)
+            found = person_of(tokens, made)
         except LibraryUnavailable:
             continue
         assert found is None or (found.name, found.role) == ("ana", "writer")
     file.write_bytes(whole)
-    assert tokens.verify(made).name == "ana"
+    assert person_of(tokens, made).name == "ana"
