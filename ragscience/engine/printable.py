@@ -287,7 +287,7 @@ class CellTable:
 
 def read_table(markdown: str) -> CellTable:
     """The cells of a Markdown table; rows without a line of dashes below the first have no header."""
-    from ragscience.ask.quoted_tables import cells_of
+    from ragscience.ask.cells import cells_of
 
     lines = [cells_of(line) for line in markdown.split("\n") if line.strip()]
     width = max(map(len, lines), default=0)
