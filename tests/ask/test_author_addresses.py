@@ -85,13 +85,3 @@ def test_a_page_that_does_not_tell_is_said_to_be_silent(library):
         "The first page of “Ropes and Knots” (ropes.pdf) does not tell where its authors work."
     ]
     assert routed.confidence == "low"
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["Which company sells kites?", "At which university was string theory made?", "What is behind the kite?"],
-)
-def test_a_question_about_something_else_is_left_to_the_search(library, question):
-    from ragscience.ask.router import route
-
-    assert route(question, context(library)) is None

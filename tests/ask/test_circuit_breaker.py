@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.generation import ThoughtFilter, repeated_tail, without_thoughts, worded
+from ragscience.ask.generation import ThoughtFilter, without_thoughts, worded
 from tests.ask.asking import LLAMA, SAID, ask, circuit, open_llm
-from tests.ask.passages import SAMPLING, TRAINING, Search
+from tests.ask.passages import TRAINING, Search
 from tests.ollama_server import OllamaServer
 
 
@@ -101,51 +101,6 @@ def test_nothing_said_leaves_quotes(server, llm, said):
     assert "3.5 days" in given.text
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        f"<think>Passage 1 says 3.5 days (invented.pdf, p.4).</think>\n{SAID}",
-        f"Passage 1, so… </think>{SAID}",
-        f"<THINKING>a</THINKING><think>b</think>{SAID}",
-        '{"answer": "' + SAID + '"}',
-        '```json\n{"response": "' + SAID + '", "sources": []}\n```',
-        f"```\n{SAID}\n```",
-    ],
-)
-def test_the_wrong_form_is_read_all_the_same(server, llm, said):
-    server.script(pieces=[said[i : i + 7] for i in range(0, len(said), 7)])
-    given = ask(llm, Search(TRAINING))
-    assert given.text == SAID
-    assert [(c.page, c.supported) for c in given.citations] == [(7, True)]
-    assert given.warnings == ()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        '{"answers": ["a", "b"]}',
-        "[1, 2",
-        '{"answer": 5',
-        "{" * 2000,
-        "User: hi\nAssistant: hi\nUser: hi",
-        "1. 2. 3. (, p.) [] () (p.0) [99999999999] (attention.pdf, p.7",
-        "I am a language model and cannot read PDFs.",
-        "}{)(][" * 50,
-        "\x1b[31mred\x1b[0m",
-        "١٢٣ العربية 。。。",
-    ],
-)
-def test_whatever_a_small_model_says_becomes_an_answer(server, llm, said):
-    server.script(pieces=[said])
-    given = ask(llm, Search(TRAINING, SAMPLING))
-    assert given.text
-    assert given.citations == () or not any(c.supported for c in given.citations) or c_pages(given) == {7}
-
-
-def c_pages(given):
-    return {citation.page for citation in given.citations}
-
-
 @pytest.mark.parametrize("unit", ["The models were trained on GPUs. ", "ha ", "\n- item", "0"])
 def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     server.script(pieces=[SAID + " ", *[unit] * 4000])
@@ -153,15 +108,6 @@ def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     assert len(given.text) < 400
     assert given.text.startswith(SAID[:-1])
     assert any("repeat itself" in warning or "limit of" in warning for warning in given.warnings)
-
-
-def test_a_missing_part_is_named_and_the_rest_is_an_answer(server, llm):
-    server.script(f"{SAID} No information found for the cost.")
-    given = ask(llm, Search(TRAINING))
-    assert not given.refused
-    assert given.text.endswith("No information found for the cost.")
-    server.script("No information found for the cost. Training took 3.5 days for the big models.")
-    assert not ask(llm, Search(TRAINING)).refused
 
 
 # -- strict
@@ -199,23 +145,6 @@ def without_opened(text):
     """What is left when each thought that was opened is taken out: a closing mark in it had no opening one."""
     thoughts = ThoughtFilter()
     return thoughts.feed(text) + thoughts.rest()
-
-
-@given(st.text(alphabet="abc ", min_size=1, max_size=40), st.integers(0, 400), st.text(alphabet="xyz", max_size=300))
-def test_a_loop_is_found_where_one_is_and_only_there(unit, times, before):
-    text = before + unit * times
-    repeated = repeated_tail(text)
-    if times * len(unit) >= 200 and times >= 7 and len(unit) * 7 < 1200:
-        assert repeated > 0
-    if repeated:
-        assert repeated < len(text)
-        assert text[-repeated:] in (text[-repeated - 200 :] * 2)
-
-
-def test_a_list_or_a_table_is_no_loop():
-    assert repeated_tail("\n".join(f"| {n} | {n * n} |" for n in range(99))) == 0
-    assert repeated_tail(SAID) == 0
-    assert repeated_tail("") == 0
 
 
 @given(st.text(max_size=200))

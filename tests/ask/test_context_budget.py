@@ -10,10 +10,7 @@ from ragscience.ask.prompts import (
     CUT_MARK,
     Prompts,
     Window,
-    concepts_text,
-    condense_history,
     conversation,
-    cut_text,
     passage_text,
     plan,
 )
@@ -34,29 +31,9 @@ def passages(count, length=10):
     return [hit("".join(LINE.format(n=n) for n in range(length)), rank=rank, page=rank) for rank in range(1, count + 1)]
 
 
-def turns(count, length=20):
-    return [Turn(f"Question {n}?", f"Answer {n}. " * length) for n in range(count)]
-
-
 def made(hits, history=(), *, window=1000, reserve=100, prompts=SHORT):
     found = Found("Why?", "default", tuple(hits))
     return plan(found, history, prompts=prompts, window=Window(window, reserve, words))
-
-
-def test_related_concepts_take_their_room_from_the_passages_or_stay_out():
-    def sent(window, names):
-        hits = passages(12, 5)
-        found = Found("Why?", "default", tuple(hits), concepts=tuple(names))
-        return plan(found, (), prompts=SHORT, window=Window(window, 100, words))
-
-    names = [f"concept {n}" for n in range(10)]
-    with_them, without = sent(1000, names), sent(1000, [])
-    assert with_them.concepts == concepts_text(names)
-    used = sum(words(passage_text(hit, text)) for hit, text in with_them.passages)
-    assert used + words(with_them.concepts) <= 900
-    assert len(with_them.passages) <= len(without.passages)
-    assert sent(400, names).concepts == ""
-    assert sent(400, names).passages == sent(400, []).passages
 
 
 def test_the_lowest_ranked_passages_are_left_out_first():
@@ -68,13 +45,6 @@ def test_the_lowest_ranked_passages_are_left_out_first():
     assert "RAG_NUM_CTX" in sent.warnings[0]
 
 
-def test_history_never_takes_more_than_a_quarter_and_the_oldest_turns_leave():
-    sent = made(passages(1, 1), turns(40, 5), window=1000)
-    assert words(conversation(sent.history)) <= 1000 / 4
-    assert [turn.question for turn in sent.history] == [f"Question {n}?" for n in range(40 - len(sent.history), 40)]
-    assert f"The {40 - len(sent.history)} oldest turns" in sent.warnings[0]
-
-
 def test_a_passage_that_is_too_long_alone_is_cut_at_a_sentence_and_marked():
     sent = made(passages(2, 200))
     ((best, text),) = sent.passages
@@ -83,12 +53,6 @@ def test_a_passage_that_is_too_long_alone_is_cut_at_a_sentence_and_marked():
     assert best.chunk.text.startswith(text.removesuffix(CUT_MARK))
     assert words(text) > 500
     assert any("was cut at the end of a sentence" in warning for warning in sent.warnings)
-
-
-def test_a_text_without_sentences_is_cut_at_a_word_and_a_word_not_at_all():
-    assert cut_text("word " * 50, 10, words) == "word word word word word word word" + CUT_MARK
-    assert cut_text("a" * 999, 3, len) == CUT_MARK.strip()
-    assert "<page" not in cut_text('one two\n<page 8 source="(a.pdf, p.8)">\nthree four', 8, words)
 
 
 @given(
@@ -108,15 +72,6 @@ def test_nothing_ever_runs_over(lengths, answers, window, reserve):
     left = len(hits) - len(sent.passages)
     assert (left > 0) == any("lowest-ranked" in warning for warning in sent.warnings)
     assert (len(history) > len(sent.history)) == any("turn" in warning for warning in sent.warnings)
-
-
-def test_the_rewriting_gets_the_newest_turns_that_fit():
-    kept, reply = condense_history("And?", turns(50), prompts=Prompts(), window=Window(600, 100, words))
-    assert reply == 150
-    assert 1 <= len(kept) < 50
-    assert kept[-1].question == "Question 49?"
-    used = sum(words(f"Question: {turn.question}\nAnswer: {turn.answer}") for turn in kept)
-    assert used + words(Prompts().condense_text("", "And?")) + reply <= 600
 
 
 # -- against a server that counts, and cuts as Ollama does
@@ -156,15 +111,6 @@ def test_turns_that_the_rewriting_has_no_room_for_are_told(server):
         given = ask(llm, Search(*passages(1, 2)), question="And run 9?", history=history)
     assert any("rewritten without the" in warning for warning in given.warnings)
     assert server.cut_prompts == 0
-
-
-def test_a_passage_left_out_cannot_be_cited(server):
-    with open_llm(server.url, num_ctx=1536) as llm:
-        server.script("Training run 3 of the big models took 3.5 days [1] and also [12] (attention.pdf, p.12).")
-        given = ask(llm, Search(*passages(12, 14)))
-    assert {citation.page for citation in given.citations} == {1}
-    assert len(given.found.hits) == 12
-    assert any("removed" in warning for warning in given.warnings)
 
 
 def test_a_server_that_serves_less_marks_the_answer_and_the_next_one_fits(server):

@@ -72,12 +72,6 @@ def test_the_likeliest_reading_of_a_turn(names, turns, question, kind, text, fil
     assert (understood.kind, understood.readings[0].text, understood.readings[0].files) == (kind, text, files)
 
 
-def test_the_question_as_it_stands_is_a_reading_where_it_may_mean_other_papers(names):
-    for question in ("and KTR?", "why?", "the second one", "What is a kiln made of?", "is salt heavy?"):
-        texts = [each.text for each in understand(question, [ABOUT_TIDE], names).readings]
-        assert question in texts
-
-
 @pytest.mark.parametrize(
     "question", ["is it fast?", "on what hardware?", "which waves do they use?", "how many layers?"]
 )
@@ -94,10 +88,6 @@ def test_a_whole_question_after_a_fragment_is_left_alone(names):
     first = understand("How long is a chunk?", turns, names).readings[0]
     assert (first.text, first.before) == ("How long is a chunk?", "")
     assert "How long is a layer of TideNet" in understand("and why?", turns, names).readings[0].text
-
-
-def test_what_people_chose_is_not_the_paper(names):
-    assert understand("why did they choose that?", [ABOUT_TIDE], names).readings[0].text == "why did they choose that?"
 
 
 def test_the_focus_follows_names_answers_and_what_a_person_says(names):
@@ -126,18 +116,3 @@ def test_each_paper_of_a_comparison_has_its_own_question(names, question, parts)
 def test_a_query_is_for_the_papers_that_it_names(names):
     assert [each.papers for each in in_its_papers("waves of TideNet", names)] == [(TIDE,)]
     assert [each.papers for each in in_its_papers("waves", names)] == [()]
-
-
-@pytest.mark.parametrize(
-    ("text", "files"),
-    [
-        ("what is LampNet?", [TIDE]),  # as another paper calls it, by authors and year
-        ("moreau and lind 2021", [TIDE]),
-        ("the paper 2101.00001", [TIDE]),
-        ("who wrote the kiln temperature paper", [KILN]),
-        ("the KILN results", [KILN]),
-        ("the paper on wolves", []),
-    ],
-)
-def test_a_paper_has_many_names(names, text, files):
-    assert list(dict.fromkeys(one.file for one in names.in_text(text) if one.strength >= 0.5)) == files

@@ -4,23 +4,16 @@ The check must flag what was spoilt (take the citation out, put the right page b
 the rest alone. Once on a small corpus of our own; and, where the shared papers are, on their questions and evidence.
 """
 
-import json
 import math
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import cache
-
-import pytest
+from dataclasses import dataclass
 
 from ragscience.ask.check import check
-from ragscience.core.records import Hit, StoredChunk
-from ragscience.core.sentences import split_sentences
-from ragscience.reading.chunking import chunk_document
+from ragscience.core.records import Hit
 from tests.ask.passages import hit
 from tests.ask.span_reading import read
-from tests.shared_data import SHARED_DATA, needs_shared_data, shared_papers
 
 INVENTED_FILE = "smith_2019_survey.pdf"
 INVENTED_NAMES = ("Zephyrion", "QRXT", "Valdorra")
@@ -276,119 +269,3 @@ class Tally:
         flagged, total = self.flagged()
         low, high = wilson(flagged, total)
         return "\n".join([*lines, f"all spoilt: {flagged} of {total} = {flagged / total:.3f} [{low:.3f}, {high:.3f}]"])
-
-
-QUESTIONS = SHARED_DATA / "qa" / "dev.jsonl"
-
-
-@cache
-def passages_of(file):
-    """All passages of a shared paper, as hits."""
-    document = shared_papers()[file]
-    starts = [(page.start, page.number) for page in document.pages]
-    hits = []
-    for chunk in chunk_document(document, size=1500, overlap=200, separators=["\n\n", "\n", ". ", " ", ""]):
-        inside = [(max(0, start - chunk.start), number) for start, number in starts if start < chunk.end]
-        first = max(i for i, (offset, number) in enumerate(inside) if number <= chunk.page_start)
-        stored = StoredChunk(
-            chunk_id=chunk.ordinal,
-            paper_id=1,
-            file=file,
-            path=f"/papers/{file}",
-            ordinal=chunk.ordinal,
-            text=chunk.text,
-            start=chunk.start,
-            end=chunk.end,
-            page_start=chunk.page_start,
-            page_end=chunk.page_end,
-            section="",
-            kind="text",
-            page_breaks=((0, chunk.page_start), *inside[first + 1 :]),
-        )
-        hits.append(Hit(1, stored, 0.5, {}, ("dense",)))
-    return hits
-
-
-def likeness(question, text):
-    return len(long_words(question) & long_words(text))
-
-
-@cache
-def long_words(text):
-    return frozenset(re.findall(r"\w{3,}", text.casefold()))
-
-
-def holding(evidence):
-    """The passages of the page that have the quote; else, where a passage ends in it, the two that share most words."""
-    on_page = [each for each in passages_of(evidence["file"]) if evidence["page"] in pages_of(each)]
-    quote = tight(evidence["quote"])
-    whole = [each for each in on_page if quote in tight(pages_of(each)[evidence["page"]])]
-    return whole or sorted(on_page, key=lambda each: -likeness(evidence["quote"], each.chunk.text))[:2]
-
-
-def passages_for(question, papers):
-    """The passages with the evidence, and up to 8 with two of the same papers and two of others that look alike."""
-    right = [each for evidence in question["evidence"] for each in holding(evidence)]
-    files = {evidence["file"] for evidence in question["evidence"]}
-
-    def nearest(file):
-        apart = [each for each in passages_of(file) if each not in right]
-        return sorted(apart, key=lambda each: (-likeness(question["question"], each.chunk.text), each.chunk.start))
-
-    same = [each for file in sorted(files) for each in nearest(file)[:3]][:3]
-    others = [nearest(file)[0] for file in papers if file not in files]
-    others.sort(key=lambda each: (-likeness(question["question"], each.chunk.text), each.chunk.file))
-    all_of_them = [*right[:4], *same, *others[:2]]
-    chosen = {(each.chunk.file, each.chunk.ordinal): each for each in all_of_them}.values()
-    return tuple(replace(each, rank=rank) for rank, each in enumerate(chosen, 1))
-
-
-@cache
-def shared_cases():
-    """Of every fourth question: quotes, paraphrases, and quotations as an answer without an LLM gives them."""
-    questions = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    questions = [question for question in questions if question["answerable"]][::4]
-    papers = sorted({evidence["file"] for question in questions for evidence in question["evidence"]})
-    quotes, paraphrases, extracts = [], [], []
-    for question in questions:
-        hits = passages_for(question, papers)
-        also = frozenset((each["file"], each["page"]) for each in (*question["alternatives"], *question["evidence"]))
-        wanted = tuple(question["must_contain"])
-        places = tuple(dict.fromkeys((each["file"], each["page"]) for each in question["evidence"]))
-        for evidence in question["evidence"]:
-            place = (evidence["file"], evidence["page"])
-            quotes.append(Case("quote", as_one_sentence(evidence["quote"].rstrip(".")), (place,), hits, also))
-            extracts += [Case("extract", f"“{words}”", (place,), hits) for words in sentences_like(evidence, hits)]
-        paraphrases.append(Case("paraphrase", question["answer"].rstrip("."), places, hits, also, wanted))
-    return quotes, paraphrases, extracts
-
-
-def as_one_sentence(quote):
-    """In quotation marks where it is more than one: a sentence without a citation of its own is never supported."""
-    return f"“{quote}”" if re.search(r"[a-z)]\.\s", quote) else quote
-
-
-def sentences_like(evidence, hits):
-    """The two whole sentences of the cited page, at least six words long, that are most like the quote; on one line."""
-    texts = [
-        pages_of(each)[evidence["page"]]
-        for each in hits
-        if each.chunk.file == evidence["file"] and evidence["page"] in pages_of(each)
-    ]
-    spans = [text[span.start : span.end] for text in texts for span in split_sentences(text)]
-    lines = dict.fromkeys(" ".join(re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", span).split()) for span in spans)
-    long_enough = [line for line in lines if len(line.split()) >= 6]
-    return sorted(long_enough, key=lambda line: -likeness(evidence["quote"], line))[:2]
-
-
-@needs_shared_data
-@pytest.mark.no_cover
-@pytest.mark.parametrize(("number", "least", "most"), [(0, 0.95, 0.05), (1, 0.85, 0.20), (2, 0.95, 0.05)])
-def test_spoilt_answers_on_public_papers_are_flagged(number, least, most):
-    """Quotes, answers in other words (which words alone can judge less surely), and quotations."""
-    tally = Tally(shared_cases()[number])
-    print(tally.report())
-    flagged, total = tally.flagged()
-    wrongly, right = tally.warned()
-    assert flagged >= least * total, tally.report()
-    assert wrongly <= most * right, tally.report()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragscience.ask import extractive
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.extractive import Readers, ScoredUnit
-from ragscience.ask.quote_candidates import Unit, follows, units_of
+from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Found, QuestionPart
@@ -58,12 +58,6 @@ def test_the_sentence_that_answers_is_quoted_with_its_page():
     assert warnings == ()
 
 
-def test_without_an_embedder_words_decide():
-    units, warnings = extract(QUESTION, [SAMPLING, TRAINING], limit=1)
-    assert "3.5 days" in units[0].text
-    assert warnings == ()
-
-
 TWO_PARTS = "How many days did training take, and which beam size was used?"
 
 
@@ -81,12 +75,6 @@ def test_each_part_of_a_question_chooses_among_its_own_passages():
 
 def broken(question, chunks):
     raise ModelProblem("Its file is damaged.")
-
-
-def test_a_model_that_fails_costs_a_warning():
-    units, warnings = extract(QUESTION, [TRAINING], matcher=broken, limit=1)
-    assert "3.5 days" in units[0].text
-    assert "Its file is damaged" in warnings[0]
 
 
 def matches_of(question, words):
@@ -138,34 +126,6 @@ def test_a_cross_encoder_reads_the_best_runs_and_reorders_them():
     assert choice.units[0].features["read"] == 1.0
 
 
-def test_a_cross_encoder_that_fails_costs_a_warning():
-    class Damaged(CrossEncoder):
-        def score(self, question, passages):
-            raise ModelProblem("Its file is damaged.")
-
-    units, warnings = extract(QUESTION, [TRAINING], scorer=Damaged(""), limit=1)
-    assert "3.5 days" in units[0].text
-    assert "cross-encoder" in warnings[0]
-
-
-def test_overlapping_passages_give_a_sentence_once():
-    text = (
-        "Training took 3.5 days for the big models, which is a long time for anybody who waits for the results of it."
-    )
-    first = hit(text, rank=1, start=0)
-    second = hit(text[20:], rank=2, start=20)
-    units, _ = extract(QUESTION, [first, second], limit=5)
-    assert len(units) == 1
-
-
-def test_the_same_said_in_two_papers_is_quoted_once():
-    text = (
-        "The Transformer was trained on eight GPUs for three and a half days of wall clock time by its authors in 2017."
-    )
-    units, _ = extract("Transformer trained", [hit(text), hit(text, file="b.pdf", rank=2)], limit=5)
-    assert len(units) == 1
-
-
 def test_a_quote_over_two_pages_cites_both_with_their_own_words():
     text = "The sentence begins on the page that comes first and it ends on the page that comes after it."
     cut = text.index("and it ends")
@@ -173,13 +133,6 @@ def test_a_quote_over_two_pages_cites_both_with_their_own_words():
     shown, citations = shown_and_cited(units_of(one))
     assert shown.endswith("(attention.pdf, p.4) (attention.pdf, p.5)")
     assert [(c.page, c.quote) for c in citations] == [(4, text[:cut].strip()), (5, text[cut:])]
-
-
-def test_a_quote_is_shown_on_one_line_and_cited_as_on_the_page():
-    one = hit("A scien-\ntific   paper\nuses GPT-\n3 here.")
-    shown, citations = shown_and_cited(units_of(one))
-    assert shown == "“A scientific paper uses GPT-3 here.” (attention.pdf, p.3)"
-    assert citations[0].quote == one.chunk.text
 
 
 MARKDOWN_TABLE = (
@@ -231,13 +184,6 @@ def test_a_short_table_is_whole(count, is_whole):
     (block,) = quoted(rows_of("\n".join(["| Kiln | Heat |", "|---|---|", *rows]), rows[0]))
     assert block.text.split("\n")[2 : 2 + count] == (rows if is_whole else [rows[0], "| … 10 rows left out | |"])
     assert [citation.quote for citation in block.citations] == [rows[0]]
-
-
-def test_a_later_part_of_a_table_has_the_header_of_the_first():
-    (block,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2], header="Title › 3 Kilns\n| Kiln | Heat |\n|---|---|"))
-    assert block.text.split("\n") == ["| Kiln | Heat |", "|---|---|", *ROWS[:4]]
-    (alone,) = quoted(rows_of("\n".join(ROWS[:4]), ROWS[2]))
-    assert alone.text == "\n".join(ROWS[:4])
 
 
 @given(
@@ -302,41 +248,11 @@ def test_the_reader_gets_no_names_of_papers_and_one_row_of_a_table():
     assert sum("|" in text for text in texts) == 1
 
 
-def test_the_first_quote_takes_up_its_neighbours_and_later_ones_are_shorter():
-    text = " ".join(
-        f"Bee {i} was followed by radar through the dense fog of the morning for some time." for i in range(40)
-    )
-    (first, *later), _ = extract("Which bee was followed by radar?", [hit(text)], limit=8)
-    assert 300 < first.end - first.start <= 600
-    assert later and all(unit.end - unit.start <= 250 for unit in later)
-
-
-def test_a_quote_does_not_take_up_the_next_section_or_a_caption():
-    prose = "The last sentence of a section stands here, and it is as wide as any other line of this whole passage."
-    for behind in (
-        "4.2 What Comes Next",
-        "Table 3: What is in the table, told in a caption that is as wide as a line.",
-    ):
-        (first, second) = units_of(hit(f"{prose}\n{behind}\n{prose}\n"))[:2]
-        assert not follows(first, second)
-
-
 def test_a_heading_is_quoted_with_the_sentence_under_it_alone():
     prose = "The sentence under a heading stands here, and it is as wide as any other line of this whole passage is."
     units = units_of(hit(f"{prose}\n4.2 What Comes Next\n{prose}\n"))
     assert not [unit for unit in units if unit.text.strip() == "4.2 What Comes Next"]
     assert [unit.text.startswith("4.2 What") for unit in units] == [False, True]
-
-
-def test_an_equation_takes_the_whole_sentence_before_it_along_though_it_has_a_full_stop():
-    text = (
-        "Each layer has a feed-forward network, which is applied to each of the positions in the same way.\n"
-        "FFN(x) = max(0, xW1 + b1)W2 + b2\n(2)\n"
-        "While the transformations are the same at all positions, they use other parameters from layer to layer.\n"
-    )
-    units = [unit for unit in units_of(hit(text)) if "max(0" in unit.text]
-    assert any(unit.text.startswith("Each layer") for unit in units)
-    assert not any(unit.text.startswith("FFN") for unit in units)
 
 
 @given(st.text(st.sampled_from("ab.9 \nA=-"), max_size=400))
@@ -359,41 +275,3 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     units, _ = extract("How hot are kilns and bees?", [one, two], limit=5)
     places = sorted((unit.place[1], unit.place[2]) for unit in units)
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
-
-
-def of_paper(one, number, header):
-    return replace(one, chunk=replace(one.chunk, paper_id=number, chunk_id=number, header=header))
-
-
-def test_the_paper_that_the_question_names_is_preferred():
-    text = "The optimizer is run for twelve epochs, and the rate is halved after each of them."
-    own = of_paper(hit(text, file="b.pdf", rank=2), 2, "A Title › Training")
-    other = of_paper(hit(text.replace("twelve", "nine"), rank=1), 1, "How Kilnformer Was Changed › Training")
-
-    def matcher(question, chunks):
-        return TokenMatches((), {}, {2: ("Kilnformer",)})
-
-    question = "How many epochs is the optimizer of the Kilnformer run for?"
-    assert extract(question, [other, own], limit=1)[0][0].hit is other
-    assert extract(question, [other, own], matcher=matcher, limit=1)[0][0].hit is own
-
-
-def test_a_papers_title_on_its_first_page_is_no_first_quote():
-    title = "Radar Shows How Honeybees Steer in Fog"
-    one = hit(f"Smith et al. {title}, in the Journal of Bees. They steer in fog by what they saw before it came.")
-    units, _ = extract("How do honeybees steer in fog?", [of_paper(one, 1, f"{title} › 1 Introduction")], limit=1)
-    choice = extractive.extract(
-        "How do honeybees steer in fog?",
-        [of_paper(one, 1, f"{title} › 1 Introduction")],
-        readers=Readers(),
-        limit=1,
-    )
-    assert choice.units[0].features["noise"] == 0
-    assert "before it came" in units[0].text
-
-
-def test_the_first_quote_takes_up_no_labels_of_a_drawing():
-    labels = "Kiln East T1 T2 ... TN Kiln West T1 T2 ... TN Lstm Lstm ... Lstm Lstm Lstm ..."
-    one = hit(f"The kiln is fired with cobalt glaze at 1280 degrees. {labels}")
-    units, _ = extract("At how many degrees is the kiln fired?", [one], limit=1)
-    assert units[0].text.rstrip() == "The kiln is fired with cobalt glaze at 1280 degrees."

@@ -1,6 +1,5 @@
 """Questions of the program: the topic that a question means, and that each command of a topic is one."""
 
-import re
 import shlex
 
 import pytest
@@ -29,14 +28,6 @@ def test_each_command_and_option_is_one(command):
     takes_words = any(param.param_type_name == "argument" for param in found.params)
     assert found is not group or not words or words == ["--help"]
     assert takes_words or all(word.startswith("-") or words[at - 1].startswith("-") for at, word in enumerate(words))
-
-
-@pytest.mark.parametrize("text", [topic["text"] + " ".join(does for _, does in topic["commands"]) for topic in TOPICS])
-def test_commands_named_in_passing_are_ones(text):
-    for script, words in re.findall(r"`python (\w+\.py) (\w+)", text):
-        assert words in typer.main.get_command(APPS[script]).commands
-    for name in re.findall(r"`(\w+)` and downloads", text):
-        assert name in typer.main.get_command(ingest_app.app).commands
 
 
 @pytest.mark.parametrize(

@@ -83,17 +83,6 @@ def test_what_is_not_known_is_said(ask):
     assert "not sure" in ask("Which papers are from 2004?")
 
 
-def test_how_many_papers_there_are(ask):
-    assert ask("How many papers are in my library?") == "The library has 5 papers with 10 pages, in 10 passages."
-    assert ask("How many papers are from 2016?").startswith("1 paper is from 2016:")
-
-
-def test_nothing_that_fits_is_nothing_found(bees):
-    routed = route("Which papers are from 1950?", context(bees))
-    assert routed.nothing_found
-    assert routed.blocks[0].text.startswith("I found no paper that is known to be from 1950.")
-
-
 def test_the_filters_narrow_it(ask, bees):
     filters = Filters(papers=("waggle",))
     assert ask("How many papers are in my library?", filters).startswith("The filters leave 1 paper with 3 pages")

@@ -37,12 +37,6 @@ def test_a_stream_can_be_cleaned_piece_by_piece(a, b):
     assert plain(a + b) == plain(a) + plain(b)
 
 
-@given(st.text(st.characters(categories=("L", "M", "N", "P", "S", "Zs")), max_size=200))
-def test_what_is_read_stays_as_it_is(text):
-    seen = "".join(c for c in text if not "\U000e0000" <= c <= "\U000e0fff")
-    assert plain(text) == seen
-
-
 @pytest.mark.parametrize(
     ("raw", "shown"),
     [
@@ -62,7 +56,3 @@ def test_what_is_read_stays_as_it_is(text):
 )
 def test_examples(raw, shown):
     assert plain(raw) == shown
-
-
-def test_an_escape_split_over_two_pieces_does_not_get_through():
-    assert "\x1b" not in plain("\x1b") + plain("[2J")

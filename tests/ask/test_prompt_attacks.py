@@ -142,27 +142,6 @@ def test_an_invented_citation_does_not_resolve(server, llm, said):
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "p < 0.05 and x > 3",
-        "if a<b: return",
-        "[1] and [20, 21]",
-        "List<String>",
-        "⟨ψ|φ⟩",
-        "|x|<|y|",
-        "f(x) <- g",
-        "«oui»",
-    ],
-)
-def test_what_is_no_markup_stays_as_it_is(text):
-    assert sanitize(text) == text
-
-
-def test_lines_end_in_one_way_and_what_does_not_show_is_gone():
-    assert sendable("a\r\nb\rc\u2028d\x85e\tf\u200bg\ud800h") == "a\nb\nc\nd\ne\tfgh"
-
-
 MARKUP = st.sampled_from(
     [*"<>|/[]＜＞‹›｜", "passage", "page", "im_start", "INST", "s", "\u200b", " ", "\n", "раssage", "think"]
 )

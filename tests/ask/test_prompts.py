@@ -7,40 +7,17 @@ import pytest
 from config import load_settings
 from ragscience.ask.prompts import (
     ANSWER_RULES,
-    NOT_FOUND,
     REFUSAL,
     Prompts,
-    conversation,
-    fenced_text,
 )
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
 from tests.ask.asking import LLAMA, SAID, ask, open_llm
-from tests.ask.passages import TRAINING, Search, hit
+from tests.ask.passages import TRAINING, Search
 from tests.ollama_server import OllamaServer
 
 REQUEST = "Passages: {context} Asked: {question}"
 CONDENSE = "Said: {chat_history} New: {question}"
-
-
-def test_the_rules_say_what_an_answer_must_keep_to():
-    rules = Prompts().rules_text()
-    for part in ("only what the passages say", "(file.pdf, p.3)", "Say each thing once", "several passages together"):
-        assert part in rules
-    assert NOT_FOUND in rules
-    assert REFUSAL in rules
-    assert "{" not in rules
-
-
-def test_a_conversation_is_fenced_and_none_is_nothing():
-    assert conversation(()) == ""
-    shown = conversation([Turn("Why?", "Because.")])
-    assert shown == "\n<conversation>\nQuestion: Why?\nAnswer: Because.\n</conversation>\n"
-
-
-def test_a_page_mark_stands_where_the_page_begins():
-    two = hit("End of one. Start of two.", breaks=((0, 3), (12, 4)))
-    assert fenced_text(two.chunk) == 'End of one. \n<page 4 source="(attention.pdf, p.4)">\nStart of two.'
 
 
 def test_changed_texts_reach_the_model():
@@ -100,10 +77,3 @@ def test_a_wrong_text_is_refused_with_one_line(name, text, said):
     assert name in caught.value.message
     assert "\n" not in caught.value.message
     assert len(caught.value.message) < 400
-
-
-@pytest.mark.parametrize(("content", "said"), [(b"\xff\xfe{context}", "not UTF-8"), (b" \n", "empty")])
-def test_a_file_without_a_text_is_refused(tmp_path, content, said):
-    (tmp_path / "rules.txt").write_bytes(content)
-    with pytest.raises(UsageError, match=said):
-        load_settings(answer_rules=f"@{tmp_path}/rules.txt")

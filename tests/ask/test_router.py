@@ -9,7 +9,6 @@ import pytest
 from ragscience import AskRequest, Engine
 from ragscience.ask.intents import WEIGHTS, kinds, probabilities
 from ragscience.ask.router import route
-from ragscience.core.records import Filters, Turn
 from ragscience.core.settings import load_settings
 from tests.ask.ordinary_questions import QUESTIONS
 from tests.ask.paper_library import context, embedder
@@ -70,24 +69,6 @@ def test_words_that_no_paper_has_are_a_refusal(engine):
     answer = engine.ask(AskRequest("Does any paper mention honey badgers?", strict=True))
     assert (answer.route, answer.refused, answer.confidence) == ("mentions", True, None)
     assert "in no text of the 2 papers" in answer.text
-
-
-def test_the_filters_of_a_request_narrow_a_route(engine):
-    answer = engine.ask(AskRequest("How many papers are in my library?", Filters(papers=("one",))))
-    assert answer.text.startswith("The filters leave 1 paper")
-
-
-def test_a_quote_of_a_route_has_its_place(engine):
-    answer = engine.ask(AskRequest("Which papers mention flowers?"))
-    (citation,) = answer.citations
-    assert (citation.file, citation.page) == ("two.pdf", 1)
-    assert citation.boxes
-    assert "flowers" in citation.quote
-
-
-def test_a_follow_up_is_understood(engine):
-    turns = (Turn("What does Sleep say?", "Sleep helps memory."),)
-    assert engine.ask(AskRequest("And how many papers are there?", history=turns)).route == "papers"
 
 
 def test_an_ordinary_question_is_searched_for(bees):

@@ -84,10 +84,6 @@ def test_a_summary_has_the_question_method_data_results_and_limits(ask):
     assert {hit.chunk.page_start for hit in routed.hits} == {1, 2}
 
 
-def test_a_paper_goes_by_its_file(ask, library):
-    assert ask(f"Summarize {library.papers()[0].file}") == ask("Please summarize the BeeNet paper")
-
-
 def test_each_line_is_cited_with_its_words(ask, library):
     for block in ask("What is BeeNet about?").blocks:
         for cited in block.citations:
@@ -95,17 +91,6 @@ def test_each_line_is_cited_with_its_words(ask, library):
             assert (
                 library.contents(1).text(cited.page)[cited.start - page.start : cited.end - page.start] == cited.quote
             )
-
-
-def test_labels_of_an_abstract_say_what_its_sentences_are(ask):
-    assert parts(ask("tl;dr of Honey against coughs")) == {
-        "Question": ["Background The role of honey in coughs is controversial and few trials exist."],
-        "Method": ["Methods Two hundred children were given honey or nothing in this trial."],
-        "Results": [
-            "Results Coughs were shorter with honey by 2.1 days (95% CI 1.0 to 3.2).",
-            "Conclusions Honey is effective against coughs in children above two years.",
-        ],
-    }
 
 
 @pytest.mark.parametrize(
@@ -136,12 +121,6 @@ def test_one_thing_can_be_asked_for(ask, question, quotes):
     assert [block.text for block in ask(question).blocks] == quotes
 
 
-def test_several_papers_have_a_heading_each(ask):
-    headings = [block.text for block in ask("Give me an overview of BeeNet and Honey against coughs").blocks]
-    assert headings[0] == "BeeNet: A Model of Dances"
-    assert "Honey against coughs: a trial" in headings
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -156,20 +135,6 @@ def test_papers_that_are_compared_as_a_whole_are_summarised_side_by_side(ask, qu
     assert (routed.route, routed.confidence, routed.for_llm) == ("comparison", "medium", True)
     headings = [block.text for block in routed.blocks if block.kind == "heading"]
     assert headings == ["BeeNet: A Model of Dances", "Honey against coughs: a trial"]
-
-
-def test_a_comparison_by_something_is_searched_for(ask):
-    assert ask("What is the difference between the data of BeeNet and Honey against coughs?") is None
-    assert ask("How does BeeNet differ from others?") is None
-
-
-def test_what_no_sentence_says_is_searched_for(ask):
-    assert ask("What are the limitations of Nothing at all?") is None
-
-
-def test_this_paper_is_the_one_that_the_question_is_kept_to(ask):
-    assert ask("Summarize this paper") is None
-    assert ask("Summarize this paper", papers=("bees.pdf",)) is not None
 
 
 @pytest.mark.parametrize(
@@ -188,12 +153,6 @@ def test_these_papers_are_those_that_the_question_is_kept_to(ask, question):
     assert routed.route == "summary"
     headings = [block.text for block in routed.blocks if block.kind == "heading"]
     assert headings == ["BeeNet: A Model of Dances", "Honey against coughs: a trial"]
-
-
-def test_these_papers_are_compared_with_each_other(ask):
-    routed = ask("Compare these papers", papers=("bees.pdf", "trial.pdf"))
-    assert routed.route == "comparison"
-    assert len([block for block in routed.blocks if block.kind == "heading"]) == 2
 
 
 def test_more_papers_than_a_summary_has_room_for_are_grouped(tmp_path):

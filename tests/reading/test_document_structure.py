@@ -352,7 +352,6 @@ def small_table(sheet, x, y, rows, columns=(0, 70, 120)):
 
 
 LEFT = (("Model", "EM", "F1"), ("ReaderA", "34.5", "40.1"), ("ReaderB", "36.6", "44.7"), ("ReaderC", "40.4", "46.8"))
-RIGHT = (("System", "Dev", "Test"), ("Gold", "89.6", "90.0"), ("Bare", "70.7", "32.4"), ("Full", "77.8", "46.8"))
 
 
 def as_markdown(rows):

@@ -2,15 +2,11 @@
 
 import pytest
 
-from ragscience.reading.heading_text import (
-    Numbered,
-)
 from ragscience.reading.pdf_reader import read_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.shared_data import needs_shared_data, shared_paper
 
 BOLD = "hebo"
-STRONG = ("Times", 12.0, True, False, False)
 
 
 def headings_of(tmp_path, *sheets):
@@ -63,14 +59,6 @@ def test_lines_of_an_algorithm_are_no_headings(tmp_path):
         sheet.write(72, y + 16 * number, f"{number}: {line}", 10, BOLD)
     sections(sheet, SIX[5:], y + 80)
     assert headings_of(tmp_path, sheet) == SIX
-
-
-def numbers(*found):
-    return [Numbered(index, number, "", STRONG) for index, number in enumerate(found)]
-
-
-def kept(found):
-    return [one.number for one in found]
 
 
 @needs_shared_data
