@@ -67,8 +67,8 @@ def mark_pages(source: Path, target: Path, pages: Sequence[MarkedPage]) -> int:
         return unplaced
 
 
-def join_pages(parts: Sequence[Path], target: Path) -> None:
-    """Join PDFs of `mark_pages` to one file, in their order. Raises FileProblem."""
+def join_pages(parts: Sequence[Path], target: Path) -> int:
+    """Join PDFs of `mark_pages` to one file, in their order; gives the number of its pages. Raises FileProblem."""
     pymupdf = load_pymupdf()
     with pymupdf.open() as whole:
         for part in parts:
@@ -76,6 +76,7 @@ def join_pages(parts: Sequence[Path], target: Path) -> None:
                 whole.insert_pdf(pages)
         whole.set_metadata({"creator": _CREATOR, "title": "Cited pages"})
         whole.save(target, garbage=3, deflate=True)
+        return int(whole.page_count)
 
 
 def _mark(page: Any, wanted: MarkedPage) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import queue
 import signal
@@ -13,26 +14,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from ragscience.core import PACKAGE_ROOT
 from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Document, PageShape
+from ragscience.core.serialization import from_json, to_json
 from ragscience.core.system import GROUP_OF_ITS_OWN
 from ragscience.reading.pdf_highlights import MarkedPage
 from ragscience.reading.text_cleaning import clean_text, printable_name
-from ragscience.reading.worker_protocol import (
-    READY,
-    Counting,
-    Drawing,
-    Joining,
-    Marking,
-    PaperReading,
-    Request,
-    decode_page,
-    decode_reply,
-    encode_request,
-)
 
 T = TypeVar("T", Document, int, PageShape)
 
@@ -107,56 +97,53 @@ class ReaderProcess:
 
         `on_page` gets the number of each page that is done, and how many there are.
         """
-        return self._asked(PaperReading(path.absolute(), password, ocr), path, Document, on_page)
+        return self._asked(Document, ["read", path.absolute(), password, ocr], on_page)
 
     def count(self, path: Path) -> int | FileProblem:
         """The number of pages of a file, or its problem."""
-        return self._asked(Counting(path.absolute()), path, int)
+        return self._asked(int, ["count", path.absolute()])
 
     def mark(self, path: Path, target: Path, pages: Sequence[MarkedPage]) -> int | FileProblem:
         """Write marked copies of a file's pages to `target`; gives how many quotes have no place on them."""
-        return self._asked(Marking(path.absolute(), target.absolute(), tuple(pages)), path, int)
+        return self._asked(int, ["mark", path.absolute(), target.absolute(), pages])
 
     def join(self, paths: Sequence[Path], target: Path) -> int | FileProblem:
-        """Join files of `mark` to `target`; gives 0."""
-        return self._asked(Joining(tuple(path.absolute() for path in paths), target.absolute()), target, int)
+        """Join files of `mark` to `target`; gives how many pages it has."""
+        return self._asked(int, ["join", target.absolute(), *(path.absolute() for path in paths)])
 
     def draw(self, path: Path, page: int, width: int, target: Path) -> PageShape | FileProblem:
         """Write a picture of a page to `target` unless the width is 0; gives the page's shape. See `draw_page`."""
-        return self._asked(Drawing(path.absolute(), page, width, target.absolute()), path, PageShape)
+        return self._asked(PageShape, ["draw", path.absolute(), page, width, target.absolute()])
 
     def _asked(
-        self, request: Request, path: Path, kind: type[T], on_page: Callable[[int, int], None] | None = None
+        self, kind: type[T], request: list[object], on_page: Callable[[int, int], None] = lambda *_: None
     ) -> T | FileProblem:
-        """The reply to a request, a `kind`, or what happened to the worker with the file at `path`."""
+        """The reply to a request for a file, a `kind`, or what happened to the worker with it."""
         if not self._is_ready:
             self._require_ready()
+        name = printable_name(Path(str(request[1])))
+        fix = "Skip it, or save it again with another program."
         try:
-            self._stdin.write(encode_request(request))
+            self._stdin.write(to_json(request, ascii_only=True).encode("ascii") + b"\n")
             deadline = time.monotonic() + self._timeout_seconds
-            line = self._line(deadline)
-            while page := decode_page(line):
-                number, pages, is_slow = page
-                if on_page is not None:
-                    on_page(number, pages)
+            said, value = self._reply(deadline)
+            while said == "page":
+                number, pages, is_slow = value
+                on_page(number, pages)
                 if is_slow:
                     deadline = time.monotonic() + self._timeout_seconds
-                line = self._line(deadline)
-        except BrokenPipeError:
-            line = b""
+                said, value = self._reply(deadline)
         except TimeoutError:
             self.kill()
-            message = f"{printable_name(path)} took longer to read than {self._timeout_seconds:g} s."
-            return FileProblem(message, "Skip it, or save it again with another program.", reason="timeout")
-        if not line:
-            message = f"{printable_name(path)} made the PDF reader crash: {self._how_it_ended()}."
-            return FileProblem(message, "Skip it, or save it again with another program.", reason="crashed")
-        reply = decode_reply(line)
-        if isinstance(reply, FileProblem) and reply.reason == "too-large":
+            return FileProblem(f"{name} took longer to read than {self._timeout_seconds:g} s.", fix, reason="timeout")
+        except BrokenPipeError:
+            return FileProblem(f"{name} made the PDF reader crash: {self._how_it_ended()}.", fix, reason="crashed")
+        if said == "done":
+            return from_json(kind, value)
+        if value["reason"] == "too-large":
             # Its memory is fragmented, and the next file may need all of it.
             self.kill()
-        assert isinstance(reply, kind | FileProblem)  # noqa: S101 - for the type: a worker replies to its request
-        return reply
+        return FileProblem(value["message"], value["fix"], reason=value["reason"])
 
     def kill(self) -> None:
         """End the process now; a `read` that waits for it returns."""
@@ -184,21 +171,29 @@ class ReaderProcess:
     def _require_ready(self) -> None:
         """Wait until the worker has imported what it needs. Raises RagScienceError."""
         try:
-            if self._line(time.monotonic() + _START_SECONDS) == READY:
-                self._is_ready = True
-                return
+            self._reply(time.monotonic() + _START_SECONDS)
+            self._is_ready = True
+            return
+        except BrokenPipeError:
             how = self._how_it_ended()
         except TimeoutError:
             how = f"no sign of life for {_START_SECONDS:g} s"
         self.close()
         raise _no_start(how)
 
-    def _line(self, deadline: float) -> bytes:
-        """The next line that the worker writes, or b"" when it has ended. Raises TimeoutError after `deadline`."""
+    def _reply(self, deadline: float) -> tuple[str, Any]:
+        """The next thing that the worker says, with its value.
+
+        Raises TimeoutError after `deadline`, BrokenPipeError when the worker has ended.
+        """
         try:
-            return self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             raise TimeoutError from None
+        if not line:
+            raise BrokenPipeError
+        ((said, value),) = json.loads(line).items()
+        return said, value
 
     def _listen(self) -> None:
         with io.BufferedReader(cast("io.FileIO", self._stdout), _READ_BYTES) as lines:

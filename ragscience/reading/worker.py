@@ -1,76 +1,85 @@
 """`python -m ragscience.reading.worker MEMORY_BYTES ALARM_SECONDS`: reads PDFs requested on stdin, one at a time.
 
 It is a process of its own because a PDF can crash its reader, hang it or use up the memory. It ends when stdin ends.
+Requests and replies are lines of JSON in ASCII, never pickle:
+
+asked    ["read", PATH, PASSWORD, OCR], ["count", PATH], ["mark", PATH, TARGET, PAGES], ["join", TARGET, PATH, …] or
+         ["draw", PATH, PAGE, WIDTH, TARGET]
+answers  {"ready": true} at the start; {"page": [NUMBER, PAGES, IS_SLOW]} after each page that is read;
+         {"done": VALUE} with what the function gives, or {"problem": {"message", "fix", "reason"}}
 """
 
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import sys
-from collections.abc import Callable
-from typing import BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from ragscience.core.errors import FileProblem, ModelProblem
+from ragscience.core.serialization import from_json, to_json
 from ragscience.core.system import limit_memory
-from ragscience.reading.pdf_highlights import draw_page, join_pages, mark_pages
+from ragscience.reading.pdf_highlights import MarkedPage, draw_page, join_pages, mark_pages
 from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
 from ragscience.reading.pymupdf_errors import load_pymupdf
 from ragscience.reading.text_cleaning import printable_name
-from ragscience.reading.worker_protocol import (
-    READY,
-    Counting,
-    Drawing,
-    Joining,
-    Marking,
-    PaperReading,
-    Reply,
-    Request,
-    decode_request,
-    encode_page,
-    encode_reply,
-)
 
 
-def serve(requests: BinaryIO, replies: BinaryIO, perform: Callable[[Request], Reply]) -> None:
-    """Write a reply for each request, until one of the streams is closed."""
-    try:
-        replies.write(READY)
-        replies.flush()
-        for line in requests:
-            replies.write(_reply(decode_request(line), perform))
-            replies.flush()
-    except BrokenPipeError:
-        return
-
-
-def perform(request: Request, on_page: OnPage = lambda *_: None) -> Reply:
+def perform(request: list[Any], on_page: OnPage = lambda *_: None) -> object:
     """What was requested. Raises FileProblem. `on_page` is told of each page that is read."""
     match request:
-        case PaperReading(path, password, ocr):
-            return read_pdf(path, password, ocr, on_page)
-        case Counting(path):
-            return count_pages(path)
-        case Marking(path, target, pages):
-            return mark_pages(path, target, pages)
-        case Joining(paths, target):
-            join_pages(paths, target)
-            return 0
-        case Drawing(path, page, width, target):
-            return draw_page(path, page, width, target)
+        case "read", path, password, ocr:
+            return read_pdf(Path(path), password, ocr, on_page)
+        case "count", path:
+            return count_pages(Path(path))
+        case "mark", path, target, pages:
+            return mark_pages(Path(path), Path(target), [from_json(MarkedPage, page) for page in pages])
+        case "join", target, *paths:
+            return join_pages([Path(path) for path in paths], Path(target))
+        case _:
+            _, path, page, width, target = request
+            return draw_page(Path(path), page, width, Path(target))
 
 
-def _reply(request: Request, perform: Callable[[Request], Reply]) -> bytes:
+def _reply(request: list[Any], on_page: OnPage) -> dict[str, object]:
     try:
-        return encode_reply(perform(request))
-    except FileProblem as problem:
-        return encode_reply(problem)
-    except ModelProblem as problem:
-        return encode_reply(FileProblem(problem.message, problem.fix, reason="no-model"))
+        return {"done": perform(request, on_page)}
+    except FileProblem as error:
+        problem = error
+    except ModelProblem as error:
+        problem = FileProblem(error.message, error.fix, reason="no-model")
     except MemoryError:
-        name = printable_name(request.target if isinstance(request, Joining) else request.path)
-        message = f"{name} needs more memory than the limit for reading."
-        return encode_reply(FileProblem(message, "Skip it, or save it again with another program.", reason="too-large"))
+        message = f"{printable_name(Path(request[1]))} needs more memory than the limit for reading."
+        problem = FileProblem(message, "Skip it, or save it again with another program.", reason="too-large")
+    return {"problem": {"message": problem.message, "fix": problem.fix, "reason": problem.reason}}
+
+
+def serve(requests: BinaryIO, replies: BinaryIO, alarm_seconds: float) -> None:
+    """Write a reply for each request, until one of the streams is closed.
+
+    Without the pool nothing else ends a hanging read: an alarm ends the process, for which it needs nothing of Python.
+    """
+
+    def write(reply: dict[str, object]) -> None:
+        replies.write(to_json(reply, ascii_only=True, allow_nan=True).encode("ascii") + b"\n")
+        replies.flush()
+
+    def on_page(number: int, pages: int, is_slow: bool) -> None:
+        write({"page": [number, pages, is_slow]})
+        if is_slow:
+            faulthandler.dump_traceback_later(alarm_seconds, exit=True)
+
+    try:
+        write({"ready": True})
+        for line in requests:
+            faulthandler.dump_traceback_later(alarm_seconds, exit=True)
+            reply = _reply(json.loads(line), on_page)
+            faulthandler.cancel_dump_traceback_later()
+            write(reply)
+    except BrokenPipeError:
+        return
 
 
 def main(arguments: list[str]) -> int:
@@ -80,26 +89,7 @@ def main(arguments: list[str]) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     load_pymupdf()
     limit_memory(lambda _: memory_bytes)  # where the system has no limit, that on the time still holds
-
-    def timed(request: Request) -> Reply:
-        # Without the pool nothing else ends a hanging read. This alarm's thread needs nothing of Python.
-        def set_alarm() -> None:
-            faulthandler.dump_traceback_later(alarm_seconds, exit=True)
-
-        set_alarm()
-
-        def on_page(number: int, pages: int, is_slow: bool) -> None:
-            replies.write(encode_page(number, pages, is_slow=is_slow))
-            replies.flush()
-            if is_slow:
-                set_alarm()
-
-        try:
-            return perform(request, on_page)
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-
-    serve(sys.stdin.buffer, replies, timed)
+    serve(sys.stdin.buffer, replies, alarm_seconds)
     return 0
 
 

@@ -1,37 +1,11 @@
-import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 
+from ragscience.core.records import Document
+from ragscience.core.serialization import from_json
 from ragscience.reading.pdf_reader import read_pdf
-from ragscience.reading.worker import serve
-from ragscience.reading.worker_protocol import (
-    READY,
-    Joining,
-    PaperReading,
-    decode_reply,
-    encode_request,
-)
 from tests.pdf_factory import make_pdf
-
-
-def answers(requests, perform):
-    replies = io.BytesIO()
-    serve(io.BytesIO(b"".join(requests)), replies, perform)
-    ready, *lines = replies.getvalue().splitlines(keepends=True)
-    assert ready == READY
-    return [decode_reply(line) for line in lines]
-
-
-def test_a_file_beyond_the_memory_is_too_large():
-    def too_much(request):
-        raise MemoryError
-
-    asked = [PaperReading(Path("/big.pdf"), ""), Joining((Path("/a.pdf"),), Path("/big.pdf"))]
-    for problem in answers(map(encode_request, asked), too_much):
-        assert problem.reason == "too-large"
-        assert "big.pdf" in problem.message
 
 
 def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
@@ -51,12 +25,12 @@ def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        input=encode_request(PaperReading(path, "")),
+        input=json.dumps(["read", str(path), "", ""]).encode(),
         capture_output=True,
         timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    ready, reply = done.stdout.splitlines()
-    assert json.loads(ready) == {"ready": True}
-    assert decode_reply(reply) == read_pdf(path)
+    ready, reply = map(json.loads, done.stdout.splitlines())
+    assert ready == {"ready": True}
+    assert from_json(Document, reply["done"]) == read_pdf(path)
