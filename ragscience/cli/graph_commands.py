@@ -43,7 +43,7 @@ def build_graph(
 
     Passages that were read before are not read again. Options also export and import it.
     """
-    from ragscience.engine.graph_runs import CO_OCCURS, GraphRequest, types_named
+    from ragscience.engine.graph_runs import GraphRequest, types_named
 
     if llm and local:
         raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to use both.")
@@ -67,8 +67,7 @@ def build_graph(
                 say(line)
             if len(built.report.failures) > MOST_FAILURES_SHOWN:
                 say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
-            stated = built.relations - graph.summary().relation_types.get(CO_OCCURS, 0)
-            _tell(_summary(built, stated, request), run)
+            _tell(_summary(built, request), run)
             code = SOME_FAILED if built.report.failures else 0
         for target, write in ((export, graph.export_jsonl), (graphml, graph.export_graphml)):
             if target:
@@ -77,7 +76,7 @@ def build_graph(
     return code
 
 
-def _summary(built: GraphBuild, stated: int, request: GraphRequest) -> str:
+def _summary(built: GraphBuild, request: GraphRequest) -> str:
     """What reading did, in one line."""
     report = built.report
     nothing = not report.passages and not report.failures
@@ -86,7 +85,7 @@ def _summary(built: GraphBuild, stated: int, request: GraphRequest) -> str:
     parts += [f"{len(report.failures)} failed"] * bool(report.failures)
     parts += [f"{counted(report.left, 'passage')} left for the next run"] * bool(report.left)
     options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
-    graph = f"the graph has {_size(built.entities, built.relations)}, {stated:,} of them stated"
+    graph = f"the graph has {_size(built.entities, built.relations)}, {built.stated:,} of them stated"
     return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."
 
 
@@ -102,8 +101,7 @@ def _tell(line: str, run: opt.Run) -> None:
 @contextmanager
 def progress_shown(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
     """Shows passages and the time left in the terminal's last line, and after Ctrl-C how many are saved."""
-    from ragscience.engine.events import ModelChosen
-    from ragscience.engine.graph_runs import PassagesRead
+    from ragscience.engine.events import ModelChosen, PassagesRead
 
     started, read = time.monotonic(), PassagesRead(0, 0)
 
@@ -235,9 +233,9 @@ def draw_map(
     It opens in any browser, without a network.
     """
     with opened(**run.flags()) as engine:
-        drawn = engine.graph.write_map(output, force=force)
-    shown = f"{counted(drawn.papers, 'paper')}, {counted(drawn.entities, 'entity', 'entities')}"
-    _tell(f"Written to {output}: {shown}. Open it in a browser. {drawn.left_out}".rstrip(), run)
-    if not drawn.entities:
+        papers, entities, left_out = engine.graph.write_map(output, force=force)
+    shown = f"{counted(papers, 'paper')}, {counted(entities, 'entity', 'entities')}"
+    _tell(f"Written to {output}: {shown}. Open it in a browser. {left_out}".rstrip(), run)
+    if not entities:
         _tell("No entities yet: `python ingest.py graph` finds them in the papers.", run)
     return 0

@@ -185,6 +185,14 @@ class SyncPlan:
     gone: tuple[Paper, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PassagesRead(Event):
+    """So many of the passages are read for the graph and kept; comes first with none."""
+
+    done: int
+    total: int
+
+
 # Fetch
 
 
@@ -208,6 +216,8 @@ class FetchRequest:
     only_list: bool = False
     ingest: bool = True
     """Whether the papers are read into the library."""
+    only_topics: bool = False
+    """Refuse what names a paper."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,8 @@ def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
     fields = (request.author, request.title, request.category, request.since, request.until)
     narrow = Search("", *fields, newest_first=request.sort == "newest")
     topics = [one.topic for one in wanted if one.topic]
+    if request.only_topics and len(topics) < len(wanted):
+        raise UsageError("The topic is an address or the number of a paper.", "Give words to search for.")
     searches = [replace(narrow, topic=topic) for topic in topics]
     if not topics and any(fields):
         if wanted:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ragscience.core.errors import ModelProblem, NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
-from ragscience.engine.events import Event, ModelChosen, OnEvent, unheard
+from ragscience.engine.events import ModelChosen, OnEvent, PassagesRead, unheard
 from ragscience.graph import graph_exchange, traversal
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES, matched
 from ragscience.graph.graph_records import Entity as Entity
+from ragscience.graph.graph_records import Relation as Relation
 from ragscience.graph.graph_search import keys_named
 from ragscience.graph.paper_map import (
     PAPER,
@@ -26,6 +29,7 @@ from ragscience.graph.paper_map import (
     paper_map,
     papers_of_passages,
     passage_quotes,
+    similarity_edges,
 )
 from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_paper
@@ -37,6 +41,8 @@ if TYPE_CHECKING:
 
 HOPS = 2
 """Steps around an entity that are shown (the graph guide)."""
+MOST_NAMED, MOST_STATED = 500, 2000
+"""Entities and relations of some papers."""
 MOST_RELATIONS = 20
 """Default number of relations around an entity."""
 
@@ -55,60 +61,14 @@ class GraphRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PassagesRead(Event):
-    """So many of the passages are read and kept; comes first with none."""
-
-    done: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class GraphBuild:
     """What reading did, and how large the graph is now."""
 
     report: Report
     entities: int
     relations: int
-
-
-@dataclass(frozen=True, slots=True)
-class GraphSummary:
-    """How large the graph is, and how much of the library it was read from."""
-
-    state: str
-    """Changes with the papers and with the graph."""
-    entities: int
-    relations: int
-    entity_types: Mapping[str, int]
-    """How many entities of each type."""
-    relation_types: Mapping[str, int]
-    papers: int
-    passages: int
-    """Of the library, without lists of references."""
-    passages_read: int
-    unread: tuple[Paper, ...]
-    """Papers with passages that were not read, by file."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntityPassages:
-    """Where entities are named: in which papers, and some of the passages."""
-
-    papers: tuple[tuple[Paper, int], ...]
-    """Each with how many of its passages name them, by file."""
-    passages: tuple[Evidence, ...]
-    total: int
-    """How many passages there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class MapSummary:
-    """What the map shows."""
-
-    papers: int
-    entities: int
-    left_out: str
-    """One line on what the map leaves out; empty if it shows everything."""
+    stated: int
+    """Relations that are more than two names in one sentence."""
 
 
 def types_named(text: str | None) -> tuple[str, ...]:
@@ -150,7 +110,8 @@ class LibraryGraph:
             else:
                 report = extract_locally(library, types, progress)
             graph = load_graph(library)
-        return GraphBuild(report, len(graph), graph.relation_count)
+        stated = sum(one.relation != CO_OCCURS for one in graph.relations())
+        return GraphBuild(report, len(graph), graph.relation_count, stated)
 
     def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, publish: OnEvent) -> Report:
         from ragscience.graph.extraction import LLMReading, extract_by_llm
@@ -194,22 +155,26 @@ class LibraryGraph:
         with library.snapshot():
             return f"{library.about.library_id}-{library.about.version}-{library.graph.state()}"
 
-    def summary(self) -> GraphSummary:
-        """The graph in counts; without one they are 0."""
+    def summary(self) -> tuple[dict[str, Any], list[Paper]]:
+        """(the graph and what it was read from in counts, the papers with passages that were not read, by file).
+
+        Passages are the library's without lists of references; without a graph the counts are 0.
+        """
         with self._library() as library:
             graph, _ = self._shared.graph_and_vectors()
             papers, read = library.papers(), library.graph.read_passages()
-            return GraphSummary(
-                self.state(),
-                len(graph),
-                graph.relation_count,
-                dict(sorted(Counter(one.entity_type for one in graph.entities()).items())),
-                dict(sorted(Counter(one.relation for one in graph.relations()).items())),
-                len(papers),
-                sum(total for total, _ in read.values()),
-                sum(done for _, done in read.values()),
-                tuple(one for one in papers if (counts := read.get(one.paper_id)) and counts[0] > counts[1]),
-            )
+            counts = {
+                "state": self.state(),
+                "entities": len(graph),
+                "relations": graph.relation_count,
+                "entity_types": dict(sorted(Counter(one.entity_type for one in graph.entities()).items())),
+                "relation_types": dict(sorted(Counter(one.relation for one in graph.relations()).items())),
+                "papers": len(papers),
+                "passages": sum(total for total, _ in read.values()),
+                "passages_read": sum(done for _, done in read.values()),
+            }
+            unread = [one for one in papers if (found := read.get(one.paper_id)) and found[0] > found[1]]
+            return counts, unread
 
     def named(self, query: str, *, limit: int, offset: int = 0) -> tuple[int, list[Entity]]:
         """(how many entities have a name with the query in it, those from `offset` on).
@@ -226,17 +191,20 @@ class LibraryGraph:
         order = sorted(ranks, key=lambda key: (ranks[key], -graph.entity(key).mentions, key))
         return len(order), [graph.entity(key) for key in order[offset : offset + limit]]
 
-    def passages_of(self, entities: Sequence[Entity], *, limit: int, offset: int = 0) -> EntityPassages:
-        """The papers that name these entities, and the passages from `offset` on, with a quote of each."""
+    def passages_of(
+        self, entities: Sequence[Entity], *, limit: int, offset: int = 0
+    ) -> tuple[list[tuple[Paper, int]], Sequence[Evidence], int]:
+        """(papers with how many of their passages name these entities, by file, a quote of each passage, how many).
+
+        The quotes are of `limit` passages from `offset` on.
+        """
         with self._library() as library:
             owner_of = papers_of_passages(library)
             present = sorted({chunk for one in entities for chunk in one.chunk_ids if chunk in owner_of})
             counts = Counter(owner_of[chunk] for chunk in present)
-            papers = tuple((one, counts[one.paper_id]) for one in library.papers() if one.paper_id in counts)
+            papers = [(one, counts[one.paper_id]) for one in library.papers() if one.paper_id in counts]
             names = [name for one in entities for name in one.names]
-            return EntityPassages(
-                papers, passage_quotes(library, present[offset : offset + limit], names), len(present)
-            )
+            return papers, passage_quotes(library, present[offset : offset + limit], names), len(present)
 
     def neighbours(
         self, name: str, *, hops: int | None = None, most: int | None = None, together: bool = False
@@ -294,10 +262,32 @@ class LibraryGraph:
             )
         return found, known.related(place, count)
 
+    def among(self, papers: Sequence[Paper]) -> tuple[list[tuple[Paper, Paper, float]], list[Entity], list[Relation]]:
+        """(which of these papers are similar, with the cosines of their means, what they name, what they state of it).
+
+        Entities are the most frequent first, at most MOST_NAMED; relations the surest first, at most MOST_STATED.
+        """
+        with self._library() as library:
+            known, graph = paper_map(library), self._shared.graph_and_vectors()[0]
+            row = {paper.md5: at for at, paper in enumerate(known.papers)}
+            placed = [paper for paper in papers if paper.md5 in row]
+            near = similarity_edges(np.ascontiguousarray(known.means[[row[paper.md5] for paper in placed]]))
+            chunks = {chunk.chunk_id for paper in papers for chunk in library.paper_chunks(paper.paper_id)}
+        named = [one for one in graph.entities() if not chunks.isdisjoint(one.chunk_ids)]
+        entities = sorted(named, key=lambda one: (-one.mentions, one.key))[:MOST_NAMED]
+        kept = {one.key for one in entities}
+        stated = [
+            one
+            for one in graph.relations()
+            if {one.source, one.target} <= kept and one.relation != CO_OCCURS and not chunks.isdisjoint(one.chunk_ids)
+        ]
+        stated.sort(key=lambda one: (-one.confidence, one.source, one.target, one.relation))
+        return [(placed[one], placed[other], cosine) for one, other, cosine in near], entities, stated[:MOST_STATED]
+
     # The map
 
-    def write_map(self, target: Path, *, force: bool = False) -> MapSummary:
-        """Write a page with the papers and the entities.
+    def write_map(self, target: Path, *, force: bool = False) -> tuple[int, int, str]:
+        """Write a page; (papers on it, entities on it, one line on what it leaves out, or nothing).
 
         Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
@@ -311,7 +301,7 @@ class LibraryGraph:
         here = [paper for paper in drawn if files.shown(paper.path) == paper.path]  # a link to a bucket would expire
         write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here}))
         papers = sum(node.kind == PAPER for node in drawing.nodes)
-        return MapSummary(papers, len(drawing.nodes) - papers, drawing.left_out)
+        return papers, len(drawing.nodes) - papers, drawing.left_out
 
     def served_map(self) -> ServedMap:
         """The map as it is now. Raises NothingFound for an empty library."""

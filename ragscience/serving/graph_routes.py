@@ -54,10 +54,9 @@ map_page_route = APIRouter(include_in_schema=False)
 @graph_routes.get("/graph")
 def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
-    found = state_of(request).engine.graph.summary()
-    counts = of(found, "state entities relations entity_types relation_types papers passages passages_read")
-    unread = [_named(paper) for paper in found.unread[:MOST_UNREAD]]
-    return record_reply(counts, built=found.passages_read > 0, papers_unread=len(found.unread), unread=unread)
+    counts, unread = state_of(request).engine.graph.summary()
+    named = [_named(paper) for paper in unread[:MOST_UNREAD]]
+    return record_reply(counts, built=counts["passages_read"] > 0, papers_unread=len(unread), unread=named)
 
 
 @graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}})
@@ -94,7 +93,7 @@ def concept(
     engine = _with_graph(request)
     found = engine.graph.neighbours(name, hops=hops, most=offset + limit, together=together)
     entities = tuple(one.entity for one in found.entities)
-    places = engine.graph.passages_of(entities, limit=limit, offset=offset)
+    papers, passages, total = engine.graph.passages_of(entities, limit=limit, offset=offset)
     md5 = _md5_of(engine)
     relations = found.relations[offset:]
     return record_reply(
@@ -102,9 +101,9 @@ def concept(
         entities=[_entity(one.entity) | {"pages": _pages(one.pages, md5)} for one in found.entities],
         relations=[_step(each.step, md5) | of(each, "depth confidence") for each in relations],
         relations_total=found.walked,
-        papers=[_named(paper) | {"passages": count} for paper, count in places.papers],
-        passages=[of(one, "file page") | {"md5": md5.get(one.file), "quote": one.text} for one in places.passages],
-        passages_total=places.total,
+        papers=[_named(paper) | {"passages": count} for paper, count in papers],
+        passages=[of(one, "file page") | {"md5": md5.get(one.file), "quote": one.text} for one in passages],
+        passages_total=total,
         offset=offset,
     )
 

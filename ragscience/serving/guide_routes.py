@@ -13,13 +13,14 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ragscience.core.errors import LibraryUnavailable, UsageError
+from ragscience.core.errors import Cancelled, LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
-from ragscience.engine.requests import AskRequest
-from ragscience.engine.topic_graph import TopicGraph, TopicRequest
+from ragscience.engine.events import Event, FetchRequest, OnEvent
+from ragscience.engine.graph_runs import GraphRequest
+from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import json_reply, of
-from ragscience.serving.work import LOOK_S, until_done
+from ragscience.serving.work import LOOK_S, Job, until_done
 
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
@@ -33,6 +34,8 @@ OF_EACH = MappingProxyType(
     }
 )
 """What an action without a query asks of each paper by itself."""
+PASSAGES_PER_PAPER = 20
+"""That a topic is searched with."""
 MOST_PAPERS = 20
 """Papers of an action that looks at each by itself."""
 SessionId = Annotated[str, Field(max_length=100, description="The name of a conversation; a new one without it.")]
@@ -73,9 +76,23 @@ guide_routes = APIRouter(tags=["graph guide"], default_response_class=Response)
 @guide_routes.post("/build_graph")
 async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     """Fetch papers on a topic, read them, and give the graph of them; a client that leaves ends it."""
-    queue, cancel = state_of(request).queue, Flag()
-    wanted = TopicRequest(body.topic, body.max_results, body.source == "library")
-    job, made = queue.build_topic_graph(wanted, cancel, person_of(request.scope).name)
+    state, cancel = state_of(request), Flag()
+    if body.source == "arxiv" and state.engine.settings.offline:
+        raise UsageError(
+            "The server is offline: papers cannot be fetched from arXiv.",
+            'Start it without --offline, or send "source": "library" to use the papers that are there.',
+        )
+    job = Job(f"graph of {body.topic[:60]}", total=body.max_results)
+
+    def work(hear: OnEvent) -> dict[str, Any]:
+        def told(event: Event) -> None:
+            if state.queue.is_closing():
+                cancel.set()
+            hear(event)
+
+        return _built(state.engine, body, told, cancel)
+
+    made = state.queue.put(job, work, person_of(request.scope).name)
     try:
         while job.state in ("waiting", "running") and not await request.is_disconnected():
             await asyncio.sleep(LOOK_S)
@@ -83,7 +100,8 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
         cancel.set()
     if made.cancelled() or not made.done():
         raise LibraryUnavailable("The graph was not built.", f"GET /api/v1/jobs/{job.job_id} says more.")
-    return json_reply(_built(made.result(), job.warnings, state_of(request).engine))
+    built = made.result()
+    return json_reply(built | {"warnings": [*job.warnings, *built["warnings"]]})
 
 
 @guide_routes.post("/agent_action")
@@ -165,22 +183,65 @@ def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: s
     }
 
 
-def _built(graph: TopicGraph, warnings: Sequence[str], engine: Engine) -> dict[str, Any]:
-    entities = [
-        {"id": one.key, "name": one.label, "type": one.entity_type} | of(one, "mentions") for one in graph.entities
-    ]
-    links = [
-        {"source": graph.papers[one].md5, "target": graph.papers[other].md5, "weight": weight}
-        for one, other, weight in graph.edges
-    ]
-    stated = [of(one, "source relation target confidence") for one in graph.relations]
+def _built(engine: Engine, body: BuildGraphBody, told: OnEvent, cancel: Flag) -> dict[str, Any]:
+    """The papers of a topic as a graph: similar ones, what they name, and what they state between these.
+
+    Raises NothingFound where no paper fits the topic, SourceError where arXiv fails, Cancelled once `cancel` is set.
+    """
+
+    def until_stopped(event: Event) -> None:
+        told(event)
+        if cancel.is_set():
+            raise Cancelled
+
+    failures: list[str] = []
+    if body.source == "library":
+        papers = _found(engine, body, cancel)
+    else:
+        papers, failures = _fetched(engine, body, told, cancel)
+    if cancel.is_set():
+        raise Cancelled
+    engine.graph.build(GraphRequest(), on_event=until_stopped)
+    near, entities, relations = engine.graph.among(papers)
+    named = [{"id": one.key, "name": one.label, "type": one.entity_type} | of(one, "mentions") for one in entities]
     return {
-        "nodes": [_node(paper, engine) for paper in graph.papers],
-        "edges": links,
-        "knowledge_graph": {"nodes": entities, "edges": stated},
+        "nodes": [_node(paper, engine) for paper in papers],
+        "edges": [{"source": one.md5, "target": two.md5, "weight": round(cosine, 6)} for one, two, cosine in near],
+        "knowledge_graph": {
+            "nodes": named,
+            "edges": [of(one, "source relation target confidence") for one in relations],
+        },
         "session_id": _session_id(),
-        "warnings": [*warnings, *graph.failures],
+        "warnings": failures,
     }
+
+
+def _found(engine: Engine, body: BuildGraphBody, cancel: Flag) -> list[Paper]:
+    """The papers of the library whose passages fit the topic best."""
+    most = min(200, PASSAGES_PER_PAPER * body.max_results)
+    found = engine.search(SearchRequest(body.topic, top_k=most, rerank="off"), cancel=cancel)
+    by_id = {paper.paper_id: paper for paper in engine.papers.list()}
+    best = dict.fromkeys(hit.chunk.paper_id for hit in found.hits)
+    papers = [by_id[paper_id] for paper_id in best if paper_id in by_id][: body.max_results]
+    if not papers:
+        raise NothingFound("No paper of the library fits this topic.", "Use other words, or add papers.")
+    return papers
+
+
+def _fetched(engine: Engine, body: BuildGraphBody, told: OnEvent, cancel: Flag) -> tuple[list[Paper], list[str]]:
+    """(the papers that arXiv has for the topic, as they are in the library, why others are missing)."""
+    wanted = FetchRequest((body.topic,), only_topics=True, count=body.max_results)
+    came = engine.ingest.fetch(wanted, on_event=told, cancel=cancel)
+    if not came.papers and came.failures:
+        raise came.failures[0].error
+    places = {form: paper for paper in engine.papers.list() for form in (paper.md5, paper.file, paper.path)}
+    found = [places.get(one.md5) or places.get(one.file) for one in came.papers]
+    papers = {paper.md5: paper for paper in found if paper is not None}
+    failures = [f"{one.title}: {one.error}" for one in came.papers if one.error]
+    failures += [f"{each.path.name}: {each.problem.message}" for each in (came.ingest.failures if came.ingest else ())]
+    if not papers and not cancel.is_set():
+        raise NothingFound("None of the papers could be fetched and read.", "; ".join(failures[:3]))
+    return list(papers.values()), failures
 
 
 def _node(paper: Paper, engine: Engine) -> dict[str, Any]:

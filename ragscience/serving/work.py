@@ -15,14 +15,14 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 from ragscience.core.errors import Cancelled, UsageError
-from ragscience.engine.events import Event, PaperFailed, PaperStored, Warned
-from ragscience.engine.graph_runs import GraphRequest, PassagesRead
-from ragscience.engine.topic_graph import TopicGraph, TopicRequest, build_topic_graph
+from ragscience.engine.events import Event, OnEvent, PaperFailed, PaperStored, PassagesRead, Warned
+from ragscience.engine.graph_runs import GraphRequest
 from ragscience.serving.problem_responses import fix_over_http, problem_of_error
 
 if TYPE_CHECKING:
@@ -178,6 +178,10 @@ class IngestQueue:
         self._cancel.set()
         self._thread.shutdown(cancel_futures=True)
 
+    def is_closing(self) -> bool:
+        """Whether the server ends."""
+        return self._cancel.is_set()
+
     def jobs(self) -> list[Job]:
         """All jobs that are remembered, the newest first."""
         with self._lock:
@@ -197,47 +201,37 @@ class IngestQueue:
         """Read the files into the library; `person` adds them."""
         names = ", ".join(path.name for path in paths[:3]) + (" …" if len(paths) > 3 else "")
 
-        def work(job: Job) -> None:
-            result = self._engine.ingest.add(paths, on_event=self._listen(job), cancel=self._cancel)
+        job = Job(f"add {names}", total=len(paths))
+
+        def work(hear: OnEvent) -> None:
+            result = self._engine.ingest.add(paths, on_event=hear, cancel=self._cancel)
             job.done = len(paths) - len(result.failures)
 
-        return self._put(Job(f"add {names}", total=len(paths)), work, person)[0]
+        self.put(job, work, person)
+        return job
 
     def remove(self, md5: str, file: str) -> Job:
         """Take a paper out of the library; its file stays."""
+        job = Job(f"remove {file}", total=1)
 
-        def work(job: Job) -> None:
-            job.files = [paper.file for paper in self._engine.ingest.remove([md5], on_event=self._listen(job))]
+        def work(hear: OnEvent) -> None:
+            job.files = [paper.file for paper in self._engine.ingest.remove([md5], on_event=hear)]
 
-        return self._put(Job(f"remove {file}", total=1), work)[0]
+        self.put(job, work)
+        return job
 
     def build_graph(self, request: GraphRequest, person: str = "") -> Job:
         """Read the passages that the graph lacks; what is read is kept when the server ends."""
+        job = Job("build the knowledge graph")
 
-        def work(job: Job) -> None:
-            built = self._engine.graph.build(request, on_event=self._listen(job))
-            job.warnings += built.report.failures[:MOST_WARNINGS]
+        def work(hear: OnEvent) -> None:
+            job.warnings += self._engine.graph.build(request, on_event=hear).report.failures[:MOST_WARNINGS]
 
-        return self._put(Job("build the knowledge graph"), work, person)[0]
+        self.put(job, work, person)
+        return job
 
-    def build_topic_graph(
-        self, request: TopicRequest, cancel: threading.Event, person: str = ""
-    ) -> tuple[Job, Future[TopicGraph]]:
-        """Find and read the papers of a topic, and the graph of them; what was read is kept when `cancel` ends it."""
-
-        def work(job: Job) -> TopicGraph:
-            hear = self._listen(job)
-
-            def told(event: Event) -> None:
-                if self._cancel.is_set():
-                    cancel.set()
-                hear(event)
-
-            return build_topic_graph(self._engine, request, on_event=told, cancel=cancel)
-
-        return self._put(Job(f"graph of {request.topic[:60]}", total=request.count), work, person)
-
-    def _put(self, job: Job, work: Callable[[Job], T], person: str = "") -> tuple[Job, Future[T]]:
+    def put(self, job: Job, work: Callable[[OnEvent], T], person: str = "") -> Future[T]:
+        """Do the work when those before it are done; it is given what notes its events in the job."""
         with self._lock:
             self._people[job.job_id] = person
             self._jobs[job.job_id] = job
@@ -247,11 +241,11 @@ class IngestQueue:
 
         def begin() -> T:
             job.state = "running"
-            return work(job)
+            return work(partial(self._hear, job))
 
         made = self._thread.submit(begin)
         made.add_done_callback(lambda done: self._end(job, done))
-        return job, made
+        return made
 
     def _end(self, job: Job, done: Future[Any]) -> None:
         """Note how the job ended."""
@@ -263,23 +257,19 @@ class IngestQueue:
             job.detail, job.fix = str(problem["detail"]), str(problem["fix"])
         job.state = "failed" if error or (job.failures and not job.files) else "done"
 
-    def _listen(self, job: Job) -> Callable[[Event], None]:
-        def hear(event: Event) -> None:
-            if isinstance(event, PaperStored):
-                job.files.append(event.paper.file)
-                job.done += 1
-            elif isinstance(event, PaperFailed):
-                why = event.problem
-                fix = fix_over_http(why.fix)
-                job.failures.append({"file": event.path.name, "reason": why.reason, "detail": why.message, "fix": fix})
-            elif isinstance(event, PassagesRead):
-                job.done, job.total = event.done, event.total
-                if self._cancel.is_set():
-                    raise _STOPPED
-            elif isinstance(event, Warned):
-                job.warnings.append(event.text)
-
-        return hear
+    def _hear(self, job: Job, event: Event) -> None:
+        if isinstance(event, PaperStored):
+            job.files.append(event.paper.file)
+            job.done += 1
+        elif isinstance(event, PaperFailed):
+            why, fix = event.problem, fix_over_http(event.problem.fix)
+            job.failures.append({"file": event.path.name, "reason": why.reason, "detail": why.message, "fix": fix})
+        elif isinstance(event, PassagesRead):
+            job.done, job.total = event.done, event.total
+            if self.is_closing():
+                raise _STOPPED
+        elif isinstance(event, Warned):
+            job.warnings.append(event.text)
 
 
 def safe_name(name: str) -> str:
