@@ -159,23 +159,25 @@ class CancellableLLM(WrappedLLM):
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Reply:
         """The model's reply; iterating over it raises Cancelled, too."""
-        reply = super().reply(messages, max_tokens=max_tokens, schema=schema)
-        return reply if self._cancelled is None else _CancellableReply(reply, self._cancelled)
+        reply, cancelled = super().reply(messages, max_tokens=max_tokens, schema=schema), self._cancelled
+        return reply if cancelled is None else WrappedReply(reply, lambda pieces: cancellable(pieces, cancelled))
 
 
-class _CancellableReply:
-    def __init__(self, reply: Reply, cancelled: Callable[[], bool]) -> None:
+class WrappedReply:
+    """A reply whose pieces go through `around`; its counts are there when it has ended."""
+
+    def __init__(self, reply: Reply, around: Callable[[Iterator[str]], Iterator[str]]) -> None:
         self._reply = reply
-        self._cancelled = cancelled
+        self._around = around
         self.prompt_tokens: int | None = None
         self.answer_tokens: int | None = None
         self.done_reason = ""
 
     def __iter__(self) -> Iterator[str]:
+        reply = self._reply
         try:
-            yield from cancellable(iter(self._reply), self._cancelled)
+            yield from self._around(iter(reply))
         finally:
-            reply = self._reply
             self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
             self.done_reason = reply.done_reason
 

@@ -9,7 +9,7 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.conversation import TurnReading, Understood, understand
-from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM
+from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM, WrappedReply
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.records import Filters, Found, Profile, Step, StoredChunk
 from ragscience.core.settings import changed_settings
@@ -314,33 +314,20 @@ class AnnouncedLLM(WrappedLLM):
         """The model's."""
         passages = sum(len(_PASSAGE.findall(text)) for role, text in messages if role == "user")
         self._publish(ModelAsked(self.name, passages))
-        return _WatchedReply(super().reply(messages, max_tokens=max_tokens, schema=schema), self.name, self._publish)
+        reply = super().reply(messages, max_tokens=max_tokens, schema=schema)
 
+        def watched(pieces: Iterator[str]) -> Iterator[str]:
+            thoughts, was_thinking = ThoughtFilter(), False
+            try:
+                for piece in pieces:
+                    thoughts.feed(piece)
+                    if thoughts.is_thinking and not was_thinking:
+                        self._publish(Thinking(self.name))
+                    was_thinking = thoughts.is_thinking
+                    yield piece
+            finally:
+                if isinstance(pieces, Generator):
+                    pieces.close()
+                self._publish(TokensCounted((reply.prompt_tokens or 0) + (reply.answer_tokens or 0)))
 
-class _WatchedReply:
-    """A reply that publishes its thoughts' beginning and its end."""
-
-    def __init__(self, reply: Reply, model: str, publish: OnEvent) -> None:
-        self._reply = reply
-        self._model = model
-        self._publish = publish
-        self.prompt_tokens: int | None = None
-        self.answer_tokens: int | None = None
-        self.done_reason = ""
-
-    def __iter__(self) -> Iterator[str]:
-        thoughts, was_thinking = ThoughtFilter(), False
-        pieces = iter(self._reply)
-        try:
-            for piece in pieces:
-                thoughts.feed(piece)
-                if thoughts.is_thinking and not was_thinking:
-                    self._publish(Thinking(self._model))
-                was_thinking = thoughts.is_thinking
-                yield piece
-        finally:
-            if isinstance(pieces, Generator):
-                pieces.close()
-            self.prompt_tokens, self.answer_tokens = self._reply.prompt_tokens, self._reply.answer_tokens
-            self.done_reason = self._reply.done_reason
-            self._publish(TokensCounted((self.prompt_tokens or 0) + (self.answer_tokens or 0)))
+        return WrappedReply(reply, watched)
