@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ragscience.core.records import Metadata
-from ragscience.library.left_out import duplicates, without_older
 from ragscience.library.similarity import (
     SHINGLE_WORDS,
     SKETCH_SIZE,
     fingerprint_of,
     near_duplicates,
     overlaps,
+    without_older,
 )
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.glyph_repair import FontRepairs
@@ -93,8 +93,12 @@ def test_a_paper_leaves_only_where_one_that_is_the_same_stays(tmp_path):
         for at, (name, text) in enumerate(texts.items()):
             new = paper_of(f"/p/{name}.pdf", [text], unit_rows(np.random.default_rng(at), 1))
             library.add_paper(NewPaper(**vars(new), size_bytes=1, modified_ns=at + 1))
-        assert [(pair.newer, pair.older) for pair in duplicates(library)] == [("b.pdf", "a.pdf"), ("c.pdf", "b.pdf")]
-        assert [pair.older for pair in without_older(duplicates(library))] == ["b.pdf"]
+        pairs = near_duplicates(library.fingerprints())
+        assert [(pair.newer, pair.older) for pair in pairs] == [
+            ("b.pdf", "a.pdf"),
+            ("c.pdf", "b.pdf"),
+        ]
+        assert [pair.older for pair in without_older(pairs)] == ["b.pdf"]
 
 
 def text_and_metadata(path):

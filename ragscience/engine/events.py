@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ragscience.core.errors import FileProblem, RagScienceError
     from ragscience.core.records import Paper, Step
     from ragscience.library.ingestion import Failure
-    from ragscience.library.left_out import SkippedFile as SkippedFile
+    from ragscience.library.seen_files import SkippedFile as SkippedFile
     from ragscience.library.similarity import Duplicate as Duplicate
     from ragscience.sources.arxiv import Candidate
 

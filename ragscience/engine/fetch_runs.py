@@ -25,8 +25,8 @@ from ragscience.engine.events import (
 )
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import SharedParts, open_store, paper_files, refuse_papers_in, require_some_left
-from ragscience.library.folder_watch import LOOK_SECONDS, SETTLE_SECONDS, Folder, FolderState, Work, looks_whole
 from ragscience.library.ingestion import file_state, find_pdfs, make_plan
+from ragscience.library.seen_files import LOOK_SECONDS, SETTLE_SECONDS, Folder, FolderState, Work, looks_whole
 from ragscience.library.store import Store, known_files
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import LARGEST_FEED, Arxiv, Candidate, Search, Wanted, identify, search_query, shown

@@ -17,7 +17,8 @@ from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import EMBEDDED, SharedParts
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
-from ragscience.library.left_out import duplicates, note_removed, without_older
+from ragscience.library.seen_files import note_removed
+from ragscience.library.similarity import near_duplicates, without_older
 from ragscience.library.store import DamagedDatabase, damage_of, put_aside, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.search.paper_lookup import find_papers
@@ -94,7 +95,7 @@ class Ingest:
     def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
         """Take the older paper of each duplicate out, as `remove`; for each that went, the pair with a newer one."""
         with self._shared.writing() as library:
-            pairs = without_older(duplicates(library))
+            pairs = without_older(near_duplicates(library.fingerprints()))
             papers = {paper.file: paper for paper in library.papers()}
             _take_out(library, [(papers[pair.older], pair.why) for pair in pairs], on_event or unheard)
             return tuple(pairs)

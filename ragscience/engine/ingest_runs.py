@@ -26,9 +26,10 @@ from ragscience.engine.events import (
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.shared_parts import paper_files, require_some_left
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan, vanished
-from ragscience.library.left_out import SkippedFiles, duplicates_of
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
+from ragscience.library.seen_files import SkippedFiles
+from ragscience.library.similarity import near_duplicates
 from ragscience.library.store import known_files, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH
 from ragscience.reading.chunking import load_splitter
@@ -239,7 +240,8 @@ class IngestRun:
             return result
         ids = {paper.paper_id for paper in (*pipeline.added, *pipeline.updated)}
         # By their short names of now, which papers that came after them may have made longer.
-        pairs = duplicates_of(self.library, {one.file for one in self.library.papers() if one.paper_id in ids})
+        names = {one.file for one in self.library.papers() if one.paper_id in ids}
+        pairs = near_duplicates(self.library.fingerprints(), names) if names else []
         one_each = list({pair.older: pair for pair in reversed(pairs)}.values())[::-1]  # the first of each paper
         for pair in one_each[:_MOST_DUPLICATES]:
             keep = "`python ingest.py duplicates --dedupe keep-newest` keeps only the newer one."

@@ -18,7 +18,8 @@ from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.places import Surroundings, surroundings
 from ragscience.engine.requests import check_filters
 from ragscience.engine.shared_parts import SharedParts
-from ragscience.library.left_out import SkippedFiles, duplicates
+from ragscience.library.seen_files import SkippedFiles
+from ragscience.library.similarity import near_duplicates
 from ragscience.library.store import known_files
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import PaperName
@@ -27,7 +28,7 @@ from ragscience.sources.bib_entries import citation_keys, entries_cited, entries
 from ragscience.sources.bib_formats import as_bibtex, as_csl
 
 if TYPE_CHECKING:
-    from ragscience.library.left_out import SkippedFile
+    from ragscience.library.seen_files import SkippedFile
     from ragscience.library.similarity import Duplicate
     from ragscience.library.store import Store
 
@@ -243,12 +244,9 @@ class Papers:
 
     def duplicates(self) -> Sequence[Duplicate]:
         """The pairs of papers that are the same one, in other bytes or in an older version."""
-
-        def on_check(what: str, step: int, steps: int) -> None:
-            if self._shared.on_event is not None:  # each time, unlike `publish`
-                self._shared.on_event(Progressed(f"checking {what}", step, steps))
-
-        return self._after_damage(duplicates(self._shared.library, on_check))
+        if self._shared.on_event is not None:  # each time, unlike `publish`
+            self._shared.on_event(Progressed("checking pairs of papers", 1, 1))
+        return self._after_damage(near_duplicates(self._shared.library.fingerprints()))
 
     def skipped(self) -> Sequence[SkippedFile]:
         """The files that the last runs saw and did not read into the library, each with the reason, by path."""

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.errors import RagScienceError
 from ragscience.library.atomic_files import file_signature, read_checked_json, write_atomically, write_checked_json
 from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
 from ragscience.library.top_scores import Codes, Ids, Matrix, Ranked, Stored, best_first, marked, nothing, shared
@@ -153,7 +152,7 @@ class DenseIndex:
         """(chunk ids, int64; inner products, float64) of the `k` best among `allowed` (ascending), best first.
 
         Of equal scores the lower id comes first. `source` gives the vectors that the scores are computed from; an
-        id that it lacks is not found. Raises RagScienceError where the index on disk lacks too much.
+        id that it lacks is not found.
         """
         if k <= 0 or not self._ids.size:
             return nothing()
@@ -226,11 +225,6 @@ class DenseIndex:
     def _tail_in_memory(self, source: VectorSource) -> Stored:
         """The chunks that the base lacks, with their vectors; read once, at the first search."""
         if self._tail is None:
-            if self._new.size * self.state.dimension > self._sizes.most_in_memory:
-                raise RagScienceError(
-                    f"The dense index lacks {self._new.size:,} of {self._ids.size:,} passages, too many for memory.",
-                    "`python ingest.py rebuild --indexes` builds it.",
-                )
             empty = np.empty((0, self.state.dimension), np.float32)
             self._tail = source(self._new) if self._new.size else (self._new, empty)
         return self._tail

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import EmbedderIdentity
-from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.core.tokenizing import TOKENIZER_VERSION, counted
 
 READ_ALL_AGAIN = "`python ingest.py rebuild` reads your papers again; the damaged database is kept next to the new one."
 LIST_DAMAGED = ("The library's list of papers is damaged: some of it is lost or altered.", READ_ALL_AGAIN)
@@ -135,7 +135,6 @@ Kind = Literal["log", "list", "paper", "token", "graph", "source", "note"]
 """Changes in the write-ahead log; a row of the list of papers; a paper with its passages and vectors; token vectors; a
 row of the graph; what the source of a file says; which files are left out."""
 REBUILD_INDEXES = "`python ingest.py rebuild --indexes` rebuilds it."
-_REBUILD_TOKENS = "`python ingest.py rebuild --indexes` makes them again."
 
 
 class Damage:
@@ -172,33 +171,29 @@ class Damage:
         return not self._seen
 
 
+_SAID: tuple[tuple[Kind, str, str, str], ...] = (
+    ("log", "", "The last changes of an interrupted run are lost, as their log is damaged.",
+     "`python ingest.py sync` makes the library what is in papers/."),
+    ("list", "paper", "{} of the library's list of papers: damaged, and left out.", READ_ALL_AGAIN),
+    ("source", "", "Some fetched metadata are damaged and left out.", "`python ingest.py fetch` fetches them again."),
+    ("token", "passage", "The token vectors of {} are lost or damaged: searches take longer and rank worse.",
+     "`python ingest.py rebuild --indexes` makes them again."),
+    ("note", "", "Some notes of files that are left out are damaged: such a file may be read again.",
+     "`python ingest.py remove PAPER` leaves it out again."),
+    ("graph", "", "The knowledge graph is damaged in part, and that is left out.",
+     "`python ingest.py graph --again` reads it again."),
+)  # fmt: skip
+"""Of each kind but "paper": what is counted, what is said, and what repairs it."""
+
+
 def described(damage: Damage, names: Mapping[int, str]) -> list[tuple[str, str]]:
     """(what is damaged, the command that repairs it); `names` are the papers' file names by id."""
-    found = [
+    papers = [
         (f"{names[one]} is damaged in the library, and what is damaged is left out.", rebuilds(names[one]))
         for one in sorted(damage.seen("paper") & names.keys())
     ]
-    if damage.seen("log"):
-        text = "The last changes of an interrupted run are lost, as their log is damaged."
-        found.append((text, "`python ingest.py sync` makes the library what is in papers/."))
-    if lost := len(damage.seen("list")):
-        what = "1 paper is" if lost == 1 else f"{lost} papers are"
-        found.append((f"{what} damaged in the library's list of papers, and left out.", READ_ALL_AGAIN))
-    if damage.seen("source"):
-        found.append(
-            ("Some fetched metadata are damaged and left out.", "`python ingest.py fetch` fetches them again.")
-        )
-    if lost := len(damage.seen("token")):
-        what = "1 passage" if lost == 1 else f"{lost} passages"
-        text = f"The token vectors of {what} are lost or damaged: searches take longer and rank worse."
-        found.append((text, _REBUILD_TOKENS))
-    if damage.seen("note"):
-        text = "Some notes of files that are left out are damaged: such a file may be read again."
-        found.append((text, "`python ingest.py remove PAPER` leaves it out again."))
-    if damage.seen("graph"):
-        text = "The knowledge graph is damaged in part, and that is left out."
-        found.append((text, "`python ingest.py graph --again` reads it again."))
-    return found
+    seen = ((len(damage.seen(kind)), what, text, fix) for kind, what, text, fix in _SAID)
+    return papers + [(text.format(counted(count, what)), fix) for count, what, text, fix in seen if count]
 
 
 def rebuilds(file: str) -> str:
@@ -226,8 +221,6 @@ class DenseSizes:
 
     exact_values: int = 76_800_000
     """Up to this many floats (200,000 vectors of 384) search is exact: 22 ms warm on one core, 300 MB."""
-    most_in_memory: int = 307_200_000
-    """Floats that the index on disk may lack, 1.2 GB: with more a search does not begin."""
     sample_per_list: int = 48
     """Vectors per list for k-means training; FAISS requires at least 39."""
     filter_exactly: int = 2000

@@ -13,8 +13,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -161,6 +161,22 @@ def near_duplicates(papers: Sequence[Fingerprint], among: Collection[str] | None
         for (first, second), overlap in zip(pairs, overlaps(papers, pairs), strict=True)
     )
     return [duplicate for duplicate in found if duplicate is not None]
+
+
+def without_older(pairs: Iterable[Duplicate]) -> list[Duplicate]:
+    """The pairs whose older paper may go: a paper goes only once, and only if the newer one of its pair stays.
+
+    Of a chain of versions in which only neighbours are similar, more than one may stay.
+    """
+    pairs = list(pairs)
+    newer_than = Counter(pair.older for pair in pairs)
+    going: dict[str, Duplicate] = {}
+    staying: set[str] = set()
+    for pair in sorted(pairs, key=lambda pair: newer_than[pair.newer]):
+        if pair.newer not in going and pair.older not in staying:
+            going.setdefault(pair.older, pair)
+            staying.add(pair.newer)
+    return list(going.values())
 
 
 def _sharing_statements(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:

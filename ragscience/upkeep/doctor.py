@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, SourceError
 from ragscience.core.tokenizing import counted, some_of
-from ragscience.library import left_out
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
-from ragscience.library.left_out import NOT_FAILED, SkippedFiles
 from ragscience.library.paper_rows import path_within
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
+from ragscience.library.seen_files import NOT_FAILED, SkippedFiles, removed
 from ragscience.upkeep.machine_checks import DoctorFinding, Given, few, guarded, quoted, worst
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ def new_files(home: Home, library: Store, given: Given) -> Iterator[DoctorFindin
 
 def _md5s(library: Store, papers: Sequence[Paper]) -> set[str]:
     """Of the library's papers and of the files that are left out of it."""
-    return {paper.md5 for paper in papers} | left_out.removed(library).keys()
+    return {paper.md5 for paper in papers} | removed(library).keys()
 
 
 def _md5(path: Path) -> str:

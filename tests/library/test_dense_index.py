@@ -10,7 +10,6 @@ import pytest
 
 from benchmarks.large_homes import MadeBy, write_embedded
 from benchmarks.large_library import LargeLibrary
-from ragscience.core.errors import RagScienceError
 from ragscience.core.records import EmbedderIdentity
 from ragscience.library.dense_index import DenseIndex, describe
 from ragscience.library.sealed_rows import State
@@ -260,13 +259,6 @@ def test_a_damaged_file_is_not_taken_and_made_anew(indexed, source, cut):
     assert recall(index, source, 20) == 1.0  # without it, the library's own vectors
     index.save(indexed, source)
     assert recall(load(indexed, source), source, 20) >= 0.97
-
-
-def test_more_vectors_than_memory_holds_are_refused_with_the_command_that_helps(path, source):
-    index = load(path, source, sizes=replace(LISTS, most_in_memory=1000))
-    with pytest.raises(RagScienceError, match="3,000 of 3,000 passages") as refused:
-        index.search(source.vectors[1], 3, None, source)
-    assert "rebuild --indexes" in refused.value.fix
 
 
 def test_a_large_library_is_searched_by_both_indexes(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.library.folder_watch import (
+from ragscience.library.seen_files import (
     GONE_FACTOR,
     UNFINISHED_FACTOR,
     Folder,

@@ -66,9 +66,7 @@ def test_a_paper_whose_row_of_the_list_is_damaged_is_left_out_alone(filled, colu
     with Library.open(filled) as library:
         assert library.papers() == expected
         (said,) = library.damage()
-        assert said.startswith(
-            "1 paper is damaged in the library's list of papers, and left out. `python ingest.py reb"
-        )
+        assert said.startswith("1 paper of the library's list of papers: damaged, and left out. `python ingest.py reb")
         assert {chunk.paper_id for chunk in library.chunks(range(1, 99))} == {paper.paper_id for paper in expected}
         assert library.dense.search(query, 99, None)[0].size == sum(paper.chunks for paper in expected)
     assert filled.faiss.read_bytes() == index

@@ -15,7 +15,7 @@ import pytest
 from ragscience.core.errors import LibraryBusy, LibraryUnavailable, NothingFound, RagScienceError
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
 from ragscience.core.tokenizing import tokenize
-from ragscience.library import left_out
+from ragscience.library import seen_files
 from ragscience.library.store import (
     Home,
     NewPaper,
@@ -114,7 +114,7 @@ def everything(library):
         "tokens": {key: each.tolist() for key, each in library.tokens.of(ids).items()},
         "without tokens": (library.tokens.not_kept(), library.tokens.missing()),
         "token bytes": library.tokens.size_bytes() >= sum(each.nbytes for each in library.tokens.of(ids).values()),
-        "left out": left_out.removed(library),
+        "left out": seen_files.removed(library),
         "sections": sorted(library.section_names()),
         "graph": (library.graph.rows(), library.graph.read_passages()),
         "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
@@ -167,12 +167,12 @@ def changes():
 
     def out_and_back(library):
         (paper,) = [paper for paper in library.papers() if paper.md5 == first.md5]
-        left_out.note_removed(library, [paper])
+        seen_files.note_removed(library, [paper])
         library.remove_papers([paper.paper_id, 99])
 
     def back(library):
         library.add_paper(replace(first, path="/o/1.pdf"))
-        left_out.forget_removed(library, [first.md5])
+        seen_files.forget_removed(library, [first.md5])
 
     theirs = Metadata("Theirs", url="https://a.b/c", abstract="A")
     return {
