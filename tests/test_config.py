@@ -1,10 +1,7 @@
-import re
-
 import pytest
 
 from config import Settings, load_settings
 from ragscience.core.errors import UsageError
-from ragscience.core.settings import load_with_sources
 
 
 @pytest.fixture(autouse=True)
@@ -63,53 +60,6 @@ def test_a_wrong_setting_is_one_line_with_name_value_and_what_is_allowed(flags, 
         load_settings(**flags)
     assert "\n" not in str(caught.value)
     assert "docs/config.md" in str(caught.value)
-
-
-@pytest.mark.parametrize("value", [object(), "no such value", -1, float("nan"), "", "x" * 200_000, [], {"a": 1}])
-def test_what_is_wrong_with_a_value_is_said_in_plain_words(value):
-    said = []
-    for name in set(Settings.model_fields) - {"home"}:
-        try:
-            load_settings(**{name: value})
-        except UsageError as error:
-            said.append(error.message)
-    assert len(said) > 15
-    assert not [one for one in said if re.search(r"should|pattern|pydantic|class|instance", one)]
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "said"),
-    [
-        ("RAG_TOP_K", "0", "RAG_TOP_K is '0': it must be greater than or equal to 1."),
-        ("RAG_OCR", "perhaps", "RAG_OCR is 'perhaps': it must be a valid boolean, unable to interpret input."),
-        ("RAG_GRAPH_ENTITY_TYPES", "x", "RAG_GRAPH_ENTITY_TYPES must be a JSON list."),
-    ],
-)
-def test_a_wrong_variable_is_named_as_it_is_written(monkeypatch, variable, value, said):
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(UsageError) as caught:
-        load_settings()
-    assert caught.value.message == said
-
-
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        ("127.0.0.1:1234", "http://127.0.0.1:1234"),
-        ("gpu.lab", "http://gpu.lab:11434"),
-        ("0.0.0.0", "http://127.0.0.1:11434"),
-        (":8080", "http://127.0.0.1:8080"),
-        ("https://gpu.lab/ollama/", "https://gpu.lab/ollama"),
-        ("http://gpu.lab:99", "http://gpu.lab:99"),
-        ("[::1]", "http://[::1]:11434"),
-        ("[::1]:99", "http://[::1]:99"),
-    ],
-)
-def test_ollamas_own_variable_is_heeded(monkeypatch, host, address):
-    monkeypatch.delenv("RAG_OLLAMA_URL", raising=False)
-    monkeypatch.setenv("OLLAMA_HOST", host)
-    loaded = load_with_sources()
-    assert (loaded.settings.ollama_url, loaded.sources["ollama_url"]) == (address, "OLLAMA_HOST")
 
 
 def test_what_is_no_setting_is_a_warning_wherever_it_is_written(monkeypatch, tmp_path):

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
 import pytest
 from packaging.utils import canonicalize_name
@@ -79,10 +78,3 @@ def test_a_package_of_an_extra_is_named_with_the_line_that_installs_it(run, comm
     assert f" needs the package {package}, which is not installed." in done.stderr
     assert f"Run `python -m pip install -r requirements-{extra}.txt`." in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_of_an_installed_package_the_line_names_the_extra(monkeypatch, tmp_path):
-    from ragscience.core import errors
-
-    monkeypatch.setattr(errors, "PACKAGE_ROOT", Path(tmp_path))
-    assert errors.install_line("lab") == 'python -m pip install "ragscience[lab]"'

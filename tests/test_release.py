@@ -1,14 +1,10 @@
 """What `make release` makes by itself: notes, times in the sdist, man page. The rest it checks as it runs."""
 
 import io
-import shutil
-import subprocess
-import sys
 import tarfile
 
 import pytest
 
-from tests.conftest import ROOT
 from tools.make_release import notes, without_times
 
 CHANGES = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.2.0 - 2026-12-01\n\n- Old.\n\n## 0.1.0\n\n- Oldest.\n"
@@ -43,16 +39,3 @@ def test_an_sdist_is_the_same_whenever_and_whoever_made_it(tmp_path):
         assert [(each.name, each.mtime, archive.extractfile(each).read()) for each in archive] == [
             ("a", 5, b"a"), ("b", 5, b"b"),
         ]  # fmt: skip
-
-
-def test_the_man_page_names_each_command_and_warns_of_nothing(tmp_path):
-    made = subprocess.run(
-        [sys.executable, ROOT / "tools" / "make_man_page.py", "2026-11-25"], capture_output=True, text=True, check=True
-    ).stdout
-    for line in (".SS ragscience ask [QUESTION]... [OPTIONS]", ".SS ragscience serve token add", ".B \\-\\-home DIR"):
-        assert line in made
-    assert ".py" not in made
-    for checker in (["groff", "-man", "-ww", "-z"], ["mandoc", "-Tlint"]):
-        if shutil.which(checker[0]):
-            seen = subprocess.run(checker, input=made, capture_output=True, text=True, check=False)
-            assert (seen.returncode, seen.stdout, seen.stderr) == (0, "", "")

@@ -1,7 +1,5 @@
 """The same paper twice, against exact set arithmetic and the shared papers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,6 @@ from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 NOBODY = Metadata()
-PAPER = Metadata("A Study of Many Things", ("Ada Lovelace",), 2017, arxiv_id="1706.03762v5")
 
 
 def words(start, count):
@@ -54,35 +51,6 @@ def test_the_same_text_under_other_names_is_found_and_no_other():
     found = near_duplicates([fingerprint_of(str(at), text, NOBODY, at) for at, text in enumerate(texts)])
     assert [(one.newer, one.older, one.reasons, one.newer_by) for one in found] == [("2", "0", ("text",), "file date")]
     assert found[0].overlap == pytest.approx(0.95, abs=0.05)
-
-
-def test_a_chapter_is_not_the_book_and_a_few_words_decide_nothing():
-    assert pair(NOBODY, NOBODY, words(0, 1000), words(0, 5000)) == []
-    assert pair(NOBODY, NOBODY, words(0, 50), words(0, 50)) == []
-    assert pair(NOBODY, NOBODY, "", "") == []
-
-
-def test_versions_of_one_id_are_one_paper_and_the_version_says_which_is_newer():
-    later = replace(PAPER, arxiv_id="1706.03762v7", year=2015)
-    (found,) = pair(later, PAPER, words(0, 1000), words(0, 1000))
-    assert (found.newer, found.older, found.newer_by) == ("a", "b", "version")
-    assert found.reasons == ("identifier", "title", "text")
-
-
-def test_scans_are_known_by_title_and_author_or_id():
-    assert [one.reasons for one in pair(replace(PAPER, arxiv_id=""), replace(PAPER, arxiv_id=""), "", "")] == [
-        ("title",)
-    ]
-    other = replace(PAPER, arxiv_id="", authors=("Alan Turing",))
-    assert pair(replace(PAPER, arxiv_id=""), other, "", "") == []
-    doi = Metadata(doi="10.1000/ABC")
-    assert [one.reasons for one in pair(doi, Metadata(doi="10.1000/abc"), "", "")] == [("identifier",)]
-
-
-def test_a_title_or_an_id_alone_does_not_make_two_texts_one_paper():
-    assert pair(replace(PAPER, arxiv_id=""), replace(PAPER, arxiv_id=""), words(0, 1000), words(5000, 1000)) == []
-    renamed = replace(PAPER, title="Another Study of Quite Other Things")
-    assert pair(PAPER, renamed, words(0, 1000), words(5000, 1000)) == []
 
 
 def test_a_paper_leaves_only_where_one_that_is_the_same_stays(tmp_path):

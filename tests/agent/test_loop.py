@@ -1,7 +1,5 @@
 """The agentic loop without an LLM: the stand-ins do every step, and the limits hold."""
 
-from dataclasses import replace
-
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.errors import NothingFound
 from tests.agent.agent_runs import ANSWERED, LIMITS, TWO_PARTS, UNANSWERED, Library, nodes_of, run
@@ -26,13 +24,6 @@ def test_unanswered_question_is_refused_within_the_passes_and_never_asked_twice(
     assert (answer.text, answer.refused, answer.citations) == (REFUSAL, True, ())
     assert max(step.iteration for step in answer.trace) <= 3
     assert len(library.asked) == len(set(library.asked)) <= LIMITS.searches
-
-
-def test_draft_below_the_mark_is_given_with_its_grade():
-    answer = run(ANSWERED, Library(), limits=replace(LIMITS, enough=1.0))
-    assert not answer.refused
-    assert any("is graded 0.78, below 1" in warning for warning in answer.warnings)
-    assert nodes_of(answer).count("reflect") >= 1
 
 
 def test_sub_query_that_fails_costs_a_warning():

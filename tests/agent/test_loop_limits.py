@@ -103,18 +103,3 @@ def test_budgets_hold_whatever_comes(data):
     assert sum(step.llm_calls for step in answer.trace) == calls <= limits.llm_calls
     if limits.tokens == 0:
         assert calls == 0
-
-
-def test_a_passage_that_only_a_later_round_finds_is_quoted():
-    """Both parts of the question find nothing at first, so no part chooses."""
-    later = [Found("", "rrf", ()), Found("", "rrf", ()), Found("", "rrf", ())]
-
-    def search(query, papers):
-        library.asked.append((query, papers))
-        return later.pop() if later else Found(query, "rrf", PASSAGES[:1])
-
-    library = Library()
-    library.search = search
-    llm = ScriptedLLM(lambda step, _: ModelProblem("The server broke.") if step == "split" else "")
-    answer = run(TWO_PARTS, library, llm=llm, limits=replace(LIMITS, iterations=2))
-    assert "3.5 days on 8 P100 GPUs" in answer.text

@@ -81,47 +81,6 @@ def test_model_that_always_grades_1_does_not_pass_what_no_page_holds(server, llm
     assert max(step.score or 0 for step in answer.trace) < LIMITS.enough
 
 
-def test_draft_that_cites_nothing_gives_way_to_quotes(server, llm):
-    uncited = "Training of the big Transformer took 9.5 days on eight P100 GPUs."
-    server.default_reply = Model(grade=1.0, draft=uncited)
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert not answer.refused
-    assert answer.mode == "extractive"
-    assert uncited not in answer.text
-    assert {(citation.file, citation.page) for citation in answer.citations} >= {("attention.pdf", 7)}
-    assert [warning for warning in answer.warnings if "could be checked" in warning] == [
-        f"The draft of {LLAMA} cited no page that it was given, so nothing in it could be checked: quotes instead."
-    ]
-    assert "llm_ms" in answer.timings_ms
-    assert answer.tokens["answer"] > 0
-
-
-def test_models_low_grade_counts_and_its_feedback_goes_back(server, llm):
-    grades = [json.dumps({"score": 0.2, "missing": ["hidden size of BERT"], "unsupported": []}), 0.95]
-    server.default_reply = Model(grade=grades)
-    server.default_reply.said["split"] = [
-        json.dumps({"question": "", "queries": ["days"]}), json.dumps({"question": "", "queries": ["hidden size"]}),
-    ]  # fmt: skip
-    library = Library()
-    answer = run(ANSWERED, library, llm=llm)
-    assert [query for query, _ in library.asked] == [ANSWERED, "days", "hidden size"]
-    again = server.of("/api/chat")[3]["messages"][1]["content"]
-    assert "Not found yet:\n- hidden size of BERT" in again
-    assert f"Asked already:\n- {ANSWERED}\n- days" in again
-    grades = [step.score for step in answer.trace if step.node == "reflect"]
-    assert grades[0] == 0.2
-    assert len(grades) == 2
-
-
-def test_best_draft_is_kept(server, llm):
-    splits = [json.dumps({"question": "", "queries": [query]}) for query in ("days", "hidden size", "Cloud TPUs")]
-    server.default_reply = Model(split=splits, grade=0.6, draft=[SAID, WRONG])
-    answer = run(ANSWERED, Library(), llm=llm)
-    assert answer.text == SAID
-    assert answer.trace[-1].summary == "the draft of pass 1"
-    assert calls(server).count("draft") > 1
-
-
 @pytest.mark.parametrize("said", ["I am not able to do that.", "", '{"queries": "one"}', "[]", '{"queries": []}'])
 def test_model_without_valid_json_is_replaced_by_rules(server, llm, said):
     server.default_reply = Model(split=said, grade=said)

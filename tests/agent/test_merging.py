@@ -18,10 +18,6 @@ def ids(hits):
     return [each.chunk.chunk_id for each in hits]
 
 
-def test_each_search_has_its_share_and_the_best_come_first():
-    assert ids(merged([found(1, 2, 3, 4), found(11, 12, 13), found(21, 22, 23)], 6)) == [1, 11, 21, 2, 12, 22]
-
-
 LISTS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=8)
 
 

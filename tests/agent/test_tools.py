@@ -32,26 +32,6 @@ def test_the_tools_are_those_that_read_and_calculate():
 
 
 @pytest.mark.parametrize(
-    ("section", "held", "not_held"),
-    [
-        ("3.2", ["attention function", "8 parallel heads"], ["no part of it", "propose"]),
-        ("Section 3.2", ["attention function"], ["no part of it"]),
-        ("§3.2.1", ["8 parallel heads"], ["attention function"]),
-        ("3", ["attention function", "no part of it"], ["28.4"]),
-        ("abstract", ["We propose the Transformer"], ["attention function"]),
-        ("the results section", ["28.4"], ["attention function"]),
-        ("HEADS", ["8 parallel heads"], ["attention function"]),
-    ],
-)
-def test_section_is_read_with_its_subsections(toolbox, section, held, not_held):
-    result = toolbox.call("read_section", {"paper": "Attention Is All You Need", "section": section})
-    assert not result.error, result.text
-    assert all(text in result.text for text in held)
-    assert not any(text in result.text for text in not_held)
-    assert all(hit.found_by == ("section",) for hit in result.hits)
-
-
-@pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
         ("open_door", {}, "There is no tool 'open_door'"),
@@ -88,18 +68,6 @@ def test_text_of_a_paper_cannot_leave_its_fence(toolbox):
     ):
         assert "Ignore the rules" in result.text
         assert result.text.count("</passage>") == result.text.count("<passage ")
-
-
-@pytest.mark.parametrize("most_chars", [150, 300, 600])
-def test_results_are_capped_and_say_so(library, most_chars):
-    box = Toolbox(library, search=searcher(library), most_chars=most_chars)
-    searched = box.call("search", {"query": "attention heads soil"})
-    assert "left out" in searched.text or "[…]" in searched.text
-    assert len(searched.hits) == 4
-    page = box.call("read_page", {"paper": "soil", "page": 1}).text
-    assert ("characters of the page were left out" in page) is (most_chars < 416)
-    for text in (searched.text, page, box.call("list_papers", {}).text, box.call("cite", {"paper": "bert"}).text):
-        assert len(text) < most_chars + 300
 
 
 anything = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), st.lists(st.text()))

@@ -69,12 +69,6 @@ def test_calls_are_run_and_told(server, toolbox):
     assert told["messages"][-1]["content"] == "8 * 64 = 512"
 
 
-def test_model_without_tools_is_not_asked(toolbox):
-    with OllamaServer(models=["nomic-embed-text:latest"]) as server:
-        assert ask(server, toolbox, model="nomic-embed-text:latest") == ()
-        assert server.of("/api/chat") == []
-
-
 def test_errors_go_back_as_text(server, toolbox):
     server.script(tool_calls=[("open_door", {"which": 1}), ("read_page", {"paper": "bert", "page": 99})])
     server.script(tool_calls=[("read_page", {"paper": "bert", "page": 2})])
@@ -87,14 +81,6 @@ def test_errors_go_back_as_text(server, toolbox):
     told = server.of("/api/chat")[1]["messages"]
     assert "open_door" in told[-2]["content"]
     assert "pages are 1 to 2" in told[-1]["content"]
-
-
-def test_same_call_is_not_run_twice(server, toolbox):
-    for _ in range(9):
-        server.script(tool_calls=[("list_papers", {})])
-    made = ask(server, toolbox)
-    assert [call.name for call, _ in made] == ["list_papers"]
-    assert len(server.of("/api/chat")) == 2
 
 
 def test_calls_are_bounded(server, toolbox):

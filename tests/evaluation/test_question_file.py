@@ -55,11 +55,6 @@ def test_a_question_with_all_that_is_known_of_it(tmp_path):
     ]
 
 
-def test_a_list_of_wordings_is_kept_as_one_thing(tmp_path):
-    [question] = read(tmp_path, WHOLE | {"must_contain": ["1280", ["seven", "7"]]})
-    assert question.must_contain == ("1280", ("seven", "7"))
-
-
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -92,9 +87,3 @@ def test_a_bad_line_is_named_and_the_next_goes_on(tmp_path, line, reason):
     assert bad.line == 1
     assert reason in bad.reason
     assert good.question_id == "q1"
-
-
-def test_an_id_counts_once(tmp_path):
-    first, second = read(tmp_path, WHOLE, WHOLE)
-    assert isinstance(first, KnownQuestion)
-    assert second == BadLine(2, "the id 'q1' came before")

@@ -1,31 +1,16 @@
 """What is kept of an answer, and what never is."""
 
-import json
-import math
-
 import pytest
 
-from ragscience.core.records import FoundPath, PathStep
 from ragscience.library.history_database import place_of, without_credentials
 from tests.conftest import ROOT
-from tests.library.answers_made import answer, chunk, record
+from tests.library.answers_made import chunk, record
 
 
 def test_a_paper_that_has_just_left_leaves_no_name_of_its_file():
     (passage,) = record(papers={})["passages"]
     assert (passage["md5"], passage["url"], passage["path"]) == ("", "", "/papers/bees.pdf")
     assert place_of(chunk("x"), None) == {"md5": "", "start": 100, "end": 101}
-
-
-def test_odd_numbers_are_still_json():
-    found = answer().found
-    paths = (FoundPath((PathStep("a", "USES", "b", (("bees.pdf", 1),)),), math.inf),)
-    odd = type(found)(found.question, found.profile, (), timings_ms={"x": math.nan}, paths=paths)
-    made = record(found=odd, papers={})
-    assert made["timings_ms"] == {"x": None, "total_ms": 12.0}
-    assert made["paths"][0]["score"] is None
-    assert made["paths"][0]["steps"][0]["pages"] == [["bees.pdf", 1]]
-    assert json.loads(json.dumps(made, allow_nan=False)) == made
 
 
 @pytest.mark.parametrize(

@@ -64,39 +64,6 @@ def test_a_damaged_cache_is_made_again_and_finds_the_same(filled, damage, number
         assert results(library) == expected
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_a_flipped_bit_of_a_cache_changes_no_result_though_its_time_stays(filled, number):
-    with Library.open(filled) as library:
-        expected = results(library)
-    path = cache_files(filled)[number]
-    rng, whole, time = np.random.default_rng(number), path.read_bytes(), path.stat().st_mtime_ns
-    for bit in rng.integers(0, len(whole) * 8, 12).tolist():
-        data = bytearray(whole)
-        data[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(data)
-        os.utime(path, ns=(time, time))
-        with Library.open(filled) as library:
-            assert results(library) == expected, bit
-
-
-def test_caches_of_another_library_are_not_taken(filled, tmp_path):
-    from ragscience.library.store import Home
-
-    other = Home(tmp_path / "other")
-    with Library.open_for_writing(other) as library:
-        for number in range(10, 16):
-            add(library, numbered_paper(number - 10, f"/o/{number}.pdf"))
-        library.refresh_indexes()
-        expected = results(library)
-    for path in cache_files(other):
-        path.unlink()
-    for path in [filled.faiss, filled.faiss.with_suffix(".json")]:
-        path.rename(other.vectorstore / path.name)
-    with Library.open(other) as library:
-        assert library.dense.is_stale()
-        assert results(library) == expected
-
-
 def test_what_a_killed_ingest_left_behind_is_made_up_for_by_readers_and_saved_by_the_next_writer(filled):
     with Library.open_for_writing(filled) as writer:
         writer.remove_papers([2])

@@ -1,6 +1,5 @@
 """The dense index: what it finds is what the plainest arithmetic finds, exactly or, by inverted lists, nearly."""
 
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -145,16 +144,6 @@ def test_faiss_finds_what_brute_force_finds_and_filters_hold_inside_the_search(f
     assert index.search(few.vectors[15], 4, np.empty(0, np.int64), few)[0].size == 0
 
 
-def test_an_index_that_is_behind_is_made_up_for(flat, few):
-    now = few.without(range(3, 1000, 10)).added(5000, [few.vectors[15], *unit_rows(np.random.default_rng(3), 59, 24)])
-    index = load(flat, now, state(2), FLAT)
-    assert index.should_be_saved
-    assert_exact(index, now)
-    assert_exact(index, now, now.ids[100::3])
-    fewer = now.without(range(4000, 6000))
-    assert_exact(index.at(state(3), fewer.ids), fewer)
-
-
 def test_replaced_vectors_are_never_mixed_with_the_old(flat, few):
     fresh = unit_rows(np.random.default_rng(4), few.ids.size, DIMENSION)
     replaced = Source(dict(zip(few.ids.tolist(), fresh, strict=True)))
@@ -162,31 +151,6 @@ def test_replaced_vectors_are_never_mixed_with_the_old(flat, few):
     for index in (load(flat, few, sizes=FLAT).at(now, replaced.ids), load(flat, replaced, now, FLAT)):
         assert index.should_be_saved
         assert_exact(index, replaced)
-
-
-@pytest.mark.parametrize("now", [state(library="other"), state(dimension=11), state(generation=0)])
-def test_an_index_of_something_else_is_not_taken(flat, few, now):
-    seen = []
-
-    def counted(ids):
-        seen.append(len(ids))
-        return ids, np.zeros((len(ids), now.dimension), np.float32)
-
-    index = load(flat, few, now, FLAT)
-    assert index.should_be_saved
-    assert seen == []  # nothing is read before a search asks for it
-    index.search(np.zeros(now.dimension, np.float32), 3, None, counted)
-    assert seen[0] == few.ids.size
-
-
-def test_a_large_index_is_not_written_for_a_few_papers(path):
-    rows = unit_rows(np.random.default_rng(5), 20_600, DIMENSION)
-    more = Source(dict(enumerate(rows, start=1)))
-    write(path, Source(dict(enumerate(rows[:20_500], start=1))), FLAT)
-    index = load(path, more, state(2), FLAT)
-    assert not index.should_be_saved
-    assert index.search(rows[20_550], 1, None, more)[0].tolist() == [20_551]
-    assert load(path, more.without(range(0, 20_600, 2)), state(3), FLAT).should_be_saved
 
 
 # By inverted lists, whose candidates get exact scores
@@ -214,21 +178,6 @@ def test_new_passages_are_found_exactly_before_the_index_has_them(indexed, sourc
     assert index.search(now.vectors[7003], 3, np.array([7003, 7005]), now)[0].tolist() == [7003, 7005]
 
 
-def test_the_trained_index_grows_until_it_is_trained_again(indexed, source):
-    grown = source.added(7000, clustered(700, seed=3)).without(range(401))
-    index = load(indexed, grown, state(2))
-    assert index.should_be_saved
-    index.save(indexed, grown)
-    info = describe(indexed, state(2))
-    assert (info.count, info.trained_on) == (3500, 3000)
-    index = load(indexed, grown, state(2))
-    assert not index.should_be_saved
-    assert recall(index, grown, 20) >= 0.9  # what is new is of topics that no list was made for
-    larger = grown.added(9000, clustered(2500, seed=4))
-    load(indexed, larger, state(3)).save(indexed, larger)
-    assert describe(indexed, state(3)).trained_on == describe(indexed, state(3)).count == 6000
-
-
 def test_an_index_that_lost_most_of_its_training_is_trained_again_and_a_small_one_is_exact(indexed, source):
     rest = source.without(range(2000, 6001))
     load(indexed, rest, state(2)).save(indexed, rest)
@@ -247,18 +196,6 @@ def test_the_index_is_mapped_and_the_file_may_be_replaced_meanwhile(indexed, sou
     before = [index.search(query, 20, None, source)[0].tolist() for query in queries]
     write(indexed, source, now=state(2), ids=source.ids[:500])
     assert [index.search(query, 20, None, source)[0].tolist() for query in queries] == before
-
-
-@pytest.mark.parametrize("cut", [10, 5000, -1])
-def test_a_damaged_file_is_not_taken_and_made_anew(indexed, source, cut):
-    data = indexed.read_bytes()
-    indexed.write_bytes(data[:cut] if cut < 0 else data[:cut] + b"\xff" + data[cut + 1 :])
-    os.utime(indexed, ns=(1, 1))
-    index = load(indexed, source)
-    assert index.should_be_saved
-    assert recall(index, source, 20) == 1.0  # without it, the library's own vectors
-    index.save(indexed, source)
-    assert recall(load(indexed, source), source, 20) >= 0.97
 
 
 def test_a_large_library_is_searched_by_both_indexes(tmp_path):

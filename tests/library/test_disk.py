@@ -1,7 +1,4 @@
-import errno
-import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -10,16 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragscience.core.errors import (
-    DiskProblem,
-    HistoryDamaged,
-    LibraryBusy,
-    LibraryDamaged,
     LibraryUnavailable,
-    RagScienceError,
 )
-from ragscience.library.atomic_files import WriterLock, disk_errors, write_atomically
-from ragscience.library.database import database_errors
-from ragscience.library.history_database import history_errors
+from ragscience.library.atomic_files import write_atomically
 from ragscience.library.store import Home, Library
 
 from .making import add, contents, numbered_paper
@@ -166,43 +156,6 @@ def test_what_a_killed_writer_left_cannot_be_read_where_nothing_can_be_written_a
             assert library.about.papers == 7
 
 
-@pytest.mark.parametrize(
-    ("code", "kind", "said"),
-    [
-        (sqlite3.SQLITE_BUSY, LibraryBusy, "in use"),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, LibraryBusy, "in use"),
-        (sqlite3.SQLITE_FULL, DiskProblem, "disk is full"),
-        (sqlite3.SQLITE_IOERR_WRITE, DiskProblem, "disk full, or failing"),
-        (sqlite3.SQLITE_READONLY_DBMOVED, DiskProblem, "write permission"),
-        (sqlite3.SQLITE_CANTOPEN, DiskProblem, "cannot be opened"),
-        (sqlite3.SQLITE_CORRUPT, None, "damaged"),
-        (sqlite3.SQLITE_CONSTRAINT, None, "damaged"),
-        (sqlite3.SQLITE_TOOBIG, RagScienceError, "doctor"),
-    ],
-)
-@pytest.mark.parametrize(
-    ("errors", "damaged"),
-    [(database_errors, LibraryDamaged), (history_errors, HistoryDamaged)],
-    ids=["library", "history"],
-)
-def test_what_sqlite_says_is_told_with_a_way_out(code, kind, said, errors, damaged):
-    error = sqlite3.OperationalError("what it says")
-    error.sqlite_errorcode = code
-    with pytest.raises(RagScienceError, match=said) as told, errors(Path("/some/file.sqlite")):
-        raise error
-    assert type(told.value) is (kind or damaged)
-    assert told.value.fix
-    assert "/some/file.sqlite" in told.value.message
-
-
-def test_a_file_where_the_folder_belongs_is_a_clear_error(home):
-    home.root.mkdir()
-    home.vectorstore.write_text("a file")
-    with pytest.raises(RagScienceError, match="move it away"):
-        Library.open_for_writing(home)
-    assert home.vectorstore.read_text() == "a file"
-
-
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     target = tmp_path / "target"
     target.mkdir()
@@ -210,24 +163,6 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     with pytest.raises(OSError, match="target"):
         write_atomically(target, b"new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target"]
-
-
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [
-        (errno.ENOSPC, "disk is full"),
-        (errno.EFBIG, "disk is full"),
-        (errno.EROFS, "cannot be written"),
-        (errno.EACCES, "cannot be written"),
-        (errno.ENOTDIR, "cannot be made"),
-        (errno.EIO, "could not be written"),
-    ],
-)
-def test_what_the_system_says_is_told_with_a_way_out(number, said):
-    with pytest.raises(RagScienceError, match=said) as told, disk_errors(Path("/some/where")):
-        raise OSError(number, os.strerror(number))
-    assert told.value.fix
-    assert "/some/where" in told.value.message
 
 
 # The lock of the one writer
@@ -261,9 +196,3 @@ def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
         process.stdin.close()
     with Library.open_for_writing(filled) as library:
         add(library, numbered_paper(60))
-
-
-def test_a_lock_that_cannot_be_made_is_a_clear_error(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(RagScienceError, match="folder"):
-        WriterLock.acquire(tmp_path / "file" / "writer.lock")

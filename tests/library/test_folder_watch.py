@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.library.seen_files import (
-    GONE_FACTOR,
-    UNFINISHED_FACTOR,
     Folder,
     FolderState,
     Work,
@@ -25,79 +23,6 @@ NOTHING = Work()
 
 def state_of(*known, settle=2.0, is_whole=lambda path: True):
     return FolderState(known, settle_seconds=settle, is_whole=is_whole)
-
-
-def test_a_file_is_given_out_once_when_it_has_settled():
-    state = state_of()
-    assert state.look({A: OLD}, 100) == NOTHING
-    assert state.look({A: OLD}, 101.9) == NOTHING
-    assert state.look({A: OLD}, 102) == Work((A,))
-    assert state.look({A: OLD}, 200) == NOTHING
-
-
-def test_a_file_that_is_being_written_settles_anew_with_each_change():
-    state = state_of()
-    state.look({A: (1, 1, 1, 7)}, 0)
-    for now in range(1, 9):
-        assert state.look({A: (1 + now, 1, 1, 7)}, now) == NOTHING
-    assert state.look({A: (9, 1, 1, 7)}, 10) == Work((A,))
-
-
-@pytest.mark.parametrize("touched", [(11, 1, 1, 7), (10, 2, 1, 7), (10, 1, 2, 7), (10, 1, 1, 8)])
-def test_whatever_is_touched_of_a_file_makes_it_news(touched):
-    state = state_of()
-    state.look({A: OLD}, 0)
-    assert state.look({A: OLD}, 2) == Work((A,))
-    assert state.look({A: touched}, 3) == NOTHING
-    assert state.look({A: touched}, 5) == Work((A,))
-
-
-def test_at_the_first_look_old_papers_need_not_settle():
-    state, second = state_of(), 10**9
-    files = {A: (1, 90 * second, 1, 1), B: (1, 100 * second, 1, 2)}
-    assert state.look(files, 5, wall_ns=100 * second) == Work((A,))
-    assert state.look(files, 7) == Work((B,))
-
-
-def test_a_file_from_the_future_settles_as_any_other():
-    state = state_of()
-    assert state.look({A: (1, 10**18, 1, 1)}, 5, wall_ns=10**9) == NOTHING
-    assert state.look({A: (1, 10**18, 1, 1)}, 7) == Work((A,))
-
-
-def test_what_does_not_look_whole_waits_longer_and_is_then_taken_as_it_is():
-    state = state_of(is_whole=lambda path: path == B)
-    assert state.look({A: OLD, B: OLD}, 0) == NOTHING
-    assert state.look({A: OLD, B: OLD}, 2) == Work((B,))
-    assert state.look({A: OLD, B: OLD}, 2 * UNFINISHED_FACTOR - 0.1) == NOTHING
-    assert state.look({A: OLD, B: OLD}, 2 * UNFINISHED_FACTOR) == Work((A,))
-
-
-def test_what_is_gone_counts_as_gone_after_a_while_and_once():
-    state = state_of(B)
-    assert state.look({}, 0) == NOTHING
-    assert state.look({}, 2 * GONE_FACTOR) == Work(gone=(B,))
-    assert state.look({}, 100) == NOTHING
-
-
-def test_a_file_that_is_saved_by_deleting_and_writing_it_anew_is_never_gone():
-    state = state_of()
-    state.look({A: OLD}, 0)
-    state.look({A: OLD}, 2)
-    assert state.look({}, 3) == NOTHING
-    assert state.look({A: NEW}, 4) == NOTHING
-    assert state.look({A: NEW}, 6) == Work((A,))
-    assert state.look({A: NEW}, 60) == NOTHING
-
-
-def test_of_a_renamed_file_the_new_name_comes_before_the_old_one_goes():
-    state = state_of(A)
-    state.look({A: OLD}, 0)
-    state.look({A: OLD}, 2)
-    state.look({}, 3)  # a look that saw neither
-    state.look({B: OLD}, 4)
-    assert state.look({B: OLD}, 6) == Work((B,))
-    assert state.look({B: OLD}, 7) == Work(gone=(A,))
 
 
 def test_work_that_could_not_be_done_is_given_out_again():
@@ -175,16 +100,6 @@ def test_a_folder_gives_the_pdfs_in_it_and_nothing_else(tmp_path):
     assert set(found) == {tmp_path / "a.pdf", tmp_path / "deep" / "er" / "b.PDF"}
     stat = (tmp_path / "a.pdf").stat()
     assert found[tmp_path / "a.pdf"] == (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-
-
-def test_a_folder_that_is_not_there_has_no_answer(tmp_path):
-    folder = Folder(tmp_path / "papers")
-    assert folder.files() is None
-    folder.path.mkdir()
-    assert folder.files() == {}
-    folder.path.rmdir()
-    folder.path.write_text("a file")
-    assert folder.files() is None
 
 
 def test_an_empty_place_on_another_disk_is_a_disk_that_went_away(tmp_path):

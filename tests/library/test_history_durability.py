@@ -1,6 +1,5 @@
 """Kills, crowds, full disks, and files that are not what they should be."""
 
-import os
 import random
 import signal
 import sqlite3
@@ -139,34 +138,6 @@ def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
     with History.open_for_writing(path) as history:
         history.add([turn("after", answer_id="after")])
         assert history.last().title == "after"
-
-
-def test_a_folder_that_cannot_be_written_is_read_and_refused_in_one_line(path):
-    with History.open_for_writing(path) as history:
-        history.add([turn("kept")])
-    path.chmod(0o644)
-    path.parent.chmod(0o555)
-    for folder in path.parents:
-        if folder != path.parent and os.access(folder, os.W_OK) and folder.is_relative_to("/tmp"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    try:
-        seen, refused = run(REFUSED, path, "forbidden")
-    finally:
-        path.parent.chmod(0o755)
-    assert seen == "['kept']"
-    assert "cannot be written" in refused
-    assert "permission" in refused
-
-
-def test_somebody_elses_database_is_not_touched(path):
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE songs (title)")
-        database.commit()
-    before = path.read_bytes()
-    for opened in (History.open, History.open_for_writing):
-        with pytest.raises(RagScienceError, match="something else"):
-            opened(path)
-    assert path.read_bytes() == before
 
 
 def ruined(content, dice):

@@ -1,5 +1,4 @@
 import json
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.errors import LibraryUnavailable, RagScienceError
-from ragscience.core.records import Chunk, EmbedderIdentity, Filters, Page
+from ragscience.core.records import EmbedderIdentity, Filters
 from ragscience.library.filter_selection import match_papers
-from ragscience.library.paper_contents import page_breaks
 from ragscience.library.paper_rows import short_names
 from ragscience.library.store import Library, keyword_scores
 
@@ -26,12 +24,6 @@ def test_a_database_without_tables_as_a_killed_first_run_leaves_it_is_empty(home
         add(library, numbered_paper(1))
     with Library.open(home) as library:
         assert library.about.papers == 1
-
-
-def test_page_breaks_leave_out_pages_without_a_character_in_the_chunk():
-    pages = (Page(1, 0, 10), Page(2, 10, 10), Page(3, 11, 20), Page(4, 20, 30))
-    assert page_breaks(Chunk(0, "x" * 15, 5, 20, 1, 3), pages) == [(0, 1), (6, 3)]
-    assert page_breaks(Chunk(0, "x" * 5, 20, 25, 4, 4), pages) == [(0, 4)]
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4), unique_by=tuple, max_size=8))
@@ -63,32 +55,6 @@ def test_a_changed_paper_takes_the_place_of_the_old_one_and_ids_are_never_reused
         assert min(chunk.chunk_id for chunk in library.paper_chunks(third.paper_id)) > max(new_ids)
 
 
-def test_a_file_name_that_is_no_text_is_a_name(home):
-    path = os.fsdecode(b"/p/caf\xe9.pdf")
-    with Library.open_for_writing(home) as library:
-        paper = add(library, numbered_paper(1, path))
-        assert paper.path == path
-        assert library.paper(path=path) == paper
-    assert json.loads(home.ledger.read_text("utf-8"))["files"][paper.md5]["path"] == path
-
-
-def test_two_files_that_changed_places_keep_their_papers(filled):
-    with Library.open_for_writing(filled) as library:
-        one, two = library.paper(path="/papers/001.pdf"), library.paper(path="/papers/002.pdf")
-        library.rename_papers([(one.paper_id, two.path, 5), (two.paper_id, one.path, 6)])
-        assert library.paper(path=two.path).paper_id == one.paper_id
-        assert library.paper(path=one.path).paper_id == two.paper_id
-        assert library.about.papers == 6
-
-
-def test_a_paper_whose_file_another_one_overwrote_leaves(filled):
-    with Library.open_for_writing(filled) as library:
-        one, two = library.paper(path="/papers/001.pdf"), library.paper(path="/papers/002.pdf")
-        library.rename_papers([(one.paper_id, two.path, 5)])
-        assert library.paper(md5=two.md5) is None
-        assert library.paper(path=two.path).paper_id == one.paper_id
-
-
 def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
     with Library.open(filled) as library:
         papers = library.papers()
@@ -110,22 +76,6 @@ def test_the_ledger_says_what_the_library_says_and_is_repaired(filled):
             assert library.papers() == papers
             assert filled.ledger.read_bytes() == good
         assert filled.ledger.read_bytes() == good
-
-
-def test_the_ledger_is_whole_at_the_end_and_after_a_kill(home):
-    with Library.open_for_writing(home) as library:
-        for number in range(6):
-            add(library, numbered_paper(number))
-    behind = home.ledger.read_bytes()
-    with Library.open(home) as library:
-        papers = library.papers()
-    assert json.loads(behind)["files"].keys() == {paper.md5 for paper in papers}
-    library = Library.open_for_writing(home)
-    library.remove_papers([papers[0].paper_id])
-    assert home.ledger.read_bytes() == behind
-    library._database.close()  # as a killed process leaves it
-    with Library.open_for_writing(home):
-        assert json.loads(home.ledger.read_text())["files"].keys() == {paper.md5 for paper in papers[1:]}
 
 
 def test_vectors_are_replaced_all_or_none(filled):

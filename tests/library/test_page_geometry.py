@@ -21,39 +21,11 @@ def boxes(start, end, page=DOCUMENT.pages[0], document=DOCUMENT):
     return PaperContents((page,), (document.text[page.start : page.end],)).boxes(page.number, start, end)
 
 
-def test_whole_lines_have_their_own_boxes():
-    assert boxes(0, 11) == (FIRST.box,)
-    assert boxes(0, 27) == (FIRST.box, SECOND.box)
-    assert boxes(0, 35) == (FIRST.box, SECOND.box)
-    assert boxes(0, 35, DOCUMENT.pages[1]) == (THIRD.box,)
-
-
 def test_part_of_a_line_is_a_part_of_its_box_and_a_letter_more():
     # A letter of half a font size is added on both sides; the line is 110 points wide.
     assert boxes(5, 10) == ((54.9, 20.0, 120.0, 32.0),)
     assert boxes(0, 4) == ((10.0, 20.0, 70.6, 32.0),)
     assert boxes(7, 16) == ((72.9, 20.0, 120.0, 32.0), (10.0, 40.0, 60.7, 52.0))
-
-
-def test_wide_and_narrow_letters_are_told_apart():
-    """In Times, "MMMM iiii" is 4.9 font sizes wide, 3.6 of them "MMMM"."""
-    page = Page(1, 0, 9, "", (Line(0, 9, (0.0, 0.0, 49.0, 10.0)),))
-    ((_, _, right, _),) = PaperContents((page,), ("MMMM iiii",)).boxes(1, 0, 4)
-    ((left, _, _, _),) = PaperContents((page,), ("MMMM iiii",)).boxes(1, 5, 9)
-    assert right > 35.6
-    assert 27 < left < 38.5
-
-
-@pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (9, 3), (11, 12), (4, 5), (28, 35), (1000, 2000)])
-def test_no_letters_of_the_page_have_no_box(start, end):
-    assert boxes(start, end) == ()
-
-
-def test_lines_that_run_upwards_or_to_the_left_are_given_whole():
-    upright = Line(0, 11, (10.0, 20.0, 22.0, 130.0))
-    assert boxes(5, 10, Page(1, 0, 11, "", (upright,))) == (upright.box,)
-    arabic = Document("سلام دنیا", (Page(1, 0, 9, "", (Line(0, 9, FIRST.box),)),))
-    assert boxes(0, 4, arabic.pages[0], arabic) == (FIRST.box,)
 
 
 @given(st.integers(0, 35), st.integers(0, 35))

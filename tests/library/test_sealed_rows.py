@@ -33,51 +33,6 @@ def test_no_flipped_bit_is_taken(bit):
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE chunks SET row = CAST(row || x'00' AS BLOB) WHERE chunk_id = 2",
-        "DELETE FROM chunks WHERE chunk_id = 2",
-        "UPDATE vectors SET row = zeroblob(52) WHERE chunk_id = 2",
-        "DELETE FROM vectors WHERE chunk_id = 2",
-        "UPDATE parts SET row = zeroblob(40) WHERE part = 'contents' AND paper_id = 1",
-    ],
-)
-def test_a_damaged_paper_is_named_and_its_other_passages_are_found(filled, statement):
-    alter(filled, statement)
-    with Library.open(filled) as library:
-        paper = library.papers([1])[0]
-        assert library.verify() == [
-            (
-                f"{paper.file} is damaged in the library, and what is damaged is left out.",
-                f"`python ingest.py rebuild {paper.file}` reads it again.",
-            )
-        ]
-        assert library.damage()
-        assert len(library.paper_chunks(2)) == library.papers([2])[0].chunks
-
-
-@pytest.mark.parametrize(
-    "column", ["first_chunk = first_chunk + 1", "reference_lists = '[[1,1]]'", "md5 = 'x'", "row = zeroblob(9)"]
-)
-def test_a_paper_whose_row_of_the_list_is_damaged_is_left_out_alone(filled, column):
-    index = filled.faiss.read_bytes()
-    with Library.open(filled) as library:
-        expected = [paper for paper in library.papers() if paper.paper_id != 1]
-        query = library.vectors.of([1])[1][0]
-    alter(filled, f"UPDATE papers SET {column} WHERE paper_id = 1")
-    with Library.open(filled) as library:
-        assert library.papers() == expected
-        (said,) = library.damage()
-        assert said.startswith("1 paper of the library's list of papers: damaged, and left out. `python ingest.py reb")
-        assert {chunk.paper_id for chunk in library.chunks(range(1, 99))} == {paper.paper_id for paper in expected}
-        assert library.dense.search(query, 99, None)[0].size == sum(paper.chunks for paper in expected)
-    assert filled.faiss.read_bytes() == index
-    with pytest.raises(LibraryDamaged, match="list of papers"):
-        Library.open_for_writing(filled)
-    assert len(damage_of(filled).files) == 6
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
         "DELETE FROM papers WHERE paper_id = 1",
         "UPDATE state SET row = zeroblob(200)",
         "DELETE FROM state",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.tokenizing import english_question_word, language_of
+from ragscience.core.tokenizing import language_of
 
 QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "questions"
 
@@ -59,17 +59,3 @@ def test_no_english_question_looks_foreign_and_each_foreign_one_does():
     ]
     assert len(english) > 100
     assert [question for question in english if language_of(question)] == []
-
-
-@pytest.mark.parametrize(
-    ("question", "word"),
-    [
-        ("Wie viele Parameter hat BERT?", "how many"),
-        ("BERT 有多少参数？", "how many"),
-        ("Pourquoi le Transformer ?", "why"),
-        ("Wer schrieb BERT?", "who"),
-        ("Welche Daten nutzt BERT?", ""),
-    ],
-)
-def test_what_a_question_asks_for_in_english(question, word):
-    assert english_question_word(question) == word

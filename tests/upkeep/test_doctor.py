@@ -8,12 +8,10 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ragscience.core.errors import LibraryDamaged
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_servers import Ollama
 from ragscience.upkeep.doctor import examine
@@ -118,57 +116,6 @@ def test_a_damaged_database_is_one_error_and_never_a_crash(home, damage):
     one = only(home)
     assert (one.area, one.severity) == ("database", "error")
     assert one.remedy
-
-
-DAMAGED = {
-    "UPDATE parts SET row = zeroblob(length(row)) WHERE paper_id = 1 AND part = 'contents'": (
-        "bees.pdf",
-        "rebuild bees.pdf`",
-    ),
-    "UPDATE parts SET row = zeroblob(length(row)) WHERE paper_id = 1 AND part = 'sketch'": (
-        "bees.pdf",
-        "rebuild bees.pdf`",
-    ),
-    "DELETE FROM parts WHERE paper_id = 2 AND part = 'contents'": ("kilns.pdf", "rebuild kilns.pdf`"),
-    "UPDATE chunks SET row = zeroblob(length(row)) WHERE chunk_id = 3": ("kilns.pdf", "rebuild kilns.pdf`"),
-    "UPDATE vectors SET row = zeroblob(length(row)) WHERE chunk_id = 5": ("tides.pdf", "rebuild tides.pdf`"),
-    "DELETE FROM tokens": ("token vectors of 6 passages", "rebuild --indexes`"),
-}
-
-
-@pytest.mark.parametrize("statement", DAMAGED)
-def test_rows_that_are_not_what_was_written_are_named_with_their_repair(home, statement):
-    sql(home, statement)
-    found = [one for one in grave(home) if one.area == "contents"]
-    (one,) = found
-    what, repair = DAMAGED[statement]
-    assert one.severity == "error"
-    assert what in one.message
-    assert repair in one.remedy
-    assert [one for one in look(home, fast=True) if one.area == "contents"] == []
-
-
-@pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")])
-def test_a_database_that_is_lost_beside_a_full_ledger_is_damage(home, lost):
-    for path in home.vectorstore.glob("library.sqlite*"):
-        lost(path)
-    one = only(home)
-    assert (one.area, one.severity) == ("database", "error")
-    assert "names 3 papers" in one.message
-    assert "python ingest.py rebuild" in one.remedy
-    with pytest.raises(LibraryDamaged):
-        Library.open(home)
-
-
-def test_the_ledger_is_held_against_the_database(home):
-    told = home.ledger.read_text()
-    home.ledger.unlink()
-    assert "cannot be read" in only(home).message
-    for broken in ("{", "[]", '{"files": [1]}', '{"files": {"a": 1}}'):
-        home.ledger.write_text(broken)
-        assert "cannot be read" in only(home).message
-    home.ledger.write_text(told.replace("bees.pdf", "wasps.pdf"))
-    assert only(home).message == "ingested.json differs from the library in 1 paper."
 
 
 def test_what_was_left_behind_is_told_when_it_is_old(home):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ragscience.upkeep.telemetry import LogFile, log_line
+from ragscience.upkeep.telemetry import log_line
 from tests.conftest import ROOT
 from tests.upkeep.asked_made import TRACE, asked, asked_of_a_model
 
@@ -60,18 +60,6 @@ def test_a_question_forges_neither_a_line_nor_a_field(question):
     assert len(line.splitlines()) == 1
     assert fields(line)["query"] == question
     assert "refused" not in fields(line)
-
-
-def test_lines_are_appended_and_a_rotated_log_is_begun_anew(tmp_path):
-    path = tmp_path / "q.log"
-    path.write_text("before\n")
-    log = LogFile(path)
-    log.record(asked())
-    path.rename(tmp_path / "q.log.1")
-    log.record(asked("ask"))
-    log.close()
-    assert len((tmp_path / "q.log.1").read_text().splitlines()) == 2
-    assert path.read_text() == log_line(asked("ask")) + "\n"
 
 
 def test_processes_that_share_a_log_tear_no_line(tmp_path):

@@ -1,7 +1,5 @@
 """SpanSender: the tree by itself, and what OpenTelemetry's SDK makes of it."""
 
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -10,19 +8,7 @@ import pytest
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.upkeep import otel_spans as spans_module
 from ragscience.upkeep.otel_spans import open_spans, span_tree
-from tests.conftest import ROOT
-from tests.upkeep.asked_made import OWN, SEARCH, TRACE, asked, asked_of_a_model, stage, step
-
-AGENT = (
-    step("decompose_query", 0, 0.001),
-    step("retrieve", 1, 0.03, searches=2),
-    step("reason", 40, 0.05, llm_calls=1, tokens=940),
-    step("reflect", 95, 0.001),
-)
-TWO_SEARCHES = (
-    stage("search", 2, 10), stage("retrieval", 3, 8), stage("dense", 4, 2),
-    stage("search", 15, 12), stage("retrieval", 16, 9), stage("dense", 17, 2),
-)  # fmt: skip
+from tests.upkeep.asked_made import OWN, SEARCH, TRACE, asked, asked_of_a_model, stage
 
 
 def tree(account, **more):
@@ -61,26 +47,6 @@ def test_stages_stand_inside_what_they_are_a_part_of():
     ]
 
 
-def test_stages_of_an_agents_run_stand_inside_the_step_and_the_search_that_they_are_of():
-    account = asked_of_a_model(trace=AGENT, search=TWO_SEARCHES, own=(stage("llm", 41, 40), stage("check", 82, 5)))
-    assert tree(account) == [
-        "agent",
-        "agent > decompose_query",
-        "agent > retrieve",
-        "agent > reason",
-        "agent > reflect",
-        *("agent > retrieve > search", "agent > retrieve > search > retrieval"),
-        "agent > retrieve > search > retrieval > dense",
-        *("agent > retrieve > search", "agent > retrieve > search > retrieval"),
-        "agent > retrieve > search > retrieval > dense",
-        "agent > reason > llm",
-        "agent > reason > check",
-    ]
-    spans = span_tree(account, with_questions=False)
-    searches = [number for number, span in enumerate(spans) if span.name == "search"]
-    assert [span.parent for span in spans if span.name == "retrieval"] == searches
-
-
 def test_the_model_and_its_tokens_are_named_as_the_conventions_say():
     assert attributes(asked_of_a_model(), "llm") == {
         "gen_ai.request.model": "llama3.1:8b",
@@ -109,19 +75,6 @@ def test_the_model_and_its_tokens_are_named_as_the_conventions_say():
 def test_offline_sends_nothing_away(more, said):
     with pytest.raises(UsageError, match=said):
         open_spans({"OTEL_TRACES_EXPORTER": "otlp", **more}, with_questions=False, offline=True)
-
-
-def test_without_the_package_a_configured_exporter_is_one_clear_line():
-    code = (
-        "import sys\nsys.modules['opentelemetry'] = None\n"
-        "from ragscience.core.errors import UsageError\nfrom ragscience.upkeep.otel_spans import open_spans\n"
-        "assert open_spans({}, with_questions=False, offline=False) is None\n"
-        "try: open_spans({'OTEL_TRACES_EXPORTER': 'console'}, with_questions=False, offline=False)\n"
-        "except UsageError as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "OTEL_TRACES_EXPORTER=console needs the package opentelemetry-sdk, which is not inst" in done.stdout
-    assert "Run `python -m pip install -r requirements-telemetry.txt`." in done.stdout
 
 
 # With the SDK

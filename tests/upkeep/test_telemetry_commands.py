@@ -77,13 +77,6 @@ def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(aske
     }
 
 
-def test_a_question_that_fails_is_logged(asked, tmp_path):
-    log = tmp_path / "q.log"
-    ran = asked.query("search", "fog", "--paper", "nosuch", "--log", log)
-    assert ran.code == 4
-    assert "[ERROR]" in log.read_text()
-
-
 @pytest.mark.parametrize("command", ["ask", "search", "chat"])
 def test_a_log_that_cannot_be_written_is_said_before_the_work(commands, command):
     words = [command] if command == "chat" else [command, QUESTION]

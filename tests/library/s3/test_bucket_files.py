@@ -14,7 +14,7 @@ from ragscience.library import bucket
 from ragscience.library.bucket import BucketFiles
 from ragscience.library.store import Home
 from tests.library.s3.conftest import ADDRESS
-from tests.s3_server import BUCKET, KEY, SECRET
+from tests.s3_server import KEY, SECRET
 
 NAMES = ["a.pdf", "b/a.pdf", "%/a.pdf", "%%.pdf", "b c+%20é.pdf", "A.pdf", "n" * 400 + ".pdf"]
 NAMES += ["e\u0301.pdf", "\u00e9.pdf", "new\nline.pdf", "back\\slash.pdf", " .pdf", "b/ /a.PDF"]
@@ -44,15 +44,6 @@ def flipped():
     """Bytes with one wrong bit, another one each time."""
     bits = itertools.cycle(range(8))
     return lambda content: content[:-1] + bytes([content[-1] ^ 1 << next(bits)])
-
-
-def test_each_name_has_a_path_of_its_own_within_papers(files, tmp_path):
-    paths = [tmp_path / "home" / "papers" / name for name in NAMES]
-    assert [files.name_of(path) for path in paths] == NAMES
-    assert [files.shown(str(path)) for path in paths] == [f"{ADDRESS}/{name}" for name in NAMES]
-    for path in (tmp_path / "elsewhere.pdf", tmp_path / "home" / "papers-2" / "a.pdf"):
-        assert files.name_of(path) is None
-        assert files.shown(str(path)) == str(path)
 
 
 OUT = [
@@ -147,34 +138,6 @@ def test_an_object_that_was_written_again_is_downloaded_again(s3, files, put, de
         pass
     delete("a.pdf")
     assert later.is_gone(tmp_path / "home" / "papers" / "b.pdf")
-
-
-@pytest.mark.s3
-@pytest.mark.parametrize(
-    "damage", [lambda text: text[:-20], lambda text: text.replace("a.pdf", "b.pdf"), lambda _: "[]"]
-)
-def test_a_damaged_index_is_an_empty_one(s3, files, put, tmp_path, damage):
-    put("a.pdf", CONTENT)
-    assert files.listing()
-    files.save()
-    index = Home(tmp_path / "home").objects
-    index.write_text(damage(index.read_text()))
-    (path,) = files.listing()
-    assert not BucketFiles(Home(tmp_path / "home"), ADDRESS, tmp_path / "cache").exists(str(path))
-
-
-@pytest.mark.s3
-def test_an_etag_of_parts_is_not_taken_for_an_md5(s3, files):
-    parts = [CONTENT * 600, CONTENT]
-    upload = s3.client.create_multipart_upload(Bucket=BUCKET, Key="pdf/parts.pdf")["UploadId"]
-    place = {"Bucket": BUCKET, "Key": "pdf/parts.pdf", "UploadId": upload}
-    sent = [
-        {"PartNumber": number, "ETag": s3.client.upload_part(**place, PartNumber=number, Body=part)["ETag"]}
-        for number, part in enumerate(parts, 1)
-    ]
-    s3.client.complete_multipart_upload(**place, MultipartUpload={"Parts": sent})
-    (path,) = files.listing()
-    assert files.state(path).md5 == md5(b"".join(parts)).hexdigest()
 
 
 @pytest.mark.s3

@@ -73,17 +73,6 @@ def test_papers_are_read_once_and_known_afterwards(s3, lab, put, delete, tmp_pat
     assert "(kilns.pdf, p.1)" in answer.out
 
 
-def test_a_library_that_moves_from_a_folder_to_a_bucket_and_back_reads_nothing(s3, read, three_papers):
-    ran = read.ingest("sync")
-    assert "3 known already" in ran.err
-    assert s3.downloads() == []
-    forgotten = read.ingest("sync", RAG_PAPERS="")
-    assert forgotten.code == 1
-    assert f"they were in {ADDRESS} before" in forgotten.err
-    shutil.copytree(three_papers / "papers", read.home / "papers", dirs_exist_ok=True)
-    assert "3 known already" in read.ingest("sync", RAG_PAPERS="").err
-
-
 @pytest.mark.parametrize("how", ["403 AccessDenied", "404 NoSuchBucket"])
 def test_a_listing_that_fails_takes_nothing_out(s3, read, how):
     s3.spoil("list-type=2", how)
@@ -113,27 +102,6 @@ def test_an_empty_bucket_and_a_wrong_prefix_take_nothing_out(s3, read):
     assert files_of(read) == THREE
     assert read.ingest("remove", "*", "--yes").code == 0
     assert files_of(read) == set()
-
-
-def test_an_object_that_cannot_be_had_costs_itself_alone(s3, lab, put, delete):
-    s3.spoil("GET /lab/pdf/bees.pdf", "cut")
-    s3.spoil("GET /lab/pdf/kilns.pdf", "404 NoSuchKey")
-    s3.spoil("GET /lab/pdf/moss.pdf", "500 InternalError")
-    put("moss.pdf", b"%PDF")
-    put("notes.pdf", b"these are no pages")
-    ran = lab.ingest()
-    assert ran.code == 3
-    assert "bees.pdf could not be downloaded" in ran.err
-    assert f"kilns.pdf is not in {ADDRESS}" in ran.err
-    assert f"moss.pdf cannot be read from {ADDRESS}: InternalError." in ran.err
-    assert files_of(lab) == {"tides.pdf"}
-    assert [line.split("\t")[0] for line in lab.ingest("list", "--failed").out.splitlines()] == ["notes.pdf"]
-    s3.heal()
-    delete("moss.pdf")
-    again = lab.ingest()
-    assert files_of(lab) == THREE
-    assert "notes.pdf" not in again.err
-    assert "1 file is still skipped" in again.err
 
 
 def test_a_cache_that_is_gone_changes_nothing(s3, lab, tmp_path):
@@ -223,15 +191,6 @@ def test_doctor_looks_into_the_bucket_and_shows_no_secret(s3, read, put, delete,
     assert papers("--network")[0] == ("error", f"{ADDRESS} cannot be read: AccessDenied.")
 
 
-def test_a_named_object_is_read_by_its_address_or_its_path(lab):
-    assert "1 added" in lab.ingest("add", f"{ADDRESS}/bees.pdf").err
-    assert "1 added" in lab.ingest("add", "papers/more").err
-    assert files_of(lab) == {"bees.pdf", "tides.pdf"}
-    ran = lab.ingest("add", f"{ADDRESS}/nothing.pdf")
-    assert ran.code == 3
-    assert f"nothing.pdf is not in {ADDRESS}." in ran.err
-
-
 def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://who:{SECRET}@127.0.0.1:{closed.getsockname()[1]}")
@@ -253,21 +212,6 @@ def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp
     assert "removed bees.pdf" in read.ingest("remove", "bees.pdf", "--yes").err
     assert files_of(read) == THREE - {"bees.pdf"}
     assert "botocore" not in read.imported_by_query("ask", GLAZE)
-
-
-def test_names_that_a_folder_could_not_have(s3, lab, put, delete, tmp_path):
-    content = s3.client.get_object(Bucket=BUCKET, Key="pdf/kilns.pdf")["Body"].read()
-    for name in ("bees.pdf", "kilns.pdf", "more/tides.pdf"):
-        delete(name)
-    names = ["Kilns.pdf", "kilns.pdf", "%/é +%20.pdf", "n" * 400 + ".pdf"]
-    for number, name in enumerate(names):
-        put(name, content + b"\n" * number)
-    assert lab.ingest().code == 0
-    assert len(files_of(lab)) == len(names)
-    assert lab.query("ask", GLAZE, "--highlight", tmp_path / "marked.pdf").code == 0
-    delete(names[2])
-    assert lab.ingest("sync").code == 0
-    assert files_of(lab) == {names[0], names[1], names[3]}
 
 
 @pytest.mark.kill

@@ -5,9 +5,7 @@ from hashlib import md5
 
 import pytest
 
-from ragscience.core.records import Metadata
 from ragscience.library import paper_task
-from ragscience.library.paper_rows import FileSource
 from ragscience.library.paper_task import PaperJob, TaskOptions, embed_paper
 from tests.library.workers.papers import draw_papers
 
@@ -36,12 +34,6 @@ def job(folder, options):
 @pytest.fixture(scope="module")
 def paper(job, options):
     return embed_paper(options, job, job.path)
-
-
-def test_what_its_source_says_is_in_the_passages(job, options):
-    paper = embed_paper(options, replace(job, source=FileSource("", "", Metadata(title="Told Elsewhere"))), job.path)
-    assert paper.document.title == "Told Elsewhere"
-    assert all(chunk.header.startswith("Told Elsewhere") for chunk in paper.chunks)
 
 
 def test_what_the_library_knows_is_not_embedded_again(paper, job, options):

@@ -95,12 +95,6 @@ def test_a_cluster_that_is_not_there_is_said_at_once(tmp_path, papers):
     assert "`ray start --head --port=6379` starts one; see docs/scale.md." in said
 
 
-def test_what_is_no_address_is_wrong_use(tmp_path, papers):
-    said = failed(tmp_path / "home", papers, "--ray", "ray://127.0.0.1:10001")
-    assert "--ray 'ray://127.0.0.1:10001' is no address." in said
-    assert "--workers is for this machine" in failed(tmp_path / "home", papers, "--ray", "h:1", "--workers", "2")
-
-
 def test_without_ray_it_is_said_how_to_install_it(tmp_path, papers, listener, monkeypatch):
     (tmp_path / "ray.py").write_text("raise ImportError('as if it were not there')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

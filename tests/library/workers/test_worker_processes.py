@@ -57,16 +57,6 @@ def test_a_run_that_is_killed_or_stopped_leaves_no_process_and_the_next_one_goes
 
 
 @pytest.mark.kill
-def test_papers_of_killed_workers_are_read_again(papers, by_one_process, tmp_path):
-    with start(tmp_path / "home", papers, "--workers", "2") as process:
-        wait_for(" added ", process)
-        kill_workers(process)
-        process.stderr.read()
-    assert process.returncode == 3
-    assert contents(tmp_path / "home") == by_one_process
-
-
-@pytest.mark.kill
 def test_workers_that_are_killed_again_and_again_end_the_run_in_two_lines(papers, tmp_path):
     with start(tmp_path / "home", papers, "--workers", "1") as process:
         until(lambda: kill_workers(process) or process.poll() is not None)
