@@ -162,10 +162,13 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
 
 
 def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
-    """The question with "they" for the names of papers, which their own sentences seldom have."""
+    """The question as it was put in the reader's training: with its mark, and without the names of papers.
+
+    Their own sentences seldom have these: they are "they".
+    """
     for start, end in sorted(named, reverse=True):
         question = f"{question[:start]}they{question[end:]}"
-    return question
+    return f"{question.rstrip(' ?.!')}?"
 
 
 def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:

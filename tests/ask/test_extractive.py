@@ -233,14 +233,14 @@ def test_a_reader_that_fails_costs_a_warning_and_words_decide():
                         "The reader is not there. Install it.",)  # fmt: skip
 
 
-def test_the_reader_gets_no_names_of_papers_and_one_row_of_a_table():
+def test_the_reader_gets_a_whole_question_without_names_of_papers_and_one_row_of_a_table():
     asked = []
 
     def reads(question, texts):
         asked.append((question, texts))
         return [AnswerSpan(-9.0, 0, 0)] * len(texts)
 
-    question = "What does RAG score on RAGE with Beta?"
+    question = "What does RAG score on RAGE with Beta"
     matches = TokenMatches((), {}, {7: ("RAG",)}, ((10, 13),))
     extract(question, [hit(MARKDOWN_TABLE)], spans=reads, matcher=lambda *_: matches, limit=1)
     ((read, texts),) = asked
