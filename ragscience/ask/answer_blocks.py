@@ -1,14 +1,56 @@
-"""The text of an answer from its blocks, in Markdown: the one place that says how each kind of block reads."""
+"""The blocks of an answer from the quotes that were chosen, and its text from its blocks, in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragscience.ask.extractive import ScoredUnit, quoted
-from ragscience.core.paper_records import page_label
+from ragscience.ask.cells import caption_of, is_table, lead_and_words, same_table, table_with
+from ragscience.ask.extractive import ScoredUnit
+from ragscience.ask.quote_candidates import Unit
+from ragscience.core.paper_records import page_label, page_parts
 from ragscience.core.records import Block, Citation, Found, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
+
+_SHOWN = 2
+"""Quotes that are shown; the others are for who asks for all."""
+
+
+def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
+    """A quote for each unit, in their order, with a citation for each page that it has words on.
+
+    A quote is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the
+    words as they are on the page. The first block says which of its words answer.
+    """
+    blocks: list[Block] = []
+    left = list(units)
+    while left:
+        chosen, number = left.pop(0), len(blocks)
+        unit, extra = chosen.unit, number >= _SHOWN
+        line, key = (chosen.line, chosen.key) if number == 0 else ("", "")
+        if is_table(unit):
+            rows = [unit, *(other.unit for other in left if is_table(other.unit) and same_table(unit, other.unit))]
+            left = [other for other in left if other.unit not in rows]
+            citations = tuple(citation for row in rows for citation in _citations(row))
+            blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))
+            continue
+        lead, words = lead_and_words(unit)
+        line = line and (line if line in words else words)
+        blocks.append(Block("quote", words, _citations(unit), lead, extra, line, key))
+    return tuple(blocks)
+
+
+def _citations(unit: Unit) -> tuple[Citation, ...]:
+    parts = page_parts(unit.hit.chunk, unit.start, unit.end)
+    return tuple(_citation(unit, page, start, end) for page, start, end in parts)
+
+
+def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:
+    chunk = unit.hit.chunk
+    words = chunk.text[start:end]
+    begin = chunk.start + start + len(words) - len(words.lstrip())
+    quote = words.strip()
+    return Citation(chunk.file, page, quote, True, chunk.path, begin, begin + len(quote))
 
 
 def as_text(blocks: Sequence[Block]) -> str:

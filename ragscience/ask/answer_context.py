@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ragscience.core.records import StoredChunk
     from ragscience.models.model_protocols import ChatModel, Reranker
     from ragscience.search.names import PaperNames
-    from ragscience.search.token_matches import WordPresence
+    from ragscience.search.reranking import WordPresence
 
 
 FAILURES = 3

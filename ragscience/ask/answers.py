@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragscience.ask.answer_blocks import ROUTE, note, quotes_of, shown_text, side_by_side
+from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
-from ragscience.ask.extractive import Choice, Readers, extract_parts, quoted
+from ragscience.ask.extractive import Choice, Readers, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.core.answer_records import Timings, timed

@@ -313,3 +313,9 @@ def _terms(text: str) -> frozenset[str]:
 def _initials(word: str) -> str:
     """The first letters of the parts of a word, in capitals: "TriviaQA" TQA, "exact" E."""
     return "".join(part if part.isupper() else part[0].upper() for part in _CAMEL.findall(word))
+
+
+def lead_and_words(unit: Unit) -> tuple[str, str]:
+    """What goes before its quotation marks, and its words, on one line each."""
+    headings, words = without_headings(unit.text, unit.hit.chunk.section)
+    return unit.lead or headings, words

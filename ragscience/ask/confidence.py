@@ -19,7 +19,7 @@ from ragscience.core.tokenizing import terms
 if TYPE_CHECKING:
     from ragscience.ask.extractive import ScoredUnit
     from ragscience.search.names import PaperNames
-    from ragscience.search.token_matches import WordPresence
+    from ragscience.search.reranking import WordPresence
 
 
 WITH_TOKEN_VECTORS = {

@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.ask.cells import asked_rows, caption_of, is_table, same_table, table_with, without_headings
+from ragscience.ask.cells import asked_rows, lead_and_words, same_table
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.unit_scores import Asked, Piece, PieceReading, Reader, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
-from ragscience.core.paper_records import page_parts
-from ragscience.core.records import Block, Citation, Found, Hit, StoredChunk
+from ragscience.core.records import Found, Hit, StoredChunk
 from ragscience.core.tokenizing import STOP_WORDS, terms
 
 if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker
-    from ragscience.search.token_matches import TokenMatches
+    from ragscience.search.reranking import TokenMatches
 
 
 Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]
@@ -30,24 +29,18 @@ _LATER_UNITS, _LATER_CHARS = 2, 250
 """in quotes after the first."""
 _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
-_SHOWN = 2
-"""Quotes that are shown; the others are for who asks for all."""
 _GAIN = 0.6
 """What a later quote gains by all of the question that the quotes before it do not cover."""
 _LIKENESS = 0.1
 """What a run loses that has all its terms in common with one chosen before it; less, the fewer they share."""
-_CHARS_A_QUOTE = 260
-"""All quotes together have as many characters times their limit, but there are"""
-_FEWEST = 3
-"""at least so many."""
+_CHARS_A_QUOTE, _FEWEST = 260, 3
+"""All quotes together have as many characters times their limit, but there are at least so many."""
 _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
 _LOOKED_AT = 80
 """Runs that may be quoted: the best ones."""
-_SAME = 0.7
-"""Share of its terms that a run may have in common with a better one before it counts as a repetition,"""
-_FEWEST_SHARED = 4
-"""provided that they share as many."""
+_SAME, _FEWEST_SHARED = 0.7, 4
+"""Share of its terms, and the number, that a run has in common with a better one where it counts as a repetition."""
 _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
 _FIRST_HITS, _MOST_TABLES = 2, 6
@@ -144,8 +137,8 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         except ModelProblem as problem:
             warnings.append(f"Passages were not read for the answer, because the reader failed: {problem}")
     if readings:
-        for span, features in scored:
-            features["span"] = _best(readings, span)
+        for (first, last), features in scored:
+            features["span"] = max(readings[i].probability if i in readings else 0.0 for i in range(first, last + 1))
         order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
     if readers.scorer is not None and runs:
@@ -190,10 +183,6 @@ def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> lis
     return found
 
 
-def _best(readings: Mapping[int, PieceReading], span: tuple[int, int]) -> float:
-    return max(readings[i].probability if i in readings else 0.0 for i in range(span[0], span[1] + 1))
-
-
 def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping[int, PieceReading]) -> tuple[str, str]:
     """`Block.line` and `Block.key` of a run: of a table the row that fits best, be it in the run or not."""
     run = pieces[chosen.first : chosen.last + 1]
@@ -208,12 +197,12 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
         default=None,
     )
     if read is not None and readings[read].probability >= _SURE:
-        line, answer = _lead_and_words(pieces[read].unit)[1], readings[read].answer
+        line, answer = lead_and_words(pieces[read].unit)[1], readings[read].answer
         return line, answer if answer in line else ""
     whole = [piece for piece in run if not _RESTS.match(piece.unit.text)] or run
     quiet = [piece for piece in whole if not piece.noise] or whole
     best = max(quiet, key=lambda piece: score_of(features_of([piece], asked)))
-    return _lead_and_words(best.unit)[1], ""
+    return lead_and_words(best.unit)[1], ""
 
 
 def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
@@ -232,49 +221,6 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
             chosen.append(one)
     warnings = dict.fromkeys(warning for choice in each for warning in choice.warnings)
     return Choice(tuple(chosen[:limit]), tuple(warnings))
-
-
-def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
-    """A quote for each unit, in their order, with a citation for each page that it has words on.
-
-    A quote is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the
-    words as they are on the page. The first block says which of its words answer.
-    """
-    blocks: list[Block] = []
-    left = list(units)
-    while left:
-        chosen, number = left.pop(0), len(blocks)
-        unit, extra = chosen.unit, number >= _SHOWN
-        line, key = (chosen.line, chosen.key) if number == 0 else ("", "")
-        if is_table(unit):
-            rows = [unit, *(other.unit for other in left if is_table(other.unit) and same_table(unit, other.unit))]
-            left = [other for other in left if other.unit not in rows]
-            citations = tuple(citation for row in rows for citation in _citations(row))
-            blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))
-            continue
-        lead, words = _lead_and_words(unit)
-        line = line and (line if line in words else words)
-        blocks.append(Block("quote", words, _citations(unit), lead, extra, line, key))
-    return tuple(blocks)
-
-
-def _lead_and_words(unit: Unit) -> tuple[str, str]:
-    """What goes before its quotation marks, and its words, on one line each."""
-    headings, words = without_headings(unit.text, unit.hit.chunk.section)
-    return unit.lead or headings, words
-
-
-def _citations(unit: Unit) -> tuple[Citation, ...]:
-    parts = page_parts(unit.hit.chunk, unit.start, unit.end)
-    return tuple(_citation(unit, page, start, end) for page, start, end in parts)
-
-
-def _citation(unit: Unit, page: int, start: int, end: int) -> Citation:
-    chunk = unit.hit.chunk
-    words = chunk.text[start:end]
-    begin = chunk.start + start + len(words) - len(words.lstrip())
-    quote = words.strip()
-    return Citation(chunk.file, page, quote, True, chunk.path, begin, begin + len(quote))
 
 
 def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:

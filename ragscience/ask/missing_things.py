@@ -16,7 +16,7 @@ from ragscience.core.records import Hit
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 
 if TYPE_CHECKING:
-    from ragscience.search.token_matches import WordPresence
+    from ragscience.search.reranking import WordPresence
 
 
 _WORD = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W_])|[^\W_]++(?:[-'’.][^\W_]++)*+")

@@ -29,7 +29,7 @@ from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
 
 if TYPE_CHECKING:
     from ragscience.models.span_reader import AnswerSpan
-    from ragscience.search.token_matches import TokenMatches
+    from ragscience.search.reranking import TokenMatches
 
 
 _WEIGHTS = {

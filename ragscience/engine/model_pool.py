@@ -21,7 +21,7 @@ from ragscience.models.model_choice import (
 )
 from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
-from ragscience.search.token_matches import token_matches
+from ragscience.search.reranking import token_matches
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher

@@ -16,7 +16,7 @@ from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
 from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question
 from ragscience.search.names import PaperNames
-from ragscience.search.token_matches import WordPresence
+from ragscience.search.reranking import WordPresence
 
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext

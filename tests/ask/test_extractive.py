@@ -17,7 +17,7 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Found, QuestionPart
 from ragscience.models.span_reader import AnswerSpan
-from ragscience.search.token_matches import PassageMatches, TokenMatches
+from ragscience.search.reranking import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ragscience.ask.missing_things import missing_sentences, sought, things_of
 from ragscience.core.tokenizing import tokenize
-from ragscience.search.token_matches import WordPresence
+from ragscience.search.reranking import WordPresence
 
 from .passages import hit
 

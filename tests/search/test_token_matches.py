@@ -10,7 +10,7 @@ from ragscience.library.store import Home, Library, NewPaper, text_hash
 from ragscience.models.maxsim import compress
 from ragscience.models.minilm import MiniLM
 from ragscience.reading.chunking import chunk_document
-from ragscience.search.token_matches import token_matches
+from ragscience.search.reranking import token_matches
 
 TEXT = "Honeybees steer by polarised light. The harmonic constituents of a tide are summed on brass wheels."
 
