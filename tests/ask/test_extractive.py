@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask import extractive
+from ragscience.ask import answer_blocks, extractive
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.quote_candidates import Unit, units_of
@@ -36,7 +36,7 @@ def of_choice(choice):
 
 def quoted(units):
     """Blocks of units that were chosen in this order."""
-    return extractive.quoted([ScoredUnit(unit, 1.0, {}) for unit in units])
+    return answer_blocks.quoted([ScoredUnit(unit, 1.0, {}) for unit in units])
 
 
 def shown_and_cited(units):
