@@ -38,7 +38,7 @@ _WORD = re.compile(
 )
 _NAME = re.compile(r"(?<![\w\\])[^\W\d_]\w*(?:[-'’]\w+)*")
 _OPENS = re.compile(r"^\W*+$|(?<=\w)(?=\W*+$)\W*?(?:[.:!?…]\s|\n)")
-_LOOSE_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+LOOSE_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 
 _SPELLED_OUT = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
@@ -77,10 +77,8 @@ positive negative|always never|encoder decoder|upper lower|gain loss|same differ
 supervised unsupervised|forward backward|easier harder|cheaper costlier|true false|exceed trail|incoming outgoing
 success failure|accept reject|include exclude|superior inferior|wider narrower|majority minority|disjoint overlapping
 """
-_LONGEST = 300
-"""Words: a longer text is not a sentence."""
-_NEARLY_VERBATIM = 0.6
-"""Share of a sentence's words that must be on the page in the same order, before differences mean anything."""
+_LONGEST, _NEARLY_VERBATIM = 300, 0.6
+"""Most words of a sentence; the share of them that must be on the page in the same order before differences count."""
 
 
 class _Folds(dict[str, str]):
@@ -97,12 +95,7 @@ FOLDS = _Folds()
 
 def squeezed(text: str) -> str:
     """Letters and digits of `text`, NFKC and case-folded, and the points between digits: what line breaks leave."""
-    return _LOOSE_POINT.sub("", "".join([FOLDS[c] for c in text]))
-
-
-def loose_points(text: str) -> set[int]:
-    """Where in a folded text a point stands that is not between digits."""
-    return {match.start() for match in _LOOSE_POINT.finditer(text)}
+    return LOOSE_POINT.sub("", "".join([FOLDS[c] for c in text]))
 
 
 @dataclass(frozen=True, slots=True)

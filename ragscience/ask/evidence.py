@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from ragscience.ask.claim_facts import FOLDS, Said, loose_points, squeezed
+from ragscience.ask.claim_facts import FOLDS, LOOSE_POINT, Said, squeezed
 from ragscience.core.records import Hit
 from ragscience.core.sentences import split_sentences
 
@@ -81,7 +81,7 @@ class MergedPassage:
     def _origins(self) -> list[int]:
         """For each character of `squeezed`, the offset in `text` that it is of."""
         kept = [(c, i) for i, character in enumerate(self.text) for c in FOLDS[character]]
-        loose = loose_points("".join(c for c, _ in kept))
+        loose = {match.start() for match in LOOSE_POINT.finditer("".join(c for c, _ in kept))}
         return [i for at, (_, i) in enumerate(kept) if at not in loose]
 
     def find(self, needle: str) -> Iterator[tuple[int, int]]:

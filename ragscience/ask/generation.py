@@ -13,11 +13,10 @@ from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.prompt_templates import sendable
 from ragscience.models.model_http import cancellable, one_line
 from ragscience.models.model_protocols import ChatModel, Reply
+from ragscience.models.structured_output import without_thoughts
 from ragscience.models.token_counting import base_tokens
 
 _OPEN, _CLOSE = ("<think>", "<thinking>"), ("</think>", "</thinking>")
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_CLOSED_ONLY = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _CODE_FENCE = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
 _ANSWER_KEYS = ("answer", "response", "text", "content", "result", "output")
 
@@ -27,11 +26,6 @@ LOOP_LENGTH = 160
 """Characters that a loop must have come to before it counts as one,"""
 LOOP_TIMES = 5
 """and how often it must have gone round."""
-
-
-def without_thoughts(text: str) -> str:
-    """`text` without the text between <think> and </think>; a thought may lack either end."""
-    return _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
 
 
 def worded(text: str) -> str:

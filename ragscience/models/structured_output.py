@@ -99,7 +99,7 @@ def json_values(text: str) -> Iterator[Any]:
 
     NaN and the infinities, which are not JSON, invalidate the value that contains them.
     """
-    spoken = _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
+    spoken = without_thoughts(text)
     yield from _values(spoken)
     if spoken != text:
         yield from _values(text)
@@ -158,3 +158,8 @@ def _values(text: str) -> Iterator[Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def without_thoughts(text: str) -> str:
+    """`text` without the text between <think> and </think>; a thought may lack either end."""
+    return _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
