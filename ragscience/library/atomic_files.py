@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _PART_BYTES = 1 << 20
 _LOG_HEADER, _FRAME_HEADER, _LOG_BYTES = 32, 24, 1 << 28
 """Bytes of the headers of a write-ahead log and of its frames, and how much of one is looked at."""
+_OF_THE_DISK = {
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+}  # fmt: skip
 _ELSEWHERE = "use another folder with --home."
 _DISK = (
     ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "could not be written, the disk is full", "Make room."),
@@ -271,16 +275,9 @@ def explained(what: str, error: sqlite3.DatabaseError, damaged: Callable[[str], 
     )
     if missing or code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
         return damaged(f"{what} is damaged: {error}.")
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
-        return DiskProblem(f"{what} cannot be written: {error}.", "Give this user write permission.")
-    if code == sqlite3.SQLITE_CANTOPEN:
-        fix = "Give this user the right to read it and to write beside it."
-        return DiskProblem(f"{what} cannot be opened: {error}.", fix)
-    if code == sqlite3.SQLITE_FULL:
-        fix = "Free disk space and run the command again."
-        return DiskProblem(f"The disk is full: {what} could not be written.", fix)
-    if code == sqlite3.SQLITE_IOERR:
-        return DiskProblem(f"{what} could not be read or written: {error}.", "Is the disk full, or failing?")
+    if code in _OF_THE_DISK:
+        fix = "Is the disk full, or failing? Has this user permission to read it, and to write it and beside it?"
+        return DiskProblem(f"{what} could not be read or written: {error}.", fix)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return LibraryBusy(f"{what} is in use by another program.", "Close that program and run the command again.")
     return RagScienceError(f"{what} could not be used: {error}.", "`python ingest.py doctor` looks for the cause.")

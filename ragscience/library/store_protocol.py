@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
-from ragscience.core.errors import LibraryUnavailable, RagScienceError
+from ragscience.core.errors import LibraryUnavailable
 from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
 from ragscience.library.atomic_files import Home
@@ -146,8 +146,6 @@ class Store(ABC):
 
         def act(change: Change) -> int:
             listing, dimension = change.before.listing, change.state.dimension
-            if not dimension:
-                raise RagScienceError("The library does not know its embedder yet.", "Set its identity first.")
             check_vectors(new.vectors, len(new.chunks), dimension)
             for row in (listing.by_md5.get(new.md5), listing.by_path.get(path_within(root, new.path))):
                 if row is not None and row.paper_id not in new.replaces:
@@ -170,17 +168,12 @@ class Store(ABC):
     def rename_papers(self, moves: Sequence[tuple[int, str, int]]) -> None:
         """Give each (paper id, path, mtime in ns) its new path, in one transaction: two files may have changed places.
 
-        A paper that is not among the moves but whose path is taken is removed: its bytes are no longer there. Raises
-        RagScienceError for an unknown id.
+        A paper that is not among the moves but whose path is taken is removed: its bytes are no longer there.
         """
 
         def act(change: Change) -> None:
             known, rows = change.before.listing.rows, []
             for paper_id, path, modified_ns in moves:
-                if paper_id not in known:
-                    raise RagScienceError(
-                        f"The library has no paper with the id {paper_id}.", "Run `python ingest.py sync`."
-                    )
                 fields = {**json.loads(known[paper_id].content), "modified_ns": modified_ns}
                 content = storable(json.dumps(fields, ensure_ascii=False)).encode()
                 rows.append(replace(known[paper_id], path=path_within(self._database.root, path), content=content))

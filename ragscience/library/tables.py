@@ -77,15 +77,11 @@ class Vectors(_Table):
         """
 
         def act(change: Change) -> None:
-            listing, done = change.before.listing, set[int]()
+            done = set[int]()
             change.begin_vectors(embedder.dimension)
             for ids, vectors, tokens in batches:
                 check_vectors(vectors, len(ids), embedder.dimension)
                 numbers = [int(one) for one in ids]
-                if any(listing.paper_of(one) is None for one in numbers):
-                    raise RagScienceError(
-                        "A vector came for a passage that the library does not have.", "Run it again."
-                    )
                 change.put_vectors(numbers, vectors, tokens)
                 done.update(numbers)
             total = change.state.chunks

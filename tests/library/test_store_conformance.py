@@ -295,8 +295,6 @@ def test_what_does_not_belong_is_refused_and_changes_nothing(place):
         ):
             with pytest.raises(RagScienceError):
                 library.add_paper(wrong)
-        with pytest.raises(RagScienceError):
-            library.rename_papers([(99, "/x.pdf", 1)])
         with pytest.raises(LibraryUnavailable, match="were made by"):
             library.set_identity(EmbedderIdentity("embedded", "other", "fedc", 8), CHUNKER)
         with pytest.raises(LibraryUnavailable):
