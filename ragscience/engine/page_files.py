@@ -1,20 +1,16 @@
-"""Pages of papers: drawn and marked in processes of their own, as the files are not trusted; words on them."""
+"""Pages of papers: drawn and marked in processes of their own, as the files are not trusted."""
 
 from __future__ import annotations
 
 import tempfile
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, Timer
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import FileProblem, LibraryBusy, LibraryDamaged, NothingFound, RagScienceError, UsageError
-from ragscience.core.paper_records import page_parts
-from ragscience.core.records import Answer, Box, Citation, Page, StoredChunk
+from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagScienceError, UsageError
+from ragscience.core.records import Answer, Citation
 from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
@@ -25,7 +21,6 @@ from ragscience.reading.reader_process import KeptReader
 
 if TYPE_CHECKING:
     from ragscience.core.records import PageShape, Paper
-    from ragscience.library.store import Store
 
 _MOST_WAITING = 8
 """Requests at once, the one that is drawn among them; more are refused."""
@@ -201,113 +196,3 @@ def _wanted(answers: Iterable[Answer]) -> dict[str, Sequence[MarkedPage]]:
 def _label(citations: Iterable[Citation]) -> str:
     first = next(iter(citations))
     return f"{plain(first.file)}, p.{first.page}"
-
-
-_MOST_PLACES = 20
-_KEPT = ".%=<>"
-"""Signs that count, as they make other numbers."""
-MOST_LETTERS = 1000
-"""Of words that are not found as a whole, else a search takes minutes; a paragraph has fewer."""
-MOST_FOLDED = 20_000
-"""Letters of words as they are compared: one character can be fifteen."""
-_LEAST_ALIKE = 85
-"""Of 100, of words that are not found as a whole: running heads come between, and programs order formulas anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class PagePart:
-    """Words on one page: `Document.text[start:end]` is `text`."""
-
-    page: int
-    """From 1."""
-    start: int
-    end: int
-    text: str
-    boxes: tuple[Box, ...]
-    """One a line; empty where they are not known."""
-
-
-def passage_numbered(library: Store, chunk_id: int) -> StoredChunk:
-    """The passage with that id. Raises NothingFound."""
-    found = library.chunks([chunk_id])
-    if not found:
-        raise NothingFound(f"The library has no passage {chunk_id}.", "A search gives the ids of passages.")
-    return found[0]
-
-
-def passage_parts(library: Store, chunk: StoredChunk) -> list[PagePart]:
-    """The passage page by page."""
-    boxes, begin = library.contents(chunk.paper_id).boxes, chunk.start
-    return [
-        PagePart(page, begin + start, begin + end, chunk.text[start:end], boxes(page, begin + start, begin + end))
-        for page, start, end in page_parts(chunk, 0, len(chunk.text))
-    ]
-
-
-def word_places(library: Store, paper: Paper, words: str, number: int | None) -> list[list[PagePart]]:
-    """Where the words stand in a paper, on page `number` if it is given: each place as its parts in reading order.
-
-    Words as they were copied from a PDF viewer are found, too: blanks, hyphens, ligatures and most signs do not matter,
-    and what a viewer has between two columns or pages may be left out. Raises NothingFound where they are not found.
-    """
-    from rapidfuzz import fuzz
-
-    wanted = "".join(map(_plain, words))
-    if len(wanted) > MOST_FOLDED:
-        raise UsageError(f"The words are more than {MOST_FOLDED:,} letters.", "Take fewer of them.")
-    with library.snapshot():
-        contents = library.contents(paper.paper_id)
-        near = [page for page in contents.pages if number is None or abs(page.number - number) <= 1]
-        letters = {page.number: _letters_of(library, paper.paper_id, page) for page in near}
-        spans = [
-            (found[at][1], found[at + len(wanted) - 1][1] + 1)
-            for page, found in letters.items()
-            if wanted and number in (None, page)
-            for at in _starts(wanted, "".join(letter for letter, _ in found))
-        ][:_MOST_PLACES]
-        places = [list(_parts_of(library, paper, near, span)) for span in spans]
-        for page in near if 0 < len(wanted) <= MOST_LETTERS and not places else ():
-            pair = letters[page.number] + letters.get(page.number + 1, [])
-            text = "".join(letter for letter, _ in pair)
-            like = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=_LEAST_ALIKE)
-            if like is not None and len(text) >= len(wanted):
-                span = pair[like.dest_start][1], pair[like.dest_end - 1][1] + 1
-                parts = list(_parts_of(library, paper, near, span))
-                if any(number in (None, part.page) for part in parts):
-                    return [parts]
-    if not places:
-        where = paper.file if number is None else f"page {number} of {paper.file}"
-        raise NothingFound(f"These words are not found on {where}.", "Take whole words from the text of a page.")
-    return places
-
-
-def _starts(wanted: str, text: str) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + len(wanted))
-
-
-def _parts_of(library: Store, paper: Paper, pages: Sequence[Page], span: tuple[int, int]) -> Iterator[PagePart]:
-    """The parts of `Document.text[start:end]`, one for each page with words of it."""
-    contents = library.contents(paper.paper_id)
-    for page in pages:
-        start, end = max(span[0], page.start), min(span[1], page.end)
-        if start < end:
-            text = contents.text(page.number)[start - page.start : end - page.start]
-            yield PagePart(page.number, start, end, text, contents.boxes(page.number, start, end))
-
-
-def _letters_of(library: Store, paper_id: int, page: Page) -> list[tuple[str, int]]:
-    """The letters and digits of a page, case and accents aside, each with its offset; none of a damaged page."""
-    try:
-        text = library.contents(paper_id).text(page.number)
-    except LibraryDamaged:
-        return []
-    return [(letter, at) for at, character in enumerate(text, page.start) for letter in _plain(character)]
-
-
-@lru_cache(maxsize=4096)
-def _plain(character: str) -> str:
-    """The letters and digits of a character: "fi" of a ligature, "e" of "é", nothing of a blank or a hyphen."""
-    return "".join(one for one in unicodedata.normalize("NFKD", character).casefold() if one.isalnum() or one in _KEPT)

@@ -37,8 +37,8 @@ ANSWERS_AT_ONCE = 3
 """Questions of one person, always fewer than the server answers."""
 LOOKS_AT_ONCE = 8
 """Other requests of one person; a browser sends six at once."""
-DRAWN = "pages or words", 2
-"""Of these, pages to draw and words to look for: seconds of the processor each, so also without tokens."""
+DRAWN = "pages", 2
+"""Of these, pages to draw: seconds of the processor each, so also without tokens."""
 MOST_SESSIONS = 10_000
 """Sessions that are remembered; the oldest go first."""
 MOST_WAITING = 20
@@ -55,9 +55,7 @@ _ANSWERS = frozenset(
 """What works for the processor and changes no library."""
 _OWN = "/api/v1/conversations/"
 """What a reader may delete: conversations are each person's own."""
-_PLACES = "/places"
-"""The end of an address that only looks something up, though by POST."""
-_DRAWN = (_PLACES, "/image", "/geometry")
+_DRAWN = ("/image", "/geometry")
 
 
 def is_open(path: str) -> bool:
@@ -69,7 +67,7 @@ def needs_writer(method: str, path: str) -> bool:
     """Whether a request changes the library: any but GET and HEAD that is not known to change nothing."""
     if method in ("GET", "HEAD") or path in _ANSWERS:
         return False
-    return not (method == "DELETE" and path.startswith(_OWN)) and not (method == "POST" and path.endswith(_PLACES))
+    return not (method == "DELETE" and path.startswith(_OWN))
 
 
 def person_of(scope: Any) -> Person:

@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
+from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Paper, title_of
 from ragscience.core.serialization import select
-from ragscience.engine.page_files import file_of, passage_numbered, passage_parts, word_places
+from ragscience.engine.page_files import file_of
 from ragscience.engine.places import placed_sources
 from ragscience.engine.printable import outline_output, page_output, paper_output, with_formulas_named
 from ragscience.engine.shared_parts import refuse_papers_in
@@ -183,19 +183,8 @@ def _placed(file: FilePath, folder: FilePath, name: str) -> FilePath:
 
 NARROWEST, WIDEST = 50, 3000
 """Pixels of a picture."""
-LONGEST_QUOTE = 20_000
-"""Characters; a page has 3,000 to 8,000."""
 _FOR_GOOD = {"Cache-Control": "private, max-age=31536000, immutable"}
 """A picture of a page of a file with that MD5 never changes."""
-
-
-class WordsBody(BaseModel):
-    """Words of a paper."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    quote: Annotated[str, Field(min_length=1, max_length=LONGEST_QUOTE, description="The words, as they were copied.")]
-    page: Annotated[int | None, Field(ge=1, le=1_000_000, description="Where they begin; without it, any page.")] = None
 
 
 @paper_routes.get("/papers/{md5}/pages/{number}/geometry")
@@ -230,24 +219,21 @@ def image(
     return Response(state.pictures.picture(page.paper, number, width), headers=_FOR_GOOD, media_type="image/png")
 
 
-@paper_routes.post("/papers/{md5}/places")
-def places(md5: Md5, body: WordsBody, request: Request) -> Response:
-    """Where words stand in a paper; 404 where they do not."""
-    library = state_of(request).engine.library
-    paper = _paper(state_of(request), md5)
-    found = word_places(library, paper, body.quote, body.page)
-    return record_reply(of(paper, "md5 file"), places=[{"parts": parts} for parts in found])
-
-
 @paper_routes.get("/passages/{chunk_id}")
 def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: Request) -> Response:
     """A passage and where it stands."""
     library = state_of(request).engine.library
     with library.snapshot():
-        chunk = passage_numbered(library, chunk_id)
+        chunk = next(iter(library.chunks([chunk_id])), None)
+        if chunk is None:
+            raise NothingFound(f"The library has no passage {chunk_id}.", "A search gives the ids of passages.")
         shown = of(chunk, "chunk_id md5 file section kind page_start page_end text")
+        boxes, parts = library.contents(chunk.paper_id).boxes, []
+        for page, first, last in page_parts(chunk, 0, len(chunk.text)):
+            start, end = chunk.start + first, chunk.start + last
+            part = {"page": page, "start": start, "end": end, "text": chunk.text[first:last]}
+            parts.append(with_formulas_named(part, page) | {"boxes": boxes(page, start, end)})
         title = title_of(_paper(state_of(request), chunk.md5))
-        parts = [with_formulas_named(part, part.page) for part in passage_parts(library, chunk)]
         return record_reply(with_formulas_named(shown), title=title, parts=parts)
 
 

@@ -151,7 +151,6 @@ def question(site, dice):
         ("/api/v1/search", asked), ("/api/v1/ask", asked), ("/api/v1/ask/events", asked),
         ("/v1/chat/completions", chat),
         ("/api/v1/search", {"question": "x", "part": {"papers": [text[:300]], "sections": [text[:300]]}}),
-        (f"/api/v1/papers/{site.md5}/places", {"words": text, "quote": text}),
     ])  # fmt: skip
     return posting(site, repr(text[:40]), path, data, ANSWERED)
 

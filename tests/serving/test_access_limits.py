@@ -126,17 +126,5 @@ def test_pages_that_one_client_has_drawn_leave_a_place_for_the_others(three_pape
         held = Held(lambda: ana.get(f"{address}/pages/1/image?width=999"))
         with held:
             assert ana.get(f"{address}/pages/1/image").status_code == 429
-            assert ana.post(f"{address}/places", json={"quote": "bees"}).status_code == 429
             assert ana.get(address).status_code == 200
             assert ben.get(f"{address}/pages/1/image").status_code == 200
-
-
-def test_words_are_as_long_as_what_they_are_compared_by(three_papers, tmp_path):
-    """U+FDFA stands for fifteen letters; a text that is nowhere is compared letter by letter only where it is short."""
-    tokens, server = lab(three_papers, tmp_path)
-    with server as url, client_of(url, tokens["ana"]) as ana:
-        address = f"/api/v1/papers/{ana.get('/api/v1/papers').json()['papers'][0]['md5']}/places"
-        refused = ana.post(address, json={"quote": "\ufdfa" * 2000})
-        assert refused.status_code == 400
-        assert "20,000 letters" in refused.json()["detail"]
-        assert ana.post(address, json={"quote": "no such words " * 1400}).status_code == 404

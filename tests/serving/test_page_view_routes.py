@@ -1,4 +1,4 @@
-"""Geometry and pictures of pages, passages, selected words and the sources of answers over HTTP."""
+"""Geometry and pictures of pages, passages and the sources of answers over HTTP."""
 
 import httpx
 import numpy as np
@@ -56,21 +56,6 @@ def test_a_passage_stands_on_its_pages(client, bees):
     assert all(part["boxes"] for part in passage["parts"])
 
 
-def test_selected_words_are_found_again(client, bees):
-    text = client.get(f"/api/v1/papers/{bees}/pages/2").json()["text"]
-    start = text.index("3.7 metres")
-    found = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "3.7\nmetres", "page": 2}).json()
-    page = client.get(f"/api/v1/papers/{bees}/pages/2/geometry").json()
-    (part,) = found["places"][0]["parts"]
-    assert (part["page"], part["start"], part["text"]) == (2, page["start"] + start, "3.7 metres")
-    (line,) = [each for each in page["lines"] if each["start"] <= part["start"] < each["end"]]
-    assert part["boxes"][0][1::2] == line["box"][1::2]
-    assert found["md5"] == bees
-    assert client.post(f"/api/v1/papers/{bees}/places", json={"quote": "3.7 metres"}).json() == found
-    missing = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "3.7 metres", "page": 1})
-    assert (missing.status_code, "page 1 of bees.pdf" in missing.json()["detail"]) == (404, True)
-
-
 def test_the_sources_of_an_answer_have_their_places(client, bees):
     answer = client.post("/api/v1/ask", json={"question": SPEED}).json()
     told = client.get(f"/api/v1/answers/{answer['answer_id'][:8]}/sources").json()
@@ -81,11 +66,6 @@ def test_the_sources_of_an_answer_have_their_places(client, bees):
     assert first["quotes"][0]["boxes"] == answer["citations"][0]["boxes"]
     assert [source["number"] for source in told["sources"]] == list(range(1, len(told["sources"]) + 1))
     assert "path" not in first
-
-
-def test_words_without_a_letter_have_no_place(client, bees):
-    response = client.post(f"/api/v1/papers/{bees}/places", json={"quote": "– ( ) –"})
-    assert response.status_code == 404
 
 
 def test_a_file_that_is_gone_or_another_one_now_is_not_drawn(three_papers, tmp_path):
