@@ -79,17 +79,11 @@ class ModelPool:
 
     def server(self, settings: Settings, name: UrlSetting) -> OpenAIServer | None:
         """The client of the server with OpenAI's API that the setting `name` names, if it does. Raises UsageError."""
-
-        def make(_: Warn) -> OpenAIServer:
-            return OpenAIServer(
-                getattr(settings, name),
-                setting=f"{ENV_PREFIX}{name.upper()}",
-                key=server_key(settings),
-                timeout_seconds=settings.llm_timeout_seconds,
-                offline=settings.offline,
-            )
-
-        return self._once((name, *_connection(settings)), make, _ignore) if getattr(settings, name) else None
+        if not (url := getattr(settings, name)):
+            return None
+        named, seconds = f"{ENV_PREFIX}{name.upper()}", settings.llm_timeout_seconds
+        make = partial(OpenAIServer, url, setting=named, timeout_seconds=seconds, offline=settings.offline)
+        return self._once((name, *_connection(settings)), lambda _: make(key=server_key(settings)), _ignore)
 
     def _forget_servers(self, settings: Settings) -> None:
         for name in ("ollama", "llm_url", "embed_url"):
@@ -211,7 +205,7 @@ class ModelPool:
     def reranker_choice(self, settings: Settings, warn: Warn, *, late: bool) -> ModelChoice[Reranker | None]:
         """The reranker and why; `late`: late interaction is at work."""
         if settings.rerank == "llm":
-            return ModelChoice(self._llm_reranker(settings, warn, lambda llm: llm), "the setting is llm")
+            return ModelChoice(self.llm_reranker(settings, None, warn, lambda llm: llm), "the setting is llm")
 
         def make(warn: Warn) -> ModelChoice[Reranker | None]:
             return choose_reranker(
@@ -228,36 +222,32 @@ class ModelPool:
         warn(choice.warning)
         return choice.model
 
-    def llm_reranker(self, settings: Settings, profile: Profile, warn: Warn, wrapped: Wrap) -> LLMReranker | None:
+    def llm_reranker(
+        self, settings: Settings, profile: Profile | None, warn: Warn, wrapped: Wrap
+    ) -> LLMReranker | None:
         """The language model as reranker, where the settings ask for it, or the profile does and there is one.
 
-        Raises ModelProblem if the settings require one and none is available.
+        It is of this question alone, as it warns. Raises ModelProblem if the settings require one and none is there.
         """
-        if settings.rerank == "llm":
-            return self._llm_reranker(settings, warn, wrapped)
-        if settings.rerank != "auto" or not profile.llm_reranks:
-            return None
-        choice = self.llm_choice(settings)
-        if choice.model is None:
-            why = f"Profile {profile.name} has no LLM to score the passages ({choice.why})"
-            warn(f"{why}: they are reranked as usual.")
-            return None
-        return self._llm_reranker(settings, warn, wrapped, choice.model)
-
-    def _llm_reranker(self, settings: Settings, warn: Warn, wrapped: Wrap, llm: ServedLLM | None = None) -> LLMReranker:
-        """One for this question alone, as it warns."""
         from ragscience.models.llm_reranker import LLMReranker
         from ragscience.search.profiles import LLM_DEPTH
 
+        is_required = settings.rerank == "llm"
+        if not is_required and (settings.rerank != "auto" or profile is None or not profile.llm_reranks):
+            return None
         try:
-            llm = llm or self.llm_choice(settings, "llm").model
+            choice = self.llm_choice(settings, "llm" if is_required else None)
         except ModelProblem as problem:
+            if not is_required:
+                raise
             raise ModelProblem(
                 f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or use --reranker auto."
             ) from problem
-        if llm is None:
-            raise NotImplementedError  # "llm" gives one or raises
-        return LLMReranker(wrapped(llm), depth=LLM_DEPTH, on_warning=warn)
+        if choice.model is not None:
+            return LLMReranker(wrapped(choice.model), depth=LLM_DEPTH, on_warning=warn)
+        why = f"Profile {profile.name if profile else ''} has no LLM to score the passages ({choice.why})"
+        warn(f"{why}: they are reranked as usual.")
+        return None
 
     # Language models
 
