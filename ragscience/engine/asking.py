@@ -168,10 +168,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
         return found
     total_ms = round((time.perf_counter() - started) * 1000, 3)
     timings.add("total_ms", total_ms, began)
-    answer = _answer(run, routed, found, timings)
-    if run.on_token is not None:
-        run.on_token(answer.text)
-    return answer
+    return _answer(run, routed, found, timings)
 
 
 def small_talk(run: QuestionRun) -> Answer:
@@ -180,19 +177,17 @@ def small_talk(run: QuestionRun) -> Answer:
     timings.add("total_ms", 0.0, began)
     block = Block("text", "Ask me something about your papers, or `/help` for what else can be done.")
     found = Found(run.question, run.answer_profile.name, (), signals={"routed": 1.0})
-    answer = _answer(run, Routed("small_talk", "Nothing was searched for.", (block,), confidence=None), found, timings)
-    if run.on_token is not None:
-        run.on_token(answer.text)
-    return answer
+    return _answer(run, Routed("small_talk", "Nothing was searched for.", (block,), confidence=None), found, timings)
 
 
 def _answer(run: QuestionRun, routed: Routed, found: Found, timings: Timings) -> Answer:
-    trace_id = uuid.uuid4().hex
+    trace_id, text = uuid.uuid4().hex, as_text(routed.blocks)
     cited = dict.fromkeys(citation for block in routed.blocks for citation in block.citations)
+    run.on_token(text)
     return Answer(
         answer_id=trace_id[:12],
         question=run.question,
-        text=as_text(routed.blocks),
+        text=text,
         mode="extractive",
         refused=routed.nothing_found,
         citations=tuple(cited),

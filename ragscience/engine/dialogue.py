@@ -53,7 +53,7 @@ class Dialogue:
         self._home = home
         self._settings = settings
         is_number = name is not None and name.strip().isdecimal()
-        self._name = "" if name is None or is_number else check_name(name)
+        self.name = "" if name is None or is_number else check_name(name)
         self._conversation_id: int | None = None
         self._unkept: list[KeptAnswer] = []
         self.focus: tuple[str, ...] | None = None
@@ -70,11 +70,6 @@ class Dialogue:
         """The answers of this conversation."""
         return [turn.answer for turn in self.turns]
 
-    @property
-    def name(self) -> str:
-        """Its name; empty for none."""
-        return self._name
-
     def rename(self, name: str) -> str:
         """Give it another name, on disk if it is there; the name as it is kept.
 
@@ -84,15 +79,15 @@ class Dialogue:
         if self.is_kept:
             with self._writing() as history:
                 history.rename(self._conversation_id, wanted)
-        self._name = wanted
+        self.name = wanted
         return wanted
 
     @property
     def summary(self) -> str:
         """Where this conversation comes from, in one line; empty for a new one without a name."""
         if not self.turns:
-            return f"A new conversation, {self._name}." if self._name else ""
-        name = f" ({self._name})" if self._name else ""
+            return f"A new conversation, {self.name}." if self.name else ""
+        name = f" ({self.name})" if self.name else ""
         turns = counted(len(self.turns), "turn")
         return f"Continuing “{' '.join(self.turns[0].answer.question.split())}”{name}, {turns}."
 
@@ -123,7 +118,7 @@ class Dialogue:
             try:
                 with self._writing() as history:
                     self._conversation_id = history.add(
-                        self._unkept, conversation_id=self._conversation_id, name=self._name
+                        self._unkept, conversation_id=self._conversation_id, name=self.name
                     )
                     if history.damage:
                         warn(history.damage)
@@ -142,7 +137,7 @@ class Dialogue:
 
     def start_new(self) -> None:
         """Begin a conversation without a name; the one so far stays on disk."""
-        self._name, self._conversation_id = "", None
+        self.name, self._conversation_id = "", None
         self._unkept.clear()
         self.turns.clear()
         self.focus = None
@@ -153,19 +148,19 @@ class Dialogue:
                 if number:
                     found = history.numbered(number)
                 else:
-                    found = history.named(self._name) if self._name else history.last()
+                    found = history.named(self.name) if self.name else history.last()
                 if found is None and number:
                     raise UsageError(
                         f"There is no conversation {number}.", "Give a name, or a number that `history list` shows."
                     )
                 if found is None:
-                    if not self._name:
+                    if not self.name:
                         self.warnings.append("There is no conversation to continue: this is a new one.")
                     return
                 self.turns = history.turns(found.conversation_id)
                 if history.damage:
                     self.warnings.append(history.damage)
-                self._conversation_id, self._name = found.conversation_id, found.name
+                self._conversation_id, self.name = found.conversation_id, found.name
         except UsageError:
             raise
         except RagScienceError as error:

@@ -177,9 +177,9 @@ def doctor(
     With `fast` the contents of the database are not verified. `on_event` gets a `Progressed` for each check.
     """
 
-    def on_check(what: str, step: int, steps: int) -> None:
+    def on_check(what: str) -> None:
         if on_event is not None:
-            on_event(Progressed(f"checking {what}", step, steps))
+            on_event(Progressed(f"checking {what}"))
 
     now = datetime.now(UTC)
     opened = None if settings.library == EMBEDDED else partial(open_store, home, settings)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.paper_records import SURE
-from ragscience.core.records import Answer, Element, Filters, Page, Paper, title_of
+from ragscience.core.records import Answer, Element, Page, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.places import Surroundings, surroundings
-from ragscience.engine.requests import check_filters
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.seen_files import SkippedFiles
 from ragscience.library.similarity import near_duplicates
@@ -252,13 +251,6 @@ class Papers:
         """The files that the last runs saw and did not read into the library, each with the reason, by path."""
         library, exists = self._shared.library, self._shared.files.exists
         return SkippedFiles(library.home, exists).present(known_files(library))
-
-    def check_filters(self, filters: Filters) -> None:
-        """Raise NothingFound for filters that leave no passage, or name a paper, author, year or heading of none.
-
-        Nothing is checked of an empty library.
-        """
-        check_filters(self._shared.library, filters)
 
     def opened(self, path: Path) -> AbstractContextManager[Path]:
         """The file at a paper's path, or what stands for it on this machine."""

@@ -104,14 +104,8 @@ class QuestionRun:
         """The model as the other steps of a question call it: its replies end when the question is cancelled."""
         return CancellableLLM(self.announced(llm), self._may_cancel)
 
-    @property
-    def on_token(self) -> Callable[[str], None] | None:
-        """The callback for pieces of an answer; None without a listener and without cancellation."""
-        if self._on_event is None and self._cancel is None:
-            return None
-        return self._token
-
-    def _token(self, text: str) -> None:
+    def on_token(self, text: str) -> None:
+        """Pass on a piece of the answer."""
         self.stop_if_cancelled()
         self.publish(Token(text))
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import NothingFound
-from ragscience.core.records import UNCITED, Answer, Citation, Sentence, StoredChunk
+from ragscience.core.records import UNCITED, Answer, Citation, Sentence
 from ragscience.core.sentences import formulas_named
 from ragscience.engine.events import Warned
 from ragscience.engine.places import Source, sources_of
@@ -19,20 +19,11 @@ from ragscience.library.history_database import AUDIT_SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
-    from ragscience.library.store import Store
 
 __all__ = ["AUDIT_SCHEMA_VERSION", "Conversation", "KeptAnswer", "SavedAnswers"]
 
 LAST = "last"
 """In place of the id of an answer or conversation: the last one."""
-Record = Mapping[str, Any]
-
-
-def chunk_at(place: Record, library: Store) -> StoredChunk | None:
-    """The passage at that place of a record, as the library has it today."""
-    paper = library.paper(md5=place["md5"]) if place["md5"] else None
-    chunks = library.paper_chunks(paper.paper_id) if paper is not None else []
-    return next((chunk for chunk in chunks if (chunk.start, chunk.end) == (place["start"], place["end"])), None)
 
 
 class SavedAnswers:
@@ -140,13 +131,14 @@ class SavedAnswers:
 
     def passage_text(self, place: Mapping[str, Any]) -> str:
         """The text of a passage of an audit record. Raises NothingFound where the library no longer has it."""
-        if not place["md5"] or self._shared.library.paper(md5=place["md5"]) is None:
+        library = self._shared.library
+        paper = library.paper(md5=place["md5"]) if place["md5"] else None
+        if paper is None:
             raise NothingFound("This paper is no longer in the library.", "Add it again.")
-        chunk = chunk_at(place, self._shared.library)
-        if chunk is None:
-            reason = "The paper was read again since."
-            raise NothingFound("The library has the paper, and no longer this passage.", reason)
-        return chunk.text
+        for chunk in library.paper_chunks(paper.paper_id):
+            if (chunk.start, chunk.end) == (place["start"], place["end"]):
+                return chunk.text
+        raise NothingFound("The library has the paper, and no longer this passage.", "The paper was read again since.")
 
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}

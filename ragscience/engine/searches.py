@@ -18,7 +18,7 @@ from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile,
 from ragscience.core.settings import deciding_values
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
-from ragscience.engine.requests import QuestionProfiles, described
+from ragscience.engine.requests import described
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.named_papers import named_texts
@@ -58,8 +58,7 @@ def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
         run_id=_run_id(run, request),
         on_resume=resumed,
     )
-    if run.on_token is not None:
-        run.on_token(answer.text)
+    run.on_token(answer.text)
     return placed(answer, library)
 
 
@@ -151,7 +150,7 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
         library.about.version,
         asdict(library.about.embedder) if library.about.embedder else None,
         deciding_values(run.settings),
-        QuestionProfiles(run.settings, request.top_k).wanted_for_answer,
+        run.profiles.wanted_for_answer,
         [llm.name, llm.digest] if llm else None,
         request.strict,
         *([run.person] if run.person else []),

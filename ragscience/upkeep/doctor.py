@@ -17,6 +17,7 @@ from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.paper_rows import path_within
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.library.seen_files import NOT_FAILED, SkippedFiles, removed
+from ragscience.upkeep import machine_checks
 from ragscience.upkeep.machine_checks import DoctorFinding, Given, few, guarded, quoted, worst
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ragscience.upkeep.machine_checks import Given
 
 
-def database(home: Home, given: Given, open_library: Callable[[], Store], *, is_here: bool) -> Iterator[DoctorFinding]:
+def database(home: Home, given: Given, open_library: Callable[[], Store], is_here: bool) -> Iterator[DoctorFinding]:
     """Whether the database can be opened and is consistent; one in the home is read as a whole, about 2 s for each GB.
 
     Raises RagScienceError, sqlite3.Error.
@@ -239,68 +240,50 @@ def _md5(path: Path) -> str:
         return ""
 
 
-OnCheck = Callable[[str, int, int], None]
-"""Called before each check with its name, its number from 1, and how many checks there are."""
-
-
 def examine(
     home: Home,
     given: Given,
     open_library: Callable[[], Store] | None = None,
     *,
-    on_check: OnCheck | None = None,
+    on_check: Callable[[str], object] = bool,
 ) -> Iterator[DoctorFinding]:
-    """Check the disk, the databases, the papers' files and the caches.
+    """Check the disk, the databases, the papers' files and the caches; `on_check` gets the name of each check.
 
     `open_library` opens a library that is not in the home. A check that cannot be made is a finding; nothing about the
     state of the library raises.
     """
     from ragscience.library.store import Library
-    from ragscience.upkeep import machine_checks as machine
 
     opened = open_library or partial(Library.open, home)
-    of_home: list[tuple[str, str, Callable[[], Iterable[DoctorFinding]]]] = [
-        ("disk", "disk", lambda: machine.disk(home)),
-        ("memory", "memory", machine.memory),
-        ("database", "database", lambda: database(home, given, opened, is_here=open_library is None)),
-    ]
-    of_library: list[tuple[str, str, Callable[[Store], Iterable[DoctorFinding]]]] = [
-        ("leftovers", "leftovers", lambda _: machine.leftovers(home, given)),
-        ("contents", "contents", contents),
-        ("files", "papers", lambda store: files(home, store, given)),
-        ("notes", "papers", notes),
-        ("new files", "papers", lambda store: new_files(home, store, given)),
-        ("ledger", "ledger", lambda store: ledger(home, store)),
-        ("indexes", "indexes", indexes),
-    ]
-    names = [*(name for name, *_ in of_home), *(name for name, *_ in of_library), "conversations"]
 
-    def begin(name: str) -> None:
-        if on_check is not None:
-            on_check(name, names.index(name) + 1, len(names))
+    def made(name: str, area: str, check: Callable[..., Iterable[DoctorFinding]], *on: object) -> list[DoctorFinding]:
+        on_check(name)
+        return list(guarded(area, check, *on))
 
     def look_inside() -> Iterator[DoctorFinding]:
         with opened() as store:
-            is_empty = not store.about.papers
-            held = counted(store.about.papers, "paper"), counted(store.about.chunks, "passage")
-            for name, area, check in of_library:
-                if (given.fast and name == "contents") or (is_empty and name not in ("leftovers", "contents")):
-                    continue
-                begin(name)
-                found = guarded(area, check, store)
-                yield from (one for one in found if not (is_empty and name == "contents" and one.severity == "ok"))
-                if name == "leftovers" and not is_empty:
-                    yield DoctorFinding("papers", "ok", f"{', '.join(held)}.")
-                elif name == "leftovers":
-                    put = "Put PDFs into papers/ and run `python ingest.py`."
-                    yield DoctorFinding("papers", "warning", "The library is empty.", put)
+            about = store.about
+            yield from made("leftovers", "leftovers", machine_checks.leftovers, home, given)
+            if about.papers:
+                held = f"{counted(about.papers, 'paper')}, {counted(about.chunks, 'passage')}."
+                yield DoctorFinding("papers", "ok", held)
+            else:
+                put = "Put PDFs into papers/ and run `python ingest.py`."
+                yield DoctorFinding("papers", "warning", "The library is empty.", put)
+            if not given.fast:
+                found = made("contents", "contents", contents, store)
+                yield from (one for one in found if about.papers or one.severity != "ok")
+            if about.papers:
+                yield from made("files", "papers", files, home, store, given)
+                yield from made("notes", "papers", notes, store)
+                yield from made("new files", "papers", new_files, home, store, given)
+                yield from made("ledger", "ledger", ledger, home, store)
+                yield from made("indexes", "indexes", indexes, store)
 
-    found: list[DoctorFinding] = []
-    for name, area, check in of_home:
-        begin(name)
-        found += guarded(area, check)
+    yield from made("disk", "disk", machine_checks.disk, home)
+    yield from made("memory", "memory", machine_checks.memory)
+    found = made("database", "database", database, home, given, opened, open_library is None)
     yield from found
-    if worst([one for one in found if one.area == "database"]) != "error":
+    if worst(found) != "error":
         yield from guarded("papers", look_inside)
-    begin("conversations")
-    yield from guarded("database", other_databases, home)
+    yield from made("conversations", "database", other_databases, home)
