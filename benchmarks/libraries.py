@@ -85,7 +85,7 @@ def plain_home() -> Path:
 def plain_document(path: Path) -> Document:
     """PyMuPDF's text of a PDF's pages, cleaned, and nothing else."""
     from ragscience.core.records import Document, Page
-    from ragscience.reading.pymupdf_errors import load_pymupdf
+    from ragscience.reading.pdf_file import load_pymupdf
     from ragscience.reading.text_cleaning import clean_text
 
     pymupdf = load_pymupdf()

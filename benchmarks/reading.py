@@ -60,7 +60,7 @@ def _fast(path: Path) -> Document:
 
 
 def _plain(path: Path) -> None:
-    from ragscience.reading.pymupdf_errors import load_pymupdf
+    from ragscience.reading.pdf_file import load_pymupdf
 
     pymupdf = load_pymupdf()
     with pymupdf.open(path) as document:
@@ -79,7 +79,7 @@ def milliseconds_a_page(read: Callable[[Path], object], paths: Sequence[Path], p
 
 
 def _speed(paths: Sequence[Path], rounds: int, figures: dict[str, Any]) -> Table:
-    from ragscience.reading.pdf_reader import opened
+    from ragscience.reading.pdf_file import opened
 
     pages = []
     for path in paths:
@@ -135,7 +135,7 @@ OUTLINE_LEAST = 5
 
 def _outlines(papers: Path, read: Callable[[Path], Document]) -> tuple[int, int]:
     """How many of the headings that outlines list a reader finds on their page or one beside it, and how many are."""
-    from ragscience.reading.pdf_reader import opened
+    from ragscience.reading.pdf_file import opened
 
     found = listed = 0
     for path in sorted(papers.glob("*.pdf")):

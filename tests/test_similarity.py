@@ -16,7 +16,7 @@ from ragscience.library.store import Home, Library, NewPaper
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.page_reader import read_page
 from ragscience.reading.paper_metadata import metadata_of
-from ragscience.reading.pdf_reader import opened
+from ragscience.reading.pdf_file import opened
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 from tests.shared_data import SHARED_DATA, needs_shared_data
 

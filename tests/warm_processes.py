@@ -151,7 +151,7 @@ def words_of(line):
 
 def import_everything():
     import ragscience
-    from ragscience.reading.pymupdf_errors import load_pymupdf
+    from ragscience.reading.pdf_file import load_pymupdf
 
     load_pymupdf()  # as the processes of readers do: ONNX Runtime has threads, which no fork survives
     for name in LIBRARIES:

@@ -16,7 +16,7 @@ from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.ingestion import LOCAL, LocalFiles, file_state
 from ragscience.library.paper_rows import short_names
-from ragscience.reading.pdf_highlights import Mark, MarkedPage
+from ragscience.reading.pdf_file import Mark, MarkedPage
 from ragscience.reading.reader_process import KeptReader
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import groupby
 
+from ragscience.reading.headers_footers import FOOTNOTE_MARK, mark_footnotes
 from ragscience.reading.heading_text import REFERENCES, heading_number
 from ragscience.reading.text_rows import Measures, Placed, is_prose
 
 _BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
-_MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)|(?:Copyright )?(?:©|[cC]\u20dd)")
 _ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")
 _END = (".", "!", "?", ":", ".”", '."', ".)", "?”")
 _SHORTEST_TO_GO_ON = 20
@@ -50,7 +50,7 @@ class RowBlock:
 
 def make_blocks(placed: Sequence[Placed], measures: Measures) -> list[RowBlock]:
     """The blocks of a document in reading order."""
-    _mark_footnotes(placed, measures)
+    mark_footnotes(placed, measures)
     _mark_first_page(placed, measures)
     _mark_references(placed)
     equations = _equation_rows(placed, measures)
@@ -87,7 +87,7 @@ def _is_same(one: Placed, kind: str, before: Placed, last: RowBlock, measures: M
     if kind == "reference":
         return one.group == last.group
     if kind == "footnote":
-        return not _MARK.match(row.text) and above < 2 * row.size
+        return not FOOTNOTE_MARK.match(row.text) and above < 2 * row.size
     if kind == "equation":
         return above < 2.2 * measures.size
     if last.kind == "equation":
@@ -122,47 +122,11 @@ def _starts_paragraph(one: Placed, before: Placed, measures: Measures) -> bool:
     return False
 
 
-def _mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
-    """Mark the footnotes: rows at the end of a region that are small or have a footnote mark, from a marked one on.
-
-    One as large as the text is set apart from it.
-    """
-
-    def is_small(one: Placed) -> bool:
-        return one.row.size <= measures.size - 0.6
-
-    def is_apart(one: Placed) -> bool:
-        return is_small(one) or (one.above or 0.0) > 1.3 * measures.leading
-
-    for _, region in groupby(placed, key=lambda one: one.region):
-        small = list(
-            takewhile(
-                lambda one: not (one.kind or one.row.turn) and (is_small(one) or _is_marked(one)),
-                reversed(list(region)),
-            )
-        )
-        small.reverse()
-        first = next((number for number, one in enumerate(small) if _is_marked(one) and is_apart(one)), len(small))
-        if first == 0 or (first < len(small) and small[first].above):
-            for one in small[first:]:
-                one.kind = "footnote"
-
-
-def _is_marked(one: Placed) -> bool:
-    """Whether a row begins with a footnote mark: raised, or not a digit."""
-    spans = [span for piece in one.row.pieces for span in piece.spans if not span.text.isspace()]
-    first = spans[0]
-    raised = first.base < one.row.base - 0.15 * one.row.size and first.size < one.row.size
-    return bool(_MARK.match(one.row.text)) and (raised or not first.text.strip()[0].isdigit())
-
-
 def _mark_first_page(placed: Sequence[Placed], measures: Measures) -> None:
     """Mark the title and the authors above the first heading of the first page, and the abstract."""
     first = placed[0].page if placed else 0
     until = next((index for index, one in enumerate(placed) if one.kind == "heading" or one.page != first), len(placed))
     head = [one for one in placed[:until] if not one.kind and not one.row.turn]
-    if until == len(placed) and not any(one.row.size > measures.size + 1.5 for one in head):
-        return
     if not head or placed[min(until, len(placed) - 1)].kind != "heading":
         head = [one for one in head if not is_prose(one, measures)] if head else []
     largest = max((_largest(one) for one in head), default=0.0)
@@ -316,9 +280,6 @@ def _give_way(blocks: list[RowBlock]) -> list[RowBlock]:
         before = result[start]
         earlier = [one for one in between if one.page == before.page and one.page != block.page]
         later = [one for one in between if one not in earlier]
-        if any(before.page < one.page < block.page for one in between):
-            block.goes_on = False
-            continue
         result[start : index + 1] = [*earlier, before, block, *later]
     return result
 

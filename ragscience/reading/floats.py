@@ -47,21 +47,9 @@ def find_floats(placed: Sequence[Placed], pages: Mapping[int, LaidPage], measure
         row.group = groups.get(id(row.row), row.group)
     tables = [caption for caption in captions if caption.what == "table" and not floats.area_of(caption)]
     side = floats.usual_side(tables)
-    # Tables with a single choice of rows choose first: those rows are no other caption's, which may leave the next
-    # table above or below a single choice.
-    left = dict(enumerate(tables))
-    asked = list(left)
-    while left:
-        sure = []
-        for number in asked:
-            choices = {step for step in (-1, 1) if floats.side(left[number], step)[1] >= 2}
-            if len(choices) == 1 and (not side or choices == {side}):
-                floats.mark_table(left.pop(number), side)
-                sure.append(number)
-        if not sure:
-            sure = [next(iter(left))]
-            floats.mark_table(left.pop(sure[0]), side)
-        asked = sorted({number + step for number in sure for step in (-1, 1)} & left.keys())
+    # Tables with a single choice of rows choose first: those rows are no other caption's.
+    for table in sorted(tables, key=lambda table: not floats.is_sure(table, side)):
+        floats.mark_table(table, side)
     figures = [caption for caption in captions if caption.what == "figure"]
     for figure in figures:
         floats.mark_figure(figure)
@@ -93,7 +81,6 @@ class _Floats:
             return ""
         if id(row.pieces[0]) in self.areas:
             return "table"
-        before = self.placed[index - 1] if index and self.placed[index - 1].region == one.region else None
         first = row.pieces[0].spans[0]
         is_marked = (
             first.bold != _is_mostly_bold(one)
@@ -104,13 +91,10 @@ class _Floats:
         is_alone = match.end() >= len(row.text.rstrip()) and len(row.text) < 20
         if not (has_sign or is_marked or is_alone):
             return ""
-        if before is not None and one.above is not None and is_prose(before, self.measures):
-            # "… as shown in / Fig. 3. The …" continues a sentence.
-            close = one.above < 1.3 * max(row.size, before.row.size)
-            if close and not has_sign and not before.row.text.endswith("."):
-                return ""
-            if match["end"] == "." and one.above < 1.3 * row.size and before.row.text[-1] not in ".:!?":
-                return ""
+        before = self.placed[index - 1] if one.above is not None and one.above < 1.3 * row.size else None
+        goes_on = before and before.row.text[-1] not in ".:!?" and is_prose(before, self.measures)
+        if goes_on and match["end"] not in tuple(":|—–"):
+            return ""  # "… as shown in / Fig. 3. The …" continues a sentence
         what = match["what"].lower()
         if what.startswith("tab"):
             return "table"
@@ -136,6 +120,11 @@ class _Floats:
             one.kind, one.group = "caption", group
             last = index
         return last
+
+    def is_sure(self, table: _Caption, usual: int) -> bool:
+        """Whether rows on one side of a caption alone may be its table, and that is the usual side."""
+        choices = {step for step in (-1, 1) if self.side(table, step)[1] >= 2}
+        return len(choices) == 1 and (not usual or choices == {usual})
 
     def usual_side(self, tables: Sequence[_Caption]) -> int:
         """-1 where tables are above their captions, 1 where below, 0 where unclear; tables with one side vote."""

@@ -16,24 +16,21 @@ from dataclasses import dataclass, replace
 
 from ragscience.core.records import Box
 from ragscience.core.sentences import UNSURE
-from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, hanging_height
+from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, box_around, hanging_height
 
 _SMALL = 0.86
 """The size of an index relative to what it is at, at most."""
 _PIECES = {"(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦", "|": "|", "‖": "‖"}
 """What TeX puts large brackets together of."""
 _FENCES = frozenset("()[]{}|‖")
-_NOT_READ = frozenset("⎧⎨⎩⎪⎫⎬⎭\ufffd√")
+_UNREAD = "\ufffd"
+"""What makes the line unsure that has it."""
+_NOT_READ = frozenset(f"⎧⎨⎩⎪⎫⎬⎭{_UNREAD}√")
 _ACCENTS = {"ˆ": "hat", "^": "hat", "˜": "tilde", "~": "tilde", "¯": "bar", "˙": "dot", "¨": "ddot", "ˇ": "check"}
 _ACCENTS |= {"⃗": "vec", "→": "overrightarrow", "←": "overleftarrow", "ˉ": "bar", "´": "acute", "\u0302": "hat"}
 _ACCENTS |= {"\u0303": "tilde", "\u0304": "bar", "\u0305": "bar", "\u20d6": "overleftarrow"}
 _LIMITS = re.compile(r"max|min|lim(?: ?sup| ?inf)?|sup|inf|argm(?:ax|in)|Pr|det|gcd")
-_NUMBER = re.compile(r"\((?:[A-Z]\.?)?\d{1,3}(?:\.\d{1,2})*[a-z]?\)")
 _ESCAPED = str.maketrans({"{": r"\{", "}": r"\}", "_": r"\_", "^": r"\^", "\\": r"\backslash "})
-
-
-class NotSure(Exception):
-    """The layout of a formula is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +80,14 @@ def read_formula(page: PageGlyphs, pieces: Sequence[TextPiece]) -> list[tuple[st
     rules = [one for one in page.rules if around[0] - 2 < one[0] and one[2] < around[2] + 2]
     rules = [one for one in rules if around[1] - 3 < one[1] and one[3] < around[3] + 3]
     parts, unread = _with_roots_and_fractions(_with_limits(_with_accents(_with_brackets(inside))), rules)
-    lines = [(_tried(line), line, _around(line)) for line in _lines(parts)]
-    own = {id(one) for one in inside}
+    lines = [(_read(line), line, _around(line)) for line in _lines(parts)]
+    own = set(map(id, inside))
     foreign = [(one.middle, one.base) for one in page.glyphs if id(one) not in own]
     foreign += [((x0 + x1) / 2, y0) for x0, y0, x1, _ in unread]
     is_balanced = _balance("".join(text for text, *_ in lines)) == 0
     found = []
     for text, _, (x0, y0, x1, y1) in lines:
-        is_sure = "\ufffd" not in text and (is_balanced or not _balance(text))
+        is_sure = _UNREAD not in text and (is_balanced or not _balance(text))
         if not is_sure or any(x0 < x < x1 and y0 < y < y1 for x, y in foreign):
             own_glyphs = [one for one in inside if x0 <= one.middle <= x1 and y0 - 1 <= one.base <= y1 + 1]
             text = f"{UNSURE[0]}{_plain(own_glyphs)}{UNSURE[1]}"
@@ -140,12 +137,7 @@ def _is_in(one: FormulaPart, piece: TextPiece) -> bool:
 
 
 def _around(parts: Sequence[FormulaPart]) -> Box:
-    return (
-        min(one.x0 for one in parts),
-        min(one.y0 for one in parts),
-        max(one.x1 for one in parts),
-        max(one.y1 for one in parts),
-    )
+    return box_around((one.x0, one.y0, one.x1, one.y1) for one in parts)
 
 
 def _with_accents(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
@@ -161,7 +153,6 @@ def _with_accents(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
             if other != at and one.text.isalnum()
             and one.x0 - 0.1 * one.size < accent.middle < one.x1 + 0.1 * one.size
             and -0.1 * one.size < one.base - accent.base < 0.9 * one.size
-            and (accent.text not in "~→←^" or one.base - accent.base > 0.2 * one.size)
         ]  # fmt: skip
         if near:
             one = hosts[min(near)[1]]
@@ -177,18 +168,11 @@ def _with_limits(parts: list[FormulaPart]) -> list[FormulaPart]:
     largest = max(one.size for one in operators) if operators else 0.0
     rest = sorted((one for one in parts if one.size <= _SMALL * largest), key=lambda one: one.x0)
     for one in rest:
-        run = next(
-            (
-                run
-                for run in reversed(small)
-                if one.x0 - run[-1].x1 < 0.35 * run[0].size and abs(one.base - run[0].base) < 0.5 * run[0].size
-            ),
-            None,
-        )
-        if run:
-            run.append(one)
-        else:
-            small.append([one])
+        near = (run for run in reversed(small) if one.x0 - run[-1].x1 < 0.35 * run[0].size)
+        run = next((run for run in near if abs(one.base - run[0].base) < 0.5 * run[0].size), None)
+        if run is None:
+            small.append(run := [])
+        run.append(one)
     for operator in operators:
         found = {}
         for run in small:
@@ -202,19 +186,15 @@ def _with_limits(parts: list[FormulaPart]) -> list[FormulaPart]:
                 found["^"] = run
         if not found:
             continue
-        own = [one for one in parts if one is operator or _is_inside(one, operator)]
+        own = [one for one in parts if one.base == operator.base and operator.x0 <= one.middle <= operator.x1]
         used = [*own, *(one for run in found.values() for one in run)]
-        text = operator.text + "".join(mark + _braced(_tried(found[mark])) for mark in "_^" if mark in found)
+        text = operator.text + "".join(mark + _braced(_read(found[mark])) for mark in "_^" if mark in found)
         _, y0, _, y1 = _around(used)
         kept = {id(one) for one in used}
         small = [run for run in small if run not in found.values()]
         parts = [one for one in parts if id(one) not in kept]
         parts.append(replace(operator, text=text, y0=y0, y1=y1, kind="large"))
     return parts
-
-
-def _is_inside(one: FormulaPart, word: FormulaPart) -> bool:
-    return one.base == word.base and word.x0 <= one.middle <= word.x1 and one.text != word.text
 
 
 def _words(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
@@ -248,12 +228,12 @@ def _with_roots_and_fractions(parts: list[FormulaPart], rules: Sequence[Box]) ->
         below = _stack(across, y1, 1)
         above = _stack(across, y0, -1) if root is None else []
         if root is not None and below:
-            used, text = [root, *below], f"\\sqrt{{{_tried(below)}}}"
+            used, text = [root, *below], f"\\sqrt{{{_read(below)}}}"
             base, size = _stand(below)
             new = replace(root, text=text, x1=x1, y0=y0, y1=_around(below)[3], base=base, size=size)
         elif above and below:
             used = above + below
-            text = f"\\frac{{{_tried(above)}}}{{{_tried(below)}}}"
+            text = f"\\frac{{{_read(above)}}}{{{_read(below)}}}"
             size = max(one.size for one in used)
             new = FormulaPart(text, x0, x1, _around(above)[1], _around(below)[3], y0 + AXIS * size, size, "fraction")
         else:
@@ -320,52 +300,40 @@ def _lines(parts: list[FormulaPart]) -> list[list[FormulaPart]]:
     return [line for line in lines if line]
 
 
-def _tried(parts: Sequence[FormulaPart]) -> str:
-    """What `_read` gives, or U+FFFD, which makes the line unsure that has it."""
-    try:
-        return _read(parts)
-    except NotSure:
-        return "\ufffd"
-
-
 def _read(parts: Sequence[FormulaPart]) -> str:
-    """The text of parts on one line with their indices and exponents. Raises NotSure."""
+    """The text of parts on one line with their indices and exponents."""
     parts = sorted(parts, key=lambda one: one.x0)
     plain = [one for one in parts if not one.kind] or parts
     base, size = _stand(plain)
     text, shifted, right = "", list[FormulaPart](), parts[0].x0
     for one in parts:
         if any(sign in _NOT_READ for sign in one.text):
-            raise NotSure
+            return _UNREAD
         off = abs(one.base - base)
         if off <= 0.06 * size or (one.kind and off < (1 if one.kind == "large" else 0.35) * size):
             text += _scripts(text, shifted, base, size)
             shifted = []
-            text += (" " if text and one.x0 - right > 0.2 * size else "") + _written(one)
-        elif one.size > _SMALL * size and not (one.kind and shifted):
-            raise NotSure
+            text += " " if text and one.x0 - right > 0.2 * size else ""
+            text += one.text.translate(_ESCAPED) if len(one.text) == 1 else one.text
+        elif one.size > _SMALL * size:
+            return _UNREAD
         else:
             shifted.append(one)
         right = max(right, one.x1)
     return text + _scripts(text, shifted, base, size)
 
 
-def _written(one: FormulaPart) -> str:
-    return one.text.translate(_ESCAPED) if len(one.text) == 1 else one.text
-
-
 def _scripts(text: str, parts: Sequence[FormulaPart], base: float, size: float) -> str:
-    """The index and the exponent that these parts make of what `text` ends with. Raises NotSure."""
+    """The index and the exponent that these parts make of what `text` ends with."""
     if not parts:
         return ""
-    if not text or (text.endswith(")") and any(one.text == "=" for one in parts)):
-        # They belong to a sign that is not here.
-        raise NotSure
+    if not text:
+        return _UNREAD  # they belong to a sign that is not here
     sides: tuple[list[FormulaPart], list[FormulaPart]] = [], []
     side = 0
     for before, one in zip([None, *parts], parts, strict=False):
         if not -0.75 * size < one.base - base < 1.6 * size and not -1.6 * size < one.base - base:
-            raise NotSure
+            return _UNREAD
         is_nested = before and one.size <= _SMALL * before.size and one.x0 - before.x1 < 0.3 * before.size
         if not is_nested:
             side = one.base < base

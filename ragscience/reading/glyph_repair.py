@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from ragscience.reading.pymupdf_errors import load_pymupdf
+from ragscience.reading.pdf_file import load_pymupdf
 from ragscience.reading.text_cleaning import LETTER_GROUPS, PAIR_BITS, mean_bits
 
 _SIZE = re.compile(r"(?:big|Big|bigg|Bigg|text|display|wide[rs]?t?)$")

@@ -1,4 +1,4 @@
-"""Headers and footers: running heads, page numbers, arXiv stamps and line numbers are not part of the text.
+"""Headers, footers and footnotes: running heads, page numbers, arXiv stamps and line numbers are not part of the text.
 
 They are found by repetition: the same words, apart from digits, at the same height of several pages.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise, takewhile
 
-from ragscience.reading.text_rows import Row
+from ragscience.reading.text_rows import Measures, Placed, Row
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Z]|[IVX]+)(?:\.\d{1,2}){0,3}[.:)]?|\[\d{1,3}\]|[•–—-]")
@@ -252,3 +252,41 @@ def _stands_alone(line: Sequence[Row], segments: Sequence[Row]) -> bool:
     gap = abs(nearest.base - base)
     is_number = all(_PAGE_NUMBER.fullmatch(row.text) for row in line)
     return gap > 1.55 * max(size, nearest.size) or (not is_number and gap > 1.3 * size and nearest.size != size)
+
+
+FOOTNOTE_MARK = re.compile(r"\^?(?:\d{1,2}|[∗*†‡§¶‖♯#♦♣]+)\s?(?=[^\W\d_]|https?:|\W)|(?:Copyright )?(?:©|[cC]\u20dd)")
+"""The beginning of a footnote."""
+
+
+def mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
+    """Mark the footnotes: rows at the end of a region that are small or have a footnote mark, from a marked one on.
+
+    One as large as the text is set apart from it.
+    """
+
+    def is_small(one: Placed) -> bool:
+        return one.row.size <= measures.size - 0.6
+
+    def is_apart(one: Placed) -> bool:
+        return is_small(one) or (one.above or 0.0) > 1.3 * measures.leading
+
+    for _, region in groupby(placed, key=lambda one: one.region):
+        small = list(
+            takewhile(
+                lambda one: not (one.kind or one.row.turn) and (is_small(one) or _is_marked(one)),
+                reversed(list(region)),
+            )
+        )
+        small.reverse()
+        first = next((number for number, one in enumerate(small) if _is_marked(one) and is_apart(one)), len(small))
+        if first == 0 or (first < len(small) and small[first].above):
+            for one in small[first:]:
+                one.kind = "footnote"
+
+
+def _is_marked(one: Placed) -> bool:
+    """Whether a row begins with a footnote mark: raised, or not a digit."""
+    spans = [span for piece in one.row.pieces for span in piece.spans if not span.text.isspace()]
+    first = spans[0]
+    raised = first.base < one.row.base - 0.15 * one.row.size and first.size < one.row.size
+    return bool(FOOTNOTE_MARK.match(one.row.text)) and (raised or not first.text.strip()[0].isdigit())

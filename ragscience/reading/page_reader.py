@@ -16,7 +16,7 @@ from ragscience.core.records import Box
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.formulas import PageGlyphs, glyph
 from ragscience.reading.glyph_repair import FontRepairs
-from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, raise_if_out_of_memory
+from ragscience.reading.pdf_file import cause_of, failures, load_pymupdf, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, clean_text, illegible_share, mean_bits
 from ragscience.reading.text_spans import PageSpans, read_spans, rule_boxes, type_size
 

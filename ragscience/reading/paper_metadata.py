@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from ragscience.core.records import Metadata
 from ragscience.reading.author_names import find_authors, names_in
-from ragscience.reading.first_page import Segment, body_size, segments_of, stamps_of
-from ragscience.reading.publication import find_publication, find_year
+from ragscience.reading.first_page import Segment, body_size, find_publication, find_year, segments_of, stamps_of
 from ragscience.reading.text_cleaning import plain_text, sensible_title
 from ragscience.reading.text_spans import PageSpans
 

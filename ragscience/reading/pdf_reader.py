@@ -6,10 +6,8 @@ PyMuPDF reads the file and repairs it where possible: a file is refused only whe
 from __future__ import annotations
 
 import shlex
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -24,16 +22,13 @@ from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.ocr import find_tessdata, has_picture, is_writing, recognise
 from ragscience.reading.page_reader import UNSETTLED, PageText, read_glyphs, read_page
 from ragscience.reading.paper_metadata import metadata_of
-from ragscience.reading.pymupdf_errors import cause_of, failures, load_pymupdf, mishaps, raise_if_out_of_memory
+from ragscience.reading.pdf_file import AGAIN, cause_of, failures, mishaps, opened, page_count, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import printable_name, sensible_title
 from ragscience.reading.text_spans import PageSpans, rule_boxes
 
 OnPage = Callable[[int, int, bool], None]
 """Is told of a page that is done: its number from 1, how many there are, and whether OCR read it, which takes
 seconds. A page may be read more than once."""
-
-_HEADER_WITHIN_BYTES = 1024
-"""`%PDF` may begin anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
 
 _SCANNED = frozenset({"blank", "illegible"})
 """Pages in such a state may be read by OCR."""
@@ -42,24 +37,10 @@ _HARD_TO_READ, _LEAST_ILLEGIBLE, _AS_SCANNED = 0.02, 20, 0.25
 OCR, too."""
 _TITLE_PAGES = 3
 """Their words decide whether a hyphen at a line's end in the title belongs to the word."""
-_AGAIN = "Download the file again."
-_WEB_PAGE = "a web page"
-_FROM_PAGE = "Open it in a browser to see what it says, and download the PDF itself."
-
 _LACKS = {
     "lost": LOST_PAGE,
     "blank": "without text: blank, scanned or damaged",
     "illegible": "without readable text: scanned, or in fonts without Unicode values",
-}
-
-
-_KINDS = {
-    b"<!doctype html": _WEB_PAGE,
-    b"<html": _WEB_PAGE,
-    b"version https://git-lfs": "a Git LFS pointer",
-    b"pk\x03\x04": "a ZIP or office file",
-    b"%!ps": "PostScript",
-    b"\x04%!ps": "PostScript",
 }
 
 
@@ -79,7 +60,7 @@ def read_pdf(
     with opened(path, password) as source:
         repairs = FontRepairs()
         pages: list[PageText] = []
-        count = _page_count(source, path)
+        count = page_count(source, path)
         for index in range(count):
             pages.append(read_page(source, index, repairs))
             on_page(index + 1, count, False)
@@ -109,96 +90,6 @@ def read_pdf(
         glyphs_of = cache(partial(read_glyphs, source, repairs=repairs))
         document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
-
-
-def _require_pdf_header(path: Path) -> None:
-    """Raise FileProblem unless the path is a regular file with a PDF header."""
-    name = printable_name(path)
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise FileProblem(f"{name} is not a regular file.", "Give the path of a PDF file.", reason="unreadable")
-        with path.open("rb") as file:
-            head = file.read(_HEADER_WITHIN_BYTES + len(b"%PDF") - 1)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise FileProblem(f"{name} does not exist.", "Check the path.", reason="missing") from error
-    except (OSError, ValueError) as error:
-        cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise FileProblem(f"{name} cannot be read: {cause}.", "Check its permissions.", reason="unreadable") from error
-    if status.st_size == 0:
-        raise FileProblem(f"{name} is empty: it has 0 bytes.", _AGAIN, reason="empty")
-    if b"%PDF" not in head:
-        fix = _FROM_PAGE if (what := _kind(head)) == f"is {_WEB_PAGE}" else _AGAIN
-        raise FileProblem(f"{name} is not a PDF: it {what}.", fix, reason="not-a-pdf")
-
-
-def _kind(head: bytes) -> str:
-    """What a file is or lacks, by its first bytes."""
-    start = head.lstrip().lower()
-    kind = next((kind for beginning, kind in _KINDS.items() if start.startswith(beginning)), "")
-    return f"is {kind}" if kind else f"has no %PDF header in its first {_HEADER_WITHIN_BYTES} bytes"
-
-
-@contextmanager
-def opened(path: Path, password: str) -> Iterator[Any]:
-    """The file as an open, decrypted `pymupdf.Document`, closed at the end.
-
-    Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted" or "damaged".
-    """
-    _require_pdf_header(path)
-    pymupdf = load_pymupdf()
-    name = printable_name(path)
-    with damage_in(path):
-        # MuPDF needs names in UTF-8: a file with another name is opened by its bytes.
-        has_other_name = any("\ud800" <= character <= "\udfff" for character in str(path))
-        how: dict[str, Any] = {"stream": path.read_bytes()} if has_other_name else {"filename": path}
-        source = pymupdf.open(**how, filetype="pdf")
-    try:
-        if not source.is_pdf:
-            raise FileProblem(f"{name} has a PDF header but is not a PDF.", _AGAIN, reason="not-a-pdf")
-        if source.needs_pass and not _unlocked(source, password):
-            wrong = ", and the one given does not open it" if password else ""
-            file, copy = shlex.quote(name), shlex.quote(f"open-{name}")
-            fix = f"Save a copy without it, in a PDF viewer or with: qpdf --decrypt --password=PASSWORD {file} {copy}"
-            raise FileProblem(f"{name} is locked with a password{wrong}.", fix, reason="encrypted")
-        yield source
-    finally:
-        source.close()
-        pymupdf.TOOLS.store_shrink(100)
-        pymupdf.TOOLS.reset_mupdf_warnings()
-
-
-@contextmanager
-def damage_in(path: Path) -> Iterator[None]:
-    """Turn MuPDF's errors into FileProblem with reason "damaged", or MemoryError."""
-    try:
-        yield
-    except failures() as error:
-        raise_if_out_of_memory(error)
-        message = f"{printable_name(path)} is damaged and cannot be opened ({cause_of(error)})."
-        raise FileProblem(message, _AGAIN, reason="damaged") from error
-
-
-def _unlocked(source: Any, password: str) -> bool:
-    try:
-        return bool(source.authenticate(password))
-    except failures():
-        return False
-
-
-def _page_count(source: Any, path: Path) -> int:
-    """The number of pages, at least 1. Raises FileProblem."""
-    with damage_in(path):
-        count = int(source.page_count)
-    if count < 1:
-        raise FileProblem(f"{printable_name(path)} has no pages: it is empty or damaged.", _AGAIN, reason="no-pages")
-    return count
-
-
-def count_pages(path: Path) -> int:
-    """The number of pages of a PDF, without reading them. Raises as `read_pdf`."""
-    with opened(path, "") as source:
-        return _page_count(source, path)
 
 
 def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, ...]]:
@@ -244,7 +135,7 @@ def _require_text(path: Path, pages: list[PageText], instead: str) -> None:
     on_pages = "its only page" if len(pages) == 1 else f"any of its {len(pages)} pages"
     if all(page.lack == "lost" for page in pages):
         message = f"{name} is damaged: {on_pages} could not be read: {pages[0].detail}."
-        raise FileProblem(message.replace("any of", "none of"), _AGAIN, reason="damaged")
+        raise FileProblem(message.replace("any of", "none of"), AGAIN, reason="damaged")
     ocr = instead or (
         "`python ingest.py --ocr` reads scans; it needs Tesseract (apt-get install tesseract-ocr). "
         f"Or add a text layer with: ocrmypdf --force-ocr {shlex.quote(name)} {shlex.quote(f'text-{name}')}"

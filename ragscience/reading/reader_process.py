@@ -21,7 +21,7 @@ from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Document, PageShape
 from ragscience.core.serialization import from_json, to_json
 from ragscience.core.system import GROUP_OF_ITS_OWN
-from ragscience.reading.pdf_highlights import MarkedPage
+from ragscience.reading.pdf_file import MarkedPage
 from ragscience.reading.text_cleaning import clean_text, printable_name
 
 T = TypeVar("T", Document, int, PageShape)

@@ -179,7 +179,7 @@ def _refined(placed: Sequence[Placed], bounds: list[float]) -> list[float]:
     lines = [cells_of(one, 0.0, ()) for one in placed]
     more: list[float] = []
     for rows in _columns_of(lines, bounds):
-        more += _between_numbers(rows) or _beside_numbers(rows) or _after_labels(rows)
+        more += _between_numbers(rows) or _after_labels(rows)
     bounds = sorted([*bounds, *more])
     return sorted([*bounds, *(x for rows in _columns_of(lines, bounds) for x in _before_sizes(rows))])
 
@@ -197,19 +197,7 @@ def _between_numbers(rows: Sequence[Sequence[Cell]]) -> list[float]:
     usual, count = Counter(map(len, numeric)).most_common(1)[0] if numeric else (0, 0)
     if count < 3 or count < 0.7 * len(numeric):
         return []
-    return [middle for middle, _ in _gaps([words for words in numeric if len(words) == usual])]
-
-
-def _beside_numbers(rows: Sequence[Sequence[Cell]]) -> list[float]:
-    """The middles of gaps clearly wider than the others in rows with as many words: "2 to 4   0.1"."""
-    usual, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
-    alike = [words for words in rows if len(words) == usual]
-    words = [word for row in alike for word in row]
-    if usual < 3 or count < 4 or count < 0.6 * len(rows) or sum(word.is_number for word in words) < 0.6 * len(words):
-        return []
-    gaps = _gaps(alike)
-    least = min((width for _, width in gaps), default=0.0)
-    return [middle for middle, width in gaps if width > 1.25 * least and width > 0.22 * words[0].size]
+    return _gaps([words for words in numeric if len(words) == usual])
 
 
 def _after_labels(rows: Sequence[Sequence[Cell]]) -> list[float]:
@@ -244,11 +232,11 @@ def _before_sizes(rows: Sequence[Sequence[Cell]]) -> list[float]:
     return [(start + end) / 2] if is_even and end < start and not has_number else []
 
 
-def _gaps(rows: Sequence[Sequence[Cell]]) -> list[tuple[float, float]]:
-    """(middle, width) of the white between the words of the same number, where all rows have some."""
+def _gaps(rows: Sequence[Sequence[Cell]]) -> list[float]:
+    """The middles of the white between the words of the same number, where all rows have some."""
     columns = [(min(word.x0 for word in words), max(word.x1 for word in words)) for words in zip(*rows, strict=True)]
     gaps = [(end, start) for (_, end), (start, _) in pairwise(columns)]
-    return [((start + end) / 2, start - end) for end, start in gaps if start - end > 0.5]
+    return [(start + end) / 2 for end, start in gaps if start - end > 0.5]
 
 
 def cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[Cell]:

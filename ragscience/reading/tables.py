@@ -85,7 +85,7 @@ class _Table:
         blocks = self._blocks(beyond, separators)
         if self._is_ruled(blocks):
             return [*header, *self._ruled(blocks, separators)]
-        return [*header, *_with_hanging_lines(self._with_labels_first(self._body(beyond)), self.ends)]
+        return [*header, *self._with_labels_first(self._body(beyond))]
 
     def _row(self, line: Sequence[Spanning], places: Sequence[Placed]) -> _Row:
         slots: list[list[Cell]] = [[] for _ in self.grid.edges]
@@ -205,7 +205,7 @@ class _Table:
                 groups[-1].append(row)
             else:
                 groups.append([row])
-        return [row for group in groups for part in _label_groups(group) for row in _labelled(part)]
+        return [row for group in groups for row in _labelled(group)]
 
     def _belongs_above(self, slots: list[list[Cell]], above: list[list[Cell]], one: Placed, before: Placed) -> bool:
         """Whether a line is a part of the row above: at half its height, or the continuation of some of its cells."""
@@ -237,66 +237,6 @@ class _Table:
 def _is_whole(line: Sequence[Spanning]) -> bool:
     """Whether a line has a label and a value."""
     return len(line) > 1 and line[0].first == 0
-
-
-def _with_hanging_lines(rows: list[_Row], ends: Sequence[float]) -> list[_Row]:
-    """The rows, with cells that are set back from the left edge of their column joined to those above.
-
-    Lines of labels may be set back as parts of a label above; so it is done where other columns have such lines too.
-    """
-    edges = []
-    for column in range(len(rows[0].slots) if rows else 0):
-        starts = sorted(row.slots[column][0].x0 for row in rows if row.slots[column])
-        edges.append(next((x for x in starts if sum(abs(x - other) < 1 for other in starts) > 0.5 * len(starts)), None))
-    found = [
-        (number, column)
-        for number, row in enumerate(rows)
-        for column in row.filled
-        if number and _hangs(row.slots[column], rows[number - 1].slots[column], edges[column], ends[column])
-    ]
-    if len({number for number, column in found if column}) < 2 or len({column for _, column in found}) < 2:
-        return rows
-    for number, column in reversed(found):
-        rows[number - 1].slots[column] += rows[number].slots[column]
-        rows[number].slots[column] = []
-        if not rows[number].filled:
-            rows[number - 1].lines += rows[number].lines
-    return [row for row in rows if row.filled]
-
-
-def _hangs(cells: Sequence[Cell], above: Sequence[Cell], edge: float | None, end: float) -> bool:
-    """Whether a line is set back from the edge of its column, and its first word did not fit on the line above."""
-    if edge is None or not cells or not above:
-        return False
-    first, last = cells[0], max(above, key=lambda cell: cell.base)
-    is_near = first.base - last.base < 1.8 * first.size
-    is_set_back = 0.6 * first.size < first.x0 - edge < 2 * first.size
-    is_full = len(last.text.split()) > 1 and end - last.x1 < _first_word(cells) + first.size
-    return is_near and is_set_back and is_full and bool(_WORD.search(first.text))
-
-
-def _label_groups(rows: list[_Row]) -> list[list[_Row]]:
-    """Rows between two rules in groups with a label at the middle of each; all as one where labels are elsewhere."""
-    groups: list[list[_Row]] = []
-    start = 0
-    while start < len(rows):
-        label = next((number for number in range(start, len(rows)) if rows[number].slots[0]), None)
-        values = [row for row in rows[start:] if row.filled != [0]]
-        if label is None or not values:
-            return [rows]
-        middle = rows[label].slots[0][0].base
-        size = rows[label].slots[0][0].size
-        ends = [
-            number
-            for number in range(label, len(rows))
-            if abs((values[0].base + rows[number].lines[-1].row.base) / 2 - middle) < 0.4 * size
-            and not any(row.slots[0] for row in rows[label + 1 : number + 1])
-        ]
-        if not ends:
-            return [rows]
-        groups.append(rows[start : ends[0] + 1])
-        start = ends[0] + 1
-    return groups or [rows]
 
 
 def _labelled(rows: list[_Row]) -> list[_Row]:

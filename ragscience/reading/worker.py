@@ -21,9 +21,8 @@ from typing import Any, BinaryIO
 from ragscience.core.errors import FileProblem, ModelProblem
 from ragscience.core.serialization import from_json, to_json
 from ragscience.core.system import limit_memory
-from ragscience.reading.pdf_highlights import MarkedPage, draw_page, join_pages, mark_pages
-from ragscience.reading.pdf_reader import OnPage, count_pages, read_pdf
-from ragscience.reading.pymupdf_errors import load_pymupdf
+from ragscience.reading.pdf_file import MarkedPage, count_pages, draw_page, join_pages, load_pymupdf, mark_pages
+from ragscience.reading.pdf_reader import OnPage, read_pdf
 from ragscience.reading.text_cleaning import printable_name
 
 

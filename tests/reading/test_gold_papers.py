@@ -10,7 +10,7 @@ from ragscience.reading.author_names import last_name
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.page_reader import read_page
 from ragscience.reading.paper_metadata import metadata_of
-from ragscience.reading.pdf_reader import opened
+from ragscience.reading.pdf_file import opened
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 pytestmark = needs_shared_data

@@ -4,7 +4,7 @@ import numpy as np
 import pymupdf
 import pytest
 
-from ragscience.reading.pdf_highlights import draw_page
+from ragscience.reading.pdf_file import draw_page
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.reader_process import ReaderProcess
 from tests.pdf_factory import make_pdf

@@ -3,7 +3,7 @@
 import pymupdf
 import pytest
 
-from ragscience.reading.pdf_highlights import Mark, MarkedPage, mark_pages
+from ragscience.reading.pdf_file import Mark, MarkedPage, mark_pages
 from ragscience.reading.pdf_reader import read_pdf
 from tests.pdf_factory import make_pdf
 

@@ -104,7 +104,7 @@ def test_memory_that_runs_out_inside_mupdf_is_a_memory_error(tmp_path):
     script = (
         "import resource, sys; from pathlib import Path\n"
         "from ragscience.reading.pdf_reader import read_pdf\n"
-        "from ragscience.reading.pymupdf_errors import load_pymupdf\n"
+        "from ragscience.reading.pdf_file import load_pymupdf\n"
         "load_pymupdf()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))\n"
         "try:\n    read_pdf(Path(sys.argv[1]))\nexcept MemoryError as error:\n    sys.exit(f'caught {error}')\n"

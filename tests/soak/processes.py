@@ -313,7 +313,7 @@ class ReaderHere:
     def count(self, path: Path) -> Any:
         """The number of its pages."""
         from ragscience.core.errors import FileProblem
-        from ragscience.reading.pdf_reader import count_pages
+        from ragscience.reading.pdf_file import count_pages
 
         try:
             return count_pages(path.absolute())

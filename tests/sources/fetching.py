@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from ragscience.core.errors import FileProblem
-from ragscience.reading.pdf_reader import count_pages
+from ragscience.reading.pdf_file import count_pages
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.downloads import downloaded_pdf
 from ragscience.sources.http_client import HttpClient

@@ -1,11 +1,17 @@
-"""Copies of cited pages as PDFs, with the quotes highlighted, and pages as pictures.
+"""A PDF file: opened, its pages counted, copied with the quotes highlighted, and drawn as pictures.
 
-This runs in a worker process, as reading does, for the files are not trusted.
+PyMuPDF's messages are kept off stderr, and its errors become problems of the file. All this runs in a worker process,
+for the files are not trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -13,8 +19,149 @@ from typing import Any
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Box, PageShape
-from ragscience.reading.pdf_reader import damage_in, opened
-from ragscience.reading.pymupdf_errors import load_pymupdf
+from ragscience.reading.text_cleaning import clean_text, printable_name
+
+_OUT_OF_MEMORY = re.compile(r"\b(malloc|calloc|realloc)\b.{0,200}\bfailed\b")
+
+
+def load_pymupdf() -> Any:
+    """The module pymupdf, without messages on stderr and without its layout model, which takes 0.8 s and 450 MB."""
+    if "pymupdf" not in sys.modules:
+        sys.modules.update({"pymupdf.layout": None, "pymupdf4llm": None})  # type: ignore[dict-item]
+    import pymupdf
+
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    return pymupdf
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """PyMuPDF's errors for a bad file: its own are RuntimeErrors, MuPDF's are FzErrorBase."""
+    return RuntimeError, ValueError, IndexError, load_pymupdf().mupdf.FzErrorBase
+
+
+def mishaps() -> tuple[type[Exception], ...]:
+    """The errors of calculations with a file's strange values, too."""
+    return *failures(), ArithmeticError, AttributeError, LookupError, TypeError
+
+
+def cause_of(error: Exception) -> str:
+    """MuPDF's message, if known, on one line."""
+    origin = error.__cause__ or error
+    words = clean_text(str(origin)).split()
+    return " ".join(words)[:200].rstrip(".") or type(origin).__name__
+
+
+def raise_if_out_of_memory(error: Exception) -> None:
+    """Raise MemoryError where MuPDF's allocator failed, which it reports like any other error."""
+    if _OUT_OF_MEMORY.search(str(error)) or _OUT_OF_MEMORY.search(str(error.__cause__ or "")):
+        raise MemoryError(str(error)) from error
+
+
+_HEADER_WITHIN_BYTES = 1024
+"""`%PDF` may begin anywhere in the first 1024 bytes (PDF 1.7 reference, appendix H, note 13)."""
+AGAIN = "Download the file again."
+_WEB_PAGE = "a web page"
+_FROM_PAGE = "Open it in a browser to see what it says, and download the PDF itself."
+_KINDS = {
+    b"<!doctype html": _WEB_PAGE,
+    b"<html": _WEB_PAGE,
+    b"version https://git-lfs": "a Git LFS pointer",
+    b"pk\x03\x04": "a ZIP or office file",
+    b"%!ps": "PostScript",
+    b"\x04%!ps": "PostScript",
+}
+
+
+def _require_pdf_header(path: Path) -> None:
+    """Raise FileProblem unless the path is a regular file with a PDF header."""
+    name = printable_name(path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileProblem(f"{name} is not a regular file.", "Give the path of a PDF file.", reason="unreadable")
+        with path.open("rb") as file:
+            head = file.read(_HEADER_WITHIN_BYTES + len(b"%PDF") - 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileProblem(f"{name} does not exist.", "Check the path.", reason="missing") from error
+    except (OSError, ValueError) as error:
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileProblem(f"{name} cannot be read: {cause}.", "Check its permissions.", reason="unreadable") from error
+    if status.st_size == 0:
+        raise FileProblem(f"{name} is empty: it has 0 bytes.", AGAIN, reason="empty")
+    if b"%PDF" not in head:
+        fix = _FROM_PAGE if (what := _kind(head)) == f"is {_WEB_PAGE}" else AGAIN
+        raise FileProblem(f"{name} is not a PDF: it {what}.", fix, reason="not-a-pdf")
+
+
+def _kind(head: bytes) -> str:
+    """What a file is or lacks, by its first bytes."""
+    start = head.lstrip().lower()
+    kind = next((kind for beginning, kind in _KINDS.items() if start.startswith(beginning)), "")
+    return f"is {kind}" if kind else f"has no %PDF header in its first {_HEADER_WITHIN_BYTES} bytes"
+
+
+@contextmanager
+def opened(path: Path, password: str) -> Iterator[Any]:
+    """The file as an open, decrypted `pymupdf.Document`, closed at the end.
+
+    Raises FileProblem with reason "missing", "unreadable", "not-a-pdf", "empty", "encrypted" or "damaged".
+    """
+    _require_pdf_header(path)
+    pymupdf = load_pymupdf()
+    name = printable_name(path)
+    with damage_in(path):
+        # MuPDF needs names in UTF-8: a file with another name is opened by its bytes.
+        has_other_name = any("\ud800" <= character <= "\udfff" for character in str(path))
+        how: dict[str, Any] = {"stream": path.read_bytes()} if has_other_name else {"filename": path}
+        source = pymupdf.open(**how, filetype="pdf")
+    try:
+        if not source.is_pdf:
+            raise FileProblem(f"{name} has a PDF header but is not a PDF.", AGAIN, reason="not-a-pdf")
+        if source.needs_pass and not _unlocked(source, password):
+            wrong = ", and the one given does not open it" if password else ""
+            file, copy = shlex.quote(name), shlex.quote(f"open-{name}")
+            fix = f"Save a copy without it, in a PDF viewer or with: qpdf --decrypt --password=PASSWORD {file} {copy}"
+            raise FileProblem(f"{name} is locked with a password{wrong}.", fix, reason="encrypted")
+        yield source
+    finally:
+        source.close()
+        pymupdf.TOOLS.store_shrink(100)
+        pymupdf.TOOLS.reset_mupdf_warnings()
+
+
+@contextmanager
+def damage_in(path: Path) -> Iterator[None]:
+    """Turn MuPDF's errors into FileProblem with reason "damaged", or MemoryError."""
+    try:
+        yield
+    except failures() as error:
+        raise_if_out_of_memory(error)
+        message = f"{printable_name(path)} is damaged and cannot be opened ({cause_of(error)})."
+        raise FileProblem(message, AGAIN, reason="damaged") from error
+
+
+def _unlocked(source: Any, password: str) -> bool:
+    try:
+        return bool(source.authenticate(password))
+    except failures():
+        return False
+
+
+def page_count(source: Any, path: Path) -> int:
+    """The number of pages, at least 1. Raises FileProblem."""
+    with damage_in(path):
+        count = int(source.page_count)
+    if count < 1:
+        raise FileProblem(f"{printable_name(path)} has no pages: it is empty or damaged.", AGAIN, reason="no-pages")
+    return count
+
+
+def count_pages(path: Path) -> int:
+    """The number of pages of a PDF, without reading them. Raises as `read_pdf`."""
+    with opened(path, "") as source:
+        return page_count(source, path)
+
 
 _CREATOR = "RAG Science"
 _COLOURS = ((0.55, 0.80, 1.0), (0.62, 0.90, 0.60), (0.84, 0.72, 1.0), (1.0, 0.74, 0.52))
