@@ -25,9 +25,9 @@ from ragscience.agent.llm_questions import (
     ask_for_verdict,
 )
 from ragscience.ask.confidence import answerability
-from ragscience.core.acronyms import short_forms
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
+from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ragscience.ask.route_records import RouteContext
-from ragscience.core.acronyms import short_forms
 from ragscience.core.records import StoredChunk
+from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import joined_lines, tokenize
 
 MOST_PASSAGES = 4_000

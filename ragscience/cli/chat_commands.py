@@ -18,7 +18,6 @@ from ragscience.cli.history_commands import list_conversations
 from ragscience.cli.output import console, facts, flat, hand_over, local_time, put
 from ragscience.cli.running import say
 from ragscience.cli.screen import Screen
-from ragscience.cli.why_view import why_view
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Answer, Filters
 from ragscience.engine.dialogue import Dialogue
@@ -153,7 +152,7 @@ def _number(text: str, command: str) -> int:
 def _why(state: ChatState, how: str) -> None:
     if how not in ("", "--debug"):
         raise UsageError(f"{how!r} is not an option of /why.", "Type /why, or /why --debug for all scores.")
-    why_view(state.last_answer(), console(), debug=bool(how))
+    source_views.why_view(state.last_answer(), console(), debug=bool(how))
 
 
 @_command("/summary PAPER", "summarize a paper: question, method, findings", "Tab completes names.", group=_HOW)

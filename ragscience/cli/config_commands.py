@@ -230,7 +230,7 @@ def pull(run: opt.Run, name: str = opt.MODEL) -> int:
 
     They come from the Hugging Face Hub; `ollama pull` fetches Ollama's. What is on this machine already is shown.
     """
-    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.library_engine import pull_models
 
     screen = IngestScreen(quiet=False)

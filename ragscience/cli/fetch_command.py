@@ -19,7 +19,7 @@ from ragscience.engine.printable import shortened
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
 
@@ -51,7 +51,7 @@ def fetch(
     They go to papers/; papers that are already there are not fetched again. A search lists its results for you to
     choose from; papers named by id, DOI or URL are fetched without asking.
     """
-    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.events import FetchRequest
 
     request = FetchRequest(
@@ -97,7 +97,7 @@ def run_fetch(
 
 
 def _show(result: FetchResult, request: FetchRequest, screen: IngestScreen, folder: str, as_json: bool) -> int:
-    from ragscience.cli.ingest_screen import show_result
+    from ragscience.cli.screen import show_result
 
     papers, failures, nothing_else = result.papers, result.failures, not (result.papers or result.known_arguments)
     if len(failures) == 1 and nothing_else and not as_json:

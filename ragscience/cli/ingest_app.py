@@ -18,7 +18,7 @@ from ragscience.engine.papers import in_order
 from ragscience.engine.printable import paper_output
 
 if TYPE_CHECKING:
-    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.cli.screen import IngestScreen
     from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
     from ragscience.engine.ingest import Part
@@ -43,7 +43,7 @@ def add(
 
     Running ingest.py without a command does the same.
     """
-    from ragscience.cli.ingest_screen import IngestScreen, show_result
+    from ragscience.cli.screen import IngestScreen, show_result
 
     again = "the same command" if paths or run.home else "`python ingest.py`"
     with (
@@ -117,8 +117,8 @@ def duplicates(
     json: bool = opt.JSON,
 ) -> int:
     """List papers that are in the library twice."""
-    from ragscience.cli.ingest_screen import IngestScreen
     from ragscience.cli.paper_views import show_pairs
+    from ragscience.cli.screen import IngestScreen
 
     if dedupe not in (None, KEEP_NEWEST):
         raise UsageError(f"There is no --dedupe {dedupe!r}.", f"Write `--dedupe {KEEP_NEWEST}`.")
@@ -140,7 +140,7 @@ def remove(
     Their files remain on disk and are skipped from then on, unless you name them in `ingest.py add`. It asks before one
     name removes several papers.
     """
-    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.printable import counted, some_of
 
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
@@ -163,7 +163,7 @@ def _tell_left_out(count: int, screen: IngestScreen) -> None:
 
 def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what would be done.")) -> int:
     """Read new and changed files in papers/, and remove papers whose files are gone."""
-    from ragscience.cli.ingest_screen import IngestScreen, show_result
+    from ragscience.cli.screen import IngestScreen, show_result
 
     goes_on = "the same command continues with the rest"
     with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
@@ -187,7 +187,7 @@ def watch(
 
     SIGTERM also stops it. The folder is searched every second, also on a network file system.
     """
-    from ragscience.cli.ingest_screen import WatchScreen, cancelled_by_signals
+    from ragscience.cli.screen import WatchScreen, cancelled_by_signals
 
     screen = WatchScreen(quiet=run.quiet)
     with cancelled_by_signals() as cancel, opened(screen, **run.flags()) as engine:
@@ -203,7 +203,7 @@ def rebuild(
     indexes: bool = opt.flag("--indexes", "Only rebuild the search indexes, and missing token vectors."),
 ) -> int:
     """Read every paper again, with the current settings."""
-    from ragscience.cli.ingest_screen import IngestScreen, show_result
+    from ragscience.cli.screen import IngestScreen, show_result
 
     parts: dict[Part, bool] = {"embeddings": embeddings, "indexes": indexes}
     only = [part for part, is_wanted in parts.items() if is_wanted]
@@ -234,7 +234,7 @@ def doctor(
 
     Nothing is changed. The exit code is 1 if there is an error.
     """
-    from ragscience.cli.ingest_screen import IngestScreen
+    from ragscience.cli.screen import IngestScreen
     from ragscience.cli.status_line import STATUS
     from ragscience.engine.eval_runs import DoctorReport
     from ragscience.engine.library_engine import Engine

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
 
-from ragscience.core.acronyms import short_forms
 from ragscience.core.records import StoredChunk
-from ragscience.core.sentences import split_sentences
+from ragscience.core.sentences import short_forms, split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines
 from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, EntityMention, Extracted, Triple, canonical, clean
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ragscience.core.acronyms import short_forms
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk, title_of
+from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.library.store import term_counts
 from ragscience.reading.author_names import last_name

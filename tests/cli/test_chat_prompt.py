@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from ragscience.cli.chat import status_line
 from ragscience.cli.chat_commands import ChatState
-from ragscience.cli.chat_prompt import status_line
 from ragscience.cli.screen import Screen
 from ragscience.engine import AskRequest, Engine
 from tests.conftest import Commands, copied

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from ragscience.cli.evaluation_command import show_evaluation
+from ragscience.cli.query_app import show_evaluation
 from ragscience.evaluation.eval_report import Evaluation, Outcome
 from ragscience.evaluation.question_file import KnownQuestion
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.acronyms import short_forms
+from ragscience.core.sentences import short_forms
 from ragscience.graph.graph_records import CO_OCCURS, ENTITY_TYPES
 
 from .passages import LSTM, found_in, kinds, said

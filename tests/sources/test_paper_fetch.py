@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragscience.cli.fetch_command import run_fetch
-from ragscience.cli.ingest_screen import IngestScreen
+from ragscience.cli.screen import IngestScreen
 from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
