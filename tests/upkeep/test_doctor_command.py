@@ -89,8 +89,8 @@ def test_a_library_of_another_embedder_is_an_error(commands, findings, tmp_path)
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["doctor", "--json"], ["checking contents, 5 of 11…", "checking indexes, 10 of 11…"]),
-        (["doctor", "--json", "--fast"], ["checking indexes, 10 of 11…"]),
+        (["doctor", "--json"], ["checking contents…", "checking indexes…"]),
+        (["doctor", "--json", "--fast"], ["checking indexes…"]),
         (["duplicates", "--json"], ["checking pairs of papers, 1 of 1…"]),
         (["duplicates", "--json", "--quiet"], []),
     ],
