@@ -17,7 +17,6 @@ from ragscience.engine.printable import counted, plain, shortened
 
 if TYPE_CHECKING:
     from ragscience.cli.output import WordStream
-    from ragscience.engine.shared_parts import ToldChoices
 
 
 # The steps of the agent
@@ -105,7 +104,7 @@ class Screen:
         """The tokens of this answer that are on the screen."""
         self.task = ""
         """What the status line begins with."""
-        self._told: ToldChoices | None = None
+        self._told: Path | None = None
         self._shows_steps = self._shows_tokens = False
         self._model = ""
         """The language model that was asked last for this answer."""
@@ -115,9 +114,7 @@ class Screen:
 
     def keep_choices_in(self, file: Path) -> None:
         """Say each choice of a model once for a library; the file keeps what was said."""
-        from ragscience.engine.shared_parts import ToldChoices
-
-        self._told = ToldChoices(file)
+        self._told = file
 
     def __call__(self, event: events.Event) -> None:
         """Show the event, if it is one to show."""
@@ -173,8 +170,10 @@ class Screen:
         sys.stdout.flush()
 
     def _tell(self, chosen: events.ModelChosen) -> None:
-        told = self._told
-        if self.quiet or not chosen.part or told is None or told.is_new(chosen.part, chosen.text):
+        from ragscience.engine.shared_parts import is_new_choice
+
+        part, told = chosen.part, self._told
+        if self.quiet or not part or told is None or is_new_choice(told, part, chosen.text):
             self.warn(chosen.text)
         self._shown.add(chosen.text)
 

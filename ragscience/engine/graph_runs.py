@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,8 @@ class LibraryGraph:
 
     def __init__(self, shared: SharedParts) -> None:
         self._shared = shared
+        self._served: ServedMap | None = None
+        self._drawing = Lock()
 
     # Reading and mending
 
@@ -304,12 +307,14 @@ class LibraryGraph:
         return papers, len(drawing.nodes) - papers, drawing.left_out
 
     def served_map(self) -> ServedMap:
-        """The map as it is now. Raises NothingFound for an empty library."""
+        """The map, drawn once for each state of the library. Raises NothingFound for an empty library."""
         from ragscience.graph.map_html import served_page
 
-        with self._library():
-            drawing, papers = self._drawn()
-            return served_page(self.state(), drawing, {paper.file: paper.md5 for paper in papers})
+        with self._drawing, self._library():
+            if self._served is None or self._served.state != self.state():
+                drawing, papers = self._drawn()
+                self._served = served_page(self.state(), drawing, {paper.file: paper.md5 for paper in papers})
+            return self._served
 
     def _drawn(self) -> tuple[MapDrawing, list[Paper]]:
         """(the drawing of the papers and the entities, all papers). Raises NothingFound for an empty library."""

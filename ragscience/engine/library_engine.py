@@ -13,11 +13,10 @@ from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Noted, OnEvent, Warned
-from ragscience.engine.requests import QuestionProfiles
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.store import Home
-from ragscience.search.profiles import PROFILE_NAMES
+from ragscience.search.profiles import PROFILE_NAMES, profile_named
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
@@ -93,8 +92,8 @@ class Engine(SharedParts):
 
     def profiles(self) -> tuple[Profile, ...]:
         """The ways to search, with the numbers of the settings."""
-        profiles = QuestionProfiles(self.settings)
-        return tuple(profiles.called(name, profiles.wanted) for name in PROFILE_NAMES)
+        wanted = self.settings.chosen("top_k")
+        return tuple(profile_named(name, self.settings, wanted) for name in PROFILE_NAMES)
 
     def evaluate(self, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
         """Ask questions whose answers are known, and measure what comes; nothing is kept. Raises UsageError."""

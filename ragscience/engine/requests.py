@@ -49,7 +49,7 @@ class QuestionProfiles:
     @property
     def named(self) -> Profile:
         """The profile of the settings."""
-        return self._with_graph(self.called(self.settings.profile, self.wanted))
+        return self._with_graph(profile_named(self.settings.profile, self.settings, self.wanted))
 
     def of_search(self, *, by_llm: bool) -> Profile:
         """How a search is made; `by_llm`: a language model reranks."""
@@ -58,24 +58,12 @@ class QuestionProfiles:
     def of_answer(self, *, by_llm: bool) -> Profile:
         """The same search, with as many passages as an answer is made from."""
         wanted = self.wanted_for_answer
-        profile = self._with_graph(self.called(self.settings.profile, wanted))
+        profile = self._with_graph(profile_named(self.settings.profile, self.settings, wanted))
         return read_by_llm(profile, wanted=wanted) if by_llm else self._enough(profile)
 
     def of_sub_query(self, name: str) -> Profile:
         """The profile `name`, without the graph, with as many passages as an answer is made from."""
-        return self._enough(self.called(name, self.wanted_for_answer))
-
-    def called(self, name: str, wanted: int | None) -> Profile:
-        """The profile `name` with the numbers of the settings, and `wanted` passages; None: its own number."""
-        settings = self.settings
-        return profile_named(
-            name,
-            candidates=settings.top_k_candidates,
-            top_k=settings.top_k,
-            dense_weight=settings.dense_weight,
-            bm25_weight=settings.bm25_weight,
-            wanted=wanted,
-        )
+        return self._enough(profile_named(name, self.settings, self.wanted_for_answer))
 
     def _enough(self, profile: Profile) -> Profile:
         if self.wanted_for_answer is not None or profile.name == "guide":  # whose number is the design card's

@@ -216,24 +216,19 @@ def count_questions(shared: SharedParts, registry: CollectorRegistry) -> None:
     shared.telemetry.add(QuestionCounts(registry))
 
 
-class ToldChoices:
-    """The last choice that was said of each part, in a small file that may be deleted at any time.
+def is_new_choice(file: Path, part: str, text: str) -> bool:
+    """Whether the choice of this part ("llm", "reranker") is another one than the last; from now on it is that.
 
-    Where the file cannot be read, nothing has been said; where it cannot be written, a choice is said again each time.
+    `file` keeps what was said and may be deleted at any time. Where it cannot be read, nothing has been said; where it
+    cannot be written, a choice is said again each time.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def is_new(self, part: str, text: str) -> bool:
-        """Whether the choice of this part ("llm", "reranker") is another one than the last; from now on it is that."""
-        try:
-            said = dict(read_checked_json(self._path))
-        except (OSError, ValueError, KeyError, TypeError):
-            said = {}
-        if said.get(part, "") == text:
-            return False
-        with suppress(OSError, RagScienceError):
-            if self._path.parent.is_dir():
-                write_checked_json(self._path, said | {part: text})
-        return bool(text)
+    try:
+        said = dict(read_checked_json(file))
+    except (OSError, ValueError, KeyError, TypeError):
+        said = {}
+    if said.get(part, "") == text:
+        return False
+    with suppress(OSError, RagScienceError):
+        if file.parent.is_dir():
+            write_checked_json(file, said | {part: text})
+    return bool(text)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Profile
+
+if TYPE_CHECKING:
+    from ragscience.core.settings import Settings
 
 PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced", "guide")
 LLM_DEPTH, LLM_KEPT = 10, 5
@@ -81,32 +85,24 @@ _FIXED = (
 """The profiles whose numbers are not settings."""
 
 
-def all_profiles(*, candidates: int, top_k: int, dense_weight: float, bm25_weight: float) -> tuple[Profile, ...]:
-    """Every profile, in the order of PROFILE_NAMES; the arguments are the settings that `default` is made from."""
-    default = Profile(
-        name="default",
-        dense_candidates=candidates,
-        bm25_candidates=candidates,
-        fusion="weighted",
-        dense_weight=dense_weight,
-        bm25_weight=bm25_weight,
-        rerank_depth=candidates,
-        top_k=top_k,
-        about="Meaning counts more than words; the numbers are settings.",
-    )
-    return (default, *_FIXED)
-
-
-def profile_named(
-    name: str, *, candidates: int, top_k: int, dense_weight: float, bm25_weight: float, wanted: int | None
-) -> Profile:
-    """The profile `name` of `all_profiles`.
+def profile_named(name: str, settings: Settings, wanted: int | None = None) -> Profile:
+    """The profile `name`; `default` is made from the settings.
 
     `wanted` is the requested number of passages, or None for the profile's own; the candidate lists grow
     with it, so that 50 requested are 50 found. Raises UsageError for a name that is not in the table.
     """
-    table = all_profiles(candidates=candidates, top_k=top_k, dense_weight=dense_weight, bm25_weight=bm25_weight)
-    found = next((profile for profile in table if profile.name == name), None)
+    default = Profile(
+        name="default",
+        dense_candidates=settings.top_k_candidates,
+        bm25_candidates=settings.top_k_candidates,
+        fusion="weighted",
+        dense_weight=settings.dense_weight,
+        bm25_weight=settings.bm25_weight,
+        rerank_depth=settings.top_k_candidates,
+        top_k=settings.top_k,
+        about="Meaning counts more than words; the numbers are settings.",
+    )
+    found = next((profile for profile in (default, *_FIXED) if profile.name == name), None)
     if found is None:
         raise UsageError(f"There is no profile {name!r}.", f"Take one of: {', '.join(PROFILE_NAMES)}.")
     if wanted is None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from ragscience.engine.graph_runs import ServedMap
     from ragscience.engine.library_engine import Engine
     from ragscience.engine.page_files import PagePictures
     from ragscience.serving.work import IngestQueue
@@ -239,26 +237,6 @@ class ServerOptions:
     """Questions that are answered at once; others wait."""
 
 
-class MapCache:
-    """The map of the library, drawn in a thread once for each state of it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._made: ServedMap | None = None
-        self._drawing = asyncio.Lock()
-
-    async def state(self) -> str:
-        """Of the library now, as of `LibraryGraph.state`."""
-        return await to_thread.run_sync(self._engine.graph.state)
-
-    async def get(self) -> ServedMap:
-        """The map of the library as it is now, or later. Raises NothingFound for an empty library."""
-        async with self._drawing:
-            if self._made is None or self._made.state != await self.state():
-                self._made = await to_thread.run_sync(self._engine.graph.served_map)
-            return self._made
-
-
 @dataclass(frozen=True, slots=True)
 class ServerState:
     """The engine and its limits."""
@@ -267,7 +245,6 @@ class ServerState:
     options: ServerOptions
     answers: CapacityLimiter
     queue: IngestQueue
-    maps: MapCache
     warming: asyncio.Task[None]
     """Loads what the first question needs."""
     gate: AccessGate

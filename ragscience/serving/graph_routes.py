@@ -131,15 +131,15 @@ def similar(md5: Md5, request: Request, limit: Limit = 5) -> Response:
 
 
 @graph_routes.get("/map")
-async def map_data(request: Request) -> Response:
+def map_data(request: Request) -> Response:
     """What the map shows: papers and entities with their places, and the relations between them."""
-    return await _map_reply(request, lambda drawn: Response(drawn.data, media_type="application/json"))
+    return _map_reply(request, lambda drawn: Response(drawn.data, media_type="application/json"))
 
 
 @map_page_route.get("/map", response_class=HTMLResponse)
-async def map_page(request: Request) -> Response:
+def map_page(request: Request) -> Response:
     """The map to look at, in a frame of the server's own page or alone."""
-    return await _map_reply(request, _page)
+    return _map_reply(request, _page)
 
 
 def _page(drawn: ServedMap) -> Response:
@@ -147,13 +147,13 @@ def _page(drawn: ServedMap) -> Response:
     return HTMLResponse(drawn.page, headers={"Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN"})
 
 
-async def _map_reply(request: Request, reply: Callable[[ServedMap], Response]) -> Response:
+def _map_reply(request: Request, reply: Callable[[ServedMap], Response]) -> Response:
     """The reply with its ETag; 304 where the client has it already."""
-    maps = state_of(request).maps
-    tag = f'"{await maps.state()}-{__version__}"'
+    graph = state_of(request).engine.graph
+    tag = f'"{graph.state()}-{__version__}"'
     if tag in [each.strip() for each in request.headers.get("if-none-match", "").split(",")]:
         return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "private, no-cache"})
-    drawn = await maps.get()
+    drawn = graph.served_map()
     response = reply(drawn)
     response.headers.update({"ETag": f'"{drawn.state}-{__version__}"', "Cache-Control": "private, no-cache"})
     return response

@@ -18,7 +18,7 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_files import PagePictures
 from ragscience.engine.shared_parts import count_questions
-from ragscience.serving.access import Access, AccessGate, MapCache, ServerOptions, ServerState
+from ragscience.serving.access import Access, AccessGate, ServerOptions, ServerState
 from ragscience.serving.mcp_server import McpMount
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
@@ -101,7 +101,7 @@ def _lifespan(
         warming = asyncio.create_task(asyncio.to_thread(warm_up, engine, stopping))
         answers = CapacityLimiter(options.answers)
         pictures = PagePictures(engine.files)
-        state = ServerState(engine, options, answers, IngestQueue(engine), MapCache(engine), warming, gate, pictures)
+        state = ServerState(engine, options, answers, IngestQueue(engine), warming, gate, pictures)
         app.state.shared = state
         try:
             async with assistants.running():

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Found, Metadata, Page
+from ragscience.core.settings import Settings
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.profiles import profile_named
@@ -107,7 +108,7 @@ def make(folder):
 
 def searcher(library):
     """The real search over a library, without reading again."""
-    profile = profile_named("balanced", candidates=20, top_k=4, dense_weight=0.5, bm25_weight=0.5, wanted=4)
+    profile = profile_named("balanced", Settings(), 4)
 
     def find(question: str, filters: Filters) -> Found:
         return search(

@@ -7,6 +7,7 @@ import pytest
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Filters, Profile
+from ragscience.core.settings import Settings
 from ragscience.library.store import Home, Library
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.search.hybrid_search import SearchModels, search
@@ -14,9 +15,8 @@ from ragscience.search.profiles import profile_named
 from tests.library.making import add, numbered_paper
 from tests.search.test_hybrid_search import QUESTION, ToyEmbedder
 
-SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
-EVEN = profile_named("even", **SETTINGS, wanted=None)
-DEEP = profile_named("deep", **SETTINGS, wanted=None)
+EVEN = profile_named("even", Settings())
+DEEP = profile_named("deep", Settings())
 NARROW = Profile("narrow", 3, 3, "weighted", 0.5, 0.3, 0, 50, more_weights=(("graph", 0.2),))
 
 

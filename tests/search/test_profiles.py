@@ -4,25 +4,22 @@ from typing import get_args
 
 import pytest
 
-from config import Settings
 from ragscience.core.errors import UsageError
-from ragscience.search.profiles import PROFILE_NAMES, all_profiles, profile_named, read_by_llm, with_graph
-
-SETTINGS = {"candidates": 20, "top_k": 4, "dense_weight": 0.7, "bm25_weight": 0.3}
+from ragscience.core.settings import Settings
+from ragscience.search.profiles import PROFILE_NAMES, profile_named, read_by_llm, with_graph
 
 
 def named(name, wanted=None):
-    return profile_named(name, **SETTINGS, wanted=wanted)
+    return profile_named(name, Settings(), wanted)
 
 
 def test_the_table_the_names_and_the_setting_agree():
-    assert tuple(profile.name for profile in all_profiles(**SETTINGS)) == PROFILE_NAMES
     assert get_args(Settings.model_fields["profile"].annotation) == PROFILE_NAMES
     assert all(named(name).name == name and named(name).about for name in PROFILE_NAMES)
 
 
 def test_default_is_made_of_the_settings():
-    profile = profile_named("default", candidates=7, top_k=3, dense_weight=0.6, bm25_weight=0.4, wanted=None)
+    profile = profile_named("default", Settings(top_k_candidates=7, top_k=3, dense_weight=0.6, bm25_weight=0.4))
     assert (profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth, profile.top_k) == (7, 7, 7, 3)
     assert (profile.dense_weight, profile.bm25_weight, profile.fusion) == (0.6, 0.4, "weighted")
 
