@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -76,42 +75,29 @@ class PaperOutline:
 
 def paper_outline(library: Store, name: str) -> PaperOutline:
     """The outline of the one paper that `name` fits. Raises NothingFound for none, UsageError for several."""
+    from ragscience.ask.paper_text import PaperText
+
     paper = find_paper(library, name)
-    contents = library.contents(paper.paper_id)
-    elements, pages = contents.elements, contents.pages
-    starts, text = {page.number: page.start for page in pages}, cache(contents.text)
-
-    def text_of(element: Element) -> str:
-        start = starts[element.page]
-        return text(element.page)[element.start - start : element.end - start]
-
-    headings: list[OutlineEntry] = []
+    parts = PaperText(library, paper).parts
     tables: list[OutlineEntry] = []
     figures: list[OutlineEntry] = []
-    references: list[str] = []
-    for index, element in enumerate(elements):
-        if element.kind == "heading":
-            headings.append(OutlineEntry(" ".join(text_of(element).split()), element.page, element.level))
-        elif element.kind == "caption":
-            entry = OutlineEntry(_first_line(text_of(element)), element.page)
+    for index, part in enumerate(parts):
+        entry = OutlineEntry(part.text.strip().partition("\n")[0].strip(), part.page)
+        near = parts[max(index - 1, 0) : index + 2]
+        if part.kind == "caption":
             (tables if _TABLE.match(entry.text) else figures).append(entry)
-        elif element.kind == "table" and not _has_caption(elements, index):
-            tables.append(OutlineEntry(_first_line(text_of(element)), element.page))
-        elif element.kind == "reference":
-            references.append(text_of(element))
-    key = citation_keys(library.papers())[paper.paper_id]
-    parts = (tuple(headings), tuple(tables), tuple(figures))
-    names = PaperNames.of(library).of_paper(paper.paper_id)
-    return PaperOutline(paper, tuple(pages), key, *parts, _count_works(references), names)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0].strip()
-
-
-def _has_caption(elements: Sequence[Element], index: int) -> bool:
-    neighbors = elements[max(index - 1, 0) : index + 2]
-    return any(element.kind == "caption" and element.page == elements[index].page for element in neighbors)
+        elif part.kind == "table" and not any(one.kind == "caption" and one.page == part.page for one in near):
+            tables.append(entry)
+    return PaperOutline(
+        paper,
+        tuple(library.contents(paper.paper_id).pages),
+        citation_keys(library.papers())[paper.paper_id],
+        tuple(OutlineEntry(" ".join(one.text.split()), one.page, one.level) for one in parts if one.kind == "heading"),
+        tuple(tables),
+        tuple(figures),
+        _count_works([one.text for one in parts if one.kind == "reference"]),
+        PaperNames.of(library).of_paper(paper.paper_id),
+    )
 
 
 def _count_works(references: Sequence[str]) -> int:

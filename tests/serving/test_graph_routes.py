@@ -158,7 +158,7 @@ def test_a_client_that_has_the_map_gets_it_again_once_the_library_has_changed(ow
 def test_a_map_is_drawn_once_for_all_who_wait_and_also_when_one_leaves(own, monkeypatch):
     client, _ = own
     drawn, began, may_end = [], threading.Event(), threading.Event()
-    draw = LibraryGraph.served_map
+    draw = LibraryGraph._drawn
 
     def slow(engine):
         drawn.append(1)
@@ -166,7 +166,7 @@ def test_a_map_is_drawn_once_for_all_who_wait_and_also_when_one_leaves(own, monk
         assert may_end.wait(60)
         return draw(engine)
 
-    monkeypatch.setattr(LibraryGraph, "served_map", slow)
+    monkeypatch.setattr(LibraryGraph, "_drawn", slow)
     try:
         with ThreadPoolExecutor(4) as pool:
             with httpx.Client(base_url=client.base_url, timeout=60) as leaving:
