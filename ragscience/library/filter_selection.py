@@ -154,7 +154,8 @@ class Selecting:
 
 def _select(at: Snapshot, filters: Filters) -> Ids | None:
     kinds = {fold(kind) for kind in filters.kinds}
-    paper_ids = _paper_ids(at, filters)
+    is_of_papers = filters.papers or filters.years or filters.authors
+    paper_ids = papers_allowed(at.papers() if is_of_papers else (), filters)
     if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
         return _by_passage(at, filters, at.listing.rows.keys() if paper_ids is None else paper_ids, kinds)
     if kinds:
@@ -186,14 +187,6 @@ def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kind
             and (not parts or is_in(section))
         ]
     return np.array(found, np.int64)
-
-
-def _paper_ids(at: Snapshot, filters: Filters) -> set[int] | None:
-    """As `papers_allowed`, of the papers of the snapshot."""
-    if not (filters.papers or filters.paper_ids or filters.years or filters.authors):
-        return None
-    by_ids_alone = not (filters.papers or filters.years or filters.authors)
-    return papers_allowed(() if by_ids_alone else at.papers(), filters)
 
 
 def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None:

@@ -22,14 +22,14 @@ from ragscience.library.paper_contents import NewPaper, text_hash
 from ragscience.library.paper_rows import FileSource
 from ragscience.library.sealed_rows import LIST_DAMAGED, REBUILD_INDEXES, Damage, DenseIndexInfo, DenseSizes, read_state
 from ragscience.library.snapshots import read_listing, read_notes, read_sources
-from ragscience.library.store_protocol import About, Store, known_files, require_identity
+from ragscience.library.store_protocol import Store, known_files, require_identity
 
 if TYPE_CHECKING:
     from ragscience.library.top_scores import Ids, Scores
 
 
 __all__ = [
-    "About", "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts",
+    "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts",
     "keyword_scores", "known_files", "require_identity", "term_counts", "text_hash",
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
@@ -22,29 +22,13 @@ from ragscience.library.filter_selection import Selecting
 from ragscience.library.keywords import Keywords
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within
-from ragscience.library.sealed_rows import described, rebuilds
+from ragscience.library.sealed_rows import State, described, rebuilds
 from ragscience.library.similarity import Fingerprint, fingerprint_of
 from ragscience.library.snapshots import Database
 from ragscience.library.tables import GraphTable, SourcesTable, Tokens, Vectors, check_vectors, write_ledger
 
 _CONTENTS_KEPT = 32
 """Papers whose pages stay in memory: an answer quotes some of a dozen."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a library is, and how large; all empty where there is none yet."""
-
-    library_id: str = ""
-    """A random id from its creation."""
-    version: int = 0
-    """Grows with each change of papers or vectors."""
-    embedder: EmbedderIdentity | None = None
-    """The embedder of the vectors."""
-    chunker: str | None = None
-    """The chunker of the passages."""
-    papers: int = 0
-    chunks: int = 0
 
 
 class Store(ABC):
@@ -92,11 +76,10 @@ class Store(ABC):
             yield
 
     @property
-    def about(self) -> About:
-        """What the library is and how large; all empty where there is none yet."""
+    def about(self) -> State:
+        """What the library says of itself; all empty where there is none yet."""
         with self._database.now() as at:
-            state = at.state
-        return About(state.library_id, state.version, state.embedder, state.chunker, state.papers, state.chunks)
+            return at.state
 
     def _write_ledger(self) -> None:
         if self._database.may_write:
