@@ -51,10 +51,6 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise DiskProblem(f"{path} {what}: {error.strerror or error}.", fix) from error
 
 
-class DamagedFile(ValueError):
-    """A file is not what was written."""
-
-
 def write_checked_json(path: Path, content: object) -> None:
     """Replace `path` atomically with `content` as JSON and its CRC-32. Raises OSError."""
     checksum = zlib.crc32(json.dumps(content).encode())
@@ -67,7 +63,7 @@ def read_checked_json(path: Path) -> Any:
     """What `write_checked_json` wrote. Raises OSError, ValueError, KeyError or TypeError where that is not there."""
     whole = json.loads(path.read_bytes())
     if zlib.crc32(json.dumps(whole["content"]).encode()) != whole["checksum"]:
-        raise DamagedFile(f"{path} is not what was written")
+        raise ValueError(f"{path} is not what was written")
     return whole["content"]
 
 

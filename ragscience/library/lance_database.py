@@ -159,15 +159,14 @@ class LanceDatabase:
 
     def tidied(self, act: Callable[[LanceChange], None]) -> None:
         """Make a change, and delete old versions after it."""
-        made: list[LanceChange] = []
 
-        def act_and_keep(change: LanceChange) -> None:
+        def acted(change: LanceChange) -> LanceChange:
             act(change)
-            made.append(change)
+            return change
 
-        self.changed(act_and_keep)
+        made = self.changed(acted)
         try:
-            made[-1].tidy()
+            made.tidy()
             with self._guard, lance_errors(self.uri):
                 self._library.optimize(cleanup_older_than=READABLE)
         except LibraryBusy:  # another writer changes them: it deletes old versions in its turn
