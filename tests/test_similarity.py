@@ -72,7 +72,9 @@ def test_a_paper_leaves_only_where_one_that_is_the_same_stays(tmp_path):
 def text_and_metadata(path):
     with opened(path, "") as document:
         texts = [page.get_text() for page in document.pages(0, min(6, len(document)))]
-        first = read_page(document, 0, FontRepairs())
+        repairs = FontRepairs()
+        repairs.decide()
+        first = read_page(document, 0, repairs)
         return "\n".join(texts), metadata_of(first.spans, document.metadata, texts[0])
 
 

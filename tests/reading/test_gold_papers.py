@@ -7,11 +7,7 @@ from functools import cache
 import pytest
 
 from ragscience.reading.author_names import last_name
-from ragscience.reading.glyph_repair import FontRepairs
-from ragscience.reading.page_reader import read_page
-from ragscience.reading.paper_metadata import metadata_of
-from ragscience.reading.pdf_file import opened
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper
 
 pytestmark = needs_shared_data
 
@@ -20,20 +16,12 @@ def squashed(text):
     return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
 
 
-def of_file(path):
-    """What the reader would call it with; the other pages' tables and pictures are not read here."""
-    with opened(path, "") as document:
-        first = read_page(document, 0, FontRepairs())
-        text = "\n".join(page.get_text() for page in document.pages(0, min(3, document.page_count)))
-        return metadata_of(first.spans, document.metadata, text, document[-1].get_text())
-
-
 @cache
 def compared(folder):
     """Each paper's row of the gold table, and for each field that the row tells whether it was read."""
     with (SHARED_DATA / folder / "GOLD.tsv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    return [(row, verdicts(row, of_file(SHARED_DATA / folder / row["file"]))) for row in rows]
+    return [(row, verdicts(row, shared_paper(f"{folder}/{row['file']}").metadata)) for row in rows]
 
 
 def verdicts(row, found):
