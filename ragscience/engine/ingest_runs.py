@@ -262,7 +262,7 @@ class IngestRun:
         """The language of OCR; empty without OCR, and with a warning where Tesseract's data is missing."""
         if not self._settings.ocr:
             return ""
-        from ragscience.reading.ocr import find_tessdata
+        from ragscience.reading.pdf_reader import find_tessdata
 
         try:
             find_tessdata(self._settings.ocr_language)

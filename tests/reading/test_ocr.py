@@ -3,8 +3,7 @@
 import pytest
 
 from ragscience.core.errors import FileProblem, ModelProblem
-from ragscience.reading.ocr import find_tessdata
-from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.pdf_reader import find_tessdata, read_pdf
 from ragscience.reading.text_cleaning import illegible_share
 from tests.pdf_factory import make_mapped_pdf, make_pdf, make_scan, make_scanned_text
 from tests.shared_data import SHARED_DATA, needs_shared_data
