@@ -39,9 +39,9 @@ def open_store(home: Home, settings: Settings, *, writing: bool = False) -> Stor
     """
     if settings.library == EMBEDDED:
         return Library.open_for_writing(home) if writing else Library.open(home)
-    from ragscience.library.lance_store import open_lance
+    from ragscience.library.lance_store import LanceLibrary
 
-    return open_lance(home, settings.library, writing=writing)
+    return LanceLibrary(home, settings.library, writing=writing)
 
 
 def paper_files(home: Home, settings: Settings) -> LocalFiles:
@@ -61,9 +61,9 @@ def require_some_left(home: Home, settings: Settings, papers: Sequence[Paper], g
     """
     if not gone:
         return
-    from ragscience.library.bucket import last_address
+    from ragscience.library.bucket import known_objects
 
-    address = settings.papers or last_address(home)
+    address = settings.papers or known_objects(home)[0]
     within = [paper for paper in papers if home.papers in Path(paper.path).parents] if address else []
     if not within or any(paper not in gone for paper in within):
         return

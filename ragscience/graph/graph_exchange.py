@@ -234,7 +234,7 @@ def import_jsonl(library: Store, folder: Path) -> Transferred:
         for chunk, confidence in said.items():
             triples[chunk].append(Triple(*both, confidence, source.key, target.key))
     found = [Extracted(chunk, tuple(mentions[chunk]), tuple(triples[chunk])) for chunk in sorted({*mentions, *triples})]
-    library.graph.replace(EXTRACTOR, VERSION, [(each.chunk_id, encoded(each)) for each in found])
+    library.graph.put(EXTRACTOR, VERSION, [(each.chunk_id, encoded(each)) for each in found], alone=True)
     return Transferred(len(nodes), len(edges), len(found))
 
 

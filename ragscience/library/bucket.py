@@ -69,7 +69,7 @@ class BucketFiles(LocalFiles):
         self._papers = Path(os.path.abspath(home.papers))  # noqa: PTH100  # as find_pdfs does
         self._cache = cache
         self._index = home.objects
-        known_address, known = _read_index(home)
+        known_address, known = known_objects(home)
         self._known: dict[str, tuple[str, str]] = known if known_address == self.address else {}
         """ETag and MD5, empty where it is not known, of the objects as they were last listed."""
         self._seen: dict[str, StoredObject] = {}
@@ -281,12 +281,8 @@ class BucketFiles(LocalFiles):
                 size -= held
 
 
-def last_address(home: Home) -> str:
-    """Where the papers of this home were last read from; empty: from its folder papers/ alone."""
-    return _read_index(home)[0]
-
-
-def _read_index(home: Home) -> tuple[str, dict[str, tuple[str, str]]]:
+def known_objects(home: Home) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Where the papers were last read from, empty where from papers/ alone; ETag and MD5 of each object there."""
     try:
         content = read_checked_json(home.objects)
         return content["address"], {name: (etag, md5) for name, (etag, md5) in content["objects"].items()}

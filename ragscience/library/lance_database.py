@@ -197,7 +197,7 @@ class LanceDatabase:
             return None
         database = self._connection()
         with lance_errors(self.uri):
-            names = self._names()
+            names = set(database.list_tables().tables)
         # Papers come after passages: without a table of these, what is there was cut off while it was made.
         had_papers = any(name.startswith("passages_") for name in names)
         try:
@@ -210,9 +210,6 @@ class LanceDatabase:
         if had_papers:
             raise LibraryDamaged(*LIST_DAMAGED)
         return None
-
-    def _names(self) -> set[str]:
-        return set(self._connection().list_tables().tables)
 
     def _connection(self) -> Any:
         with self._guard:
@@ -227,8 +224,7 @@ class LanceDatabase:
             return
         with lance_errors(self.uri):
             tables = {}
-            names = self._names()
-            for name in names:
+            for name in database.list_tables().tables:
                 database.drop_table(name)
             for role in ("papers", "graph", "notes"):
                 tables[role] = role, int(make_table(database, role, role).version)

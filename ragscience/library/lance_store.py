@@ -151,13 +151,8 @@ _INDEXED_FROM = 100_000
 """So many vectors get Lance's index: fewer are compared one by one, in at most 50 ms."""
 
 
-def open_lance(home: Home, uri: str, *, writing: bool) -> Store:
-    """The library at a URI of LanceDB's. Raises LibraryBusy, UsageError without the package, RagScienceError."""
-    return LanceLibrary(home, uri, writing=writing)
-
-
 class LanceLibrary(Store):
-    """A library in LanceDB."""
+    """A library at a URI of LanceDB's. Raises LibraryBusy, UsageError without the package, RagScienceError."""
 
     def __init__(self, home: Home, uri: str, *, writing: bool) -> None:
         database = LanceDatabase(home, uri, writing=writing)

@@ -168,10 +168,6 @@ class GraphTable(_Table):
         if alone:
             self._database.damage.forget("graph")
 
-    def replace(self, extractor: str, version: str, found: Sequence[tuple[int, str]]) -> None:
-        """As `put`, and delete the extractor's other rows: all in one transaction."""
-        self.put(extractor, version, found, alone=True)
-
     def clear(self, extractor: str | None = None) -> int:
         """Delete the rows of `extractor`, or all rows; returns how many there were."""
 

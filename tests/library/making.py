@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page, Paper
-from ragscience.library.lance_store import open_lance
+from ragscience.library.lance_store import LanceLibrary
 from ragscience.library.store import Home, Library, NewPaper, known_files
 
 DIMENSION = 12
@@ -110,7 +110,7 @@ class Place:
         home = home or self.home
         if self.uri == "vectorstore":
             return Library.open_for_writing(home) if writing else Library.open(home)
-        return open_lance(home, self.uri, writing=writing)
+        return LanceLibrary(home, self.uri, writing=writing)
 
 
 def ingest(home_root: Path, first: int, last: int, *, refresh_each: int, uri: str = "vectorstore") -> None:

@@ -24,7 +24,8 @@ def watched(*given, **named):
     return db
 sqlite3.connect = watched
 with Library.open_for_writing(Home(Path(sys.argv[1]))) as library:
-    library.graph.replace("local", "2", [(chunk, "new") for chunk in library.graph.pending("local", "2")])
+    new = [(chunk, "new") for chunk in library.graph.pending("local", "2")]
+    library.graph.put("local", "2", new, alone=True)
 """
 
 

@@ -163,7 +163,7 @@ def changes():
     def of_graph(library):
         library.graph.put("toy", "1", [(1, '{"it\'s": 1}'), (2, "{}"), (10_000, "{}")])
         library.graph.put("toy", "2", [(2, '{"new": true}')])
-        library.graph.replace("other", "1", [(1, "[]")])
+        library.graph.put("other", "1", [(1, "[]")], alone=True)
 
     def out_and_back(library):
         (paper,) = [paper for paper in library.papers() if paper.md5 == first.md5]
