@@ -47,11 +47,10 @@ def search(
     timings = Timings()
 
     def find() -> Found:
-        check_filters(shared.library, request.filters)
         with timed(timings, "search_ms"):
             return search_readings(run, request.filters)
 
-    found = _recorded(shared, "search", run.spelled, find)
+    found = _recorded(run, "search", find)
     found = replace(
         found,
         timings_ms={**found.timings_ms, **timings},
@@ -86,11 +85,7 @@ def ask(
     for warning in dialogue.warnings:
         run.warn(warning)
 
-    def find() -> Answer:
-        check_filters(shared.library, request.filters)
-        return answer_of(run, request)
-
-    answer = _recorded(shared, "agent" if request.agent else "ask", run.question, find)
+    answer = _recorded(run, "agent" if request.agent else "ask", lambda: answer_of(run, request))
     warnings = _once((*answer.found.warnings, *answer.warnings), run.all_warnings())
     answer = replace(answer, question=run.question, warnings=warnings)
     if shared.telemetry.is_on:
@@ -121,16 +116,18 @@ def _audit_record(run: QuestionRun, answer: Answer, request: AskRequest, at: str
         return None
 
 
-def _recorded(shared: SharedParts, how: str, question: str, act: Callable[[], T]) -> T:
-    """What `act` gives; where it fails, the telemetry has a record of the failure."""
+def _recorded(run: QuestionRun, how: str, act: Callable[[], T]) -> T:
+    """What `act` gives of a question whose filters leave something; the telemetry has a record of a failure."""
     from ragscience.upkeep.telemetry import of_failure
 
     began, started = time.time(), time.perf_counter()
     try:
+        check_filters(run.library, run.request.filters)
         return act()
     except RagScienceError as error:
         took = round((time.perf_counter() - started) * 1000, 3)
-        shared.telemetry.record(of_failure(how, question, type(error).__name__, started=began, total_ms=took))
+        failure = of_failure(how, run.question, type(error).__name__, started=began, total_ms=took)
+        run.shared.telemetry.record(failure)
         raise
 
 

@@ -173,18 +173,18 @@ def filters_by_name(library: Store, filters: Filters) -> Filters:
 def check_filters(library: Store, filters: Filters) -> None:
     """Raise NothingFound where filters leave no passage, or have a paper, author, year or heading that is not there.
 
-    Nothing is checked of an empty library.
+    `filters` as `filters_by_name` gives them. Nothing is checked of an empty library.
     """
     if filters == Filters() or not library.about.chunks:
         return
     if filters.sections:
         _check_sections(library.section_names(), filters.sections)
-    allowed = library.select(filters_by_name(library, filters))
+    allowed = library.select(filters)
     if allowed is None or allowed.size:
         return
     hint = "Give fewer filters, or others."
     if not filters.kinds:
-        references = library.select(filters_by_name(library, replace(filters, kinds=("reference",))))
+        references = library.select(replace(filters, kinds=("reference",)))
         if references is not None and references.size:
             hint = "Only references match; --kind reference searches them."
     raise NothingFound(f"No passage fits the filters: {described(filters)}.", hint)
