@@ -207,13 +207,9 @@ def _characters(line: Any) -> list[Any]:
     return found
 
 
-_MAPPED = " mapped"
-"""Added to the name of a font for those of its characters that have a Unicode value, which may be wrong."""
 _LOST_DIGIT = re.compile(r"[\x01-\x09]")
 _MOST_CODES = 20_000
 """Of one font that are kept to find its constant."""
-_SUSPECT_BITS, _SUSPECT_PAIRS = 3.2, 60
-"""A font with so many bits a pair, in so many pairs of a page, may have shifted codes."""
 _CERTAIN_BITS, _LEAST_PAIRS, _LEAST_LEAD = 2.8, 20, 0.8
 """A constant is taken if its text has at most so many bits a pair, in so many pairs, and any other so many more."""
 _LEAST_PRINTABLE = 0.95
@@ -257,20 +253,17 @@ class FontRepairs:
                 self._count(font, "".join(texts.get(font, []) + codes.get(font, [])), page.number)
         joined = {font: " ".join(parts) for font, parts in texts.items()}
         pictorial = {font for font, text in joined.items() if _is_pictorial(font, text)}
-        suspects = {font for font, text in joined.items() if _is_suspect(text)}
         has_digits = not self._digits.isdisjoint(texts.keys() | codes.keys())
-        if not (codes or pictorial or suspects or has_digits):
+        if not (codes or pictorial or has_digits):
             return False
         changes = 0
         if pictorial or has_digits:
             changes += self._exchange(textpage, pictorial)
-        if codes or suspects:
+        if codes:
             concerned = {
-                number
-                for number, line in enumerate(lines)
-                if any(span["char_flags"] & UNKNOWN or span["font"] in suspects for span in line)
+                number for number, line in enumerate(lines) if any(span["char_flags"] & UNKNOWN for span in line)
             }
-            changes += self._repair(page, textpage, suspects, concerned)
+            changes += self._repair(page, textpage, concerned)
         return changes > 0
 
     def is_unsettled(self, page: int) -> bool:
@@ -285,7 +278,7 @@ class FontRepairs:
             }
         for font, runs in self._codes.items():
             shift = constant_shift(runs)
-            if shift is None and not font.endswith(_MAPPED) and _is_garbled(runs):
+            if shift is None and _is_garbled(runs):
                 self._garbled.add(font)
             elif shift:
                 self._shifts[font] = shift
@@ -296,27 +289,21 @@ class FontRepairs:
         if _LOST_DIGIT.search(text):
             self._unsettled.add(page)
 
-    def _repair(self, page: Any, textpage: Any, suspects: set[str], concerned: set[int]) -> int:
+    def _repair(self, page: Any, textpage: Any, concerned: set[int]) -> int:
         """Replace the characters whose glyphs have a name or a constant, and note the codes of the others.
 
         `concerned` are the numbers of the lines to look at.
         """
         lines = list(lines_of(textpage, concerned))
         self._fonts.find_glyphs(page, lines, concerned)
-        if not suspects:
-            lines = [[char for char in line if is_unknown(char)] for line in lines]
         changes = 0
         for line in lines:
             run, run_font = "", ""
-            for char in line:
-                font, base, _ = self._fonts.of(char.font)
-                text, code = "", char.c
-                if is_unknown(char):
-                    name = self._fonts.glyph_name(char.font, code)
-                    text, code = text_of(name), code_of(name, code)
-                else:
-                    font = f"{font}{_MAPPED}" if base in suspects else ""
-                if not text and font:
+            for char in filter(is_unknown, line):
+                font = self._fonts.of(char.font)[0]
+                name = self._fonts.glyph_name(char.font, char.c)
+                text, code = text_of(name), code_of(name, char.c)
+                if not text:
                     text = self._by_constant(font, code)
                     if font != run_font:
                         self._note(run_font, run, page.number)
@@ -369,11 +356,6 @@ def _is_pictorial(font: str, text: str) -> bool:
     if "dingbats" in lower:
         return any(not one.isspace() and one < "\u0100" for one in text)
     return ("symbol" in lower or "wingdings" in lower) and any("\uf020" <= one <= "\uf0ff" for one in text)
-
-
-def _is_suspect(text: str) -> bool:
-    bits, count = mean_bits(text)
-    return count >= _SUSPECT_PAIRS and bits > _SUSPECT_BITS
 
 
 def constant_shift(runs: Sequence[str]) -> int | None:
