@@ -1,30 +1,19 @@
-"""Arithmetic as a person writes it, worked out exactly and within bounds: nothing of it is ever run as code.
-
-The expression is read by `ast`, and only numbers, operators and a few functions of it are understood. Numbers are
-fractions, so that 0.1 + 0.2 is 0.3; roots and logarithms are floats. What would grow too large is refused before it is
-worked out.
-"""
+"""Arithmetic as a person writes it, worked out within bounds by simpleeval: nothing of it is ever run as code."""
 
 from __future__ import annotations
 
 import ast
-import decimal
 import math
 import operator
 import re
-from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
 
 from ragscience.core.errors import UsageError
 
 MOST_CHARS = 300
 MOST_BITS = 2048
-"""Of a number's numerator and of its denominator: some 600 digits."""
+"""Of a whole number: some 600 digits."""
 SHOWN_DIGITS = 12
-"""Significant digits of a result that is not an integer."""
-MOST_PLACES = 30
-"""Decimal places that `round` takes."""
+"""Significant digits of a result that is not a whole number."""
 
 _SIGNS = str.maketrans({"×": "*", "·": "*", "∙": "*", "÷": "/", "−": "-", "–": "-", "⁄": "/", "^": "**"})
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
@@ -43,29 +32,29 @@ def calculate(expression: str) -> str:
     `^` is a power, `15% of 80` is 12, and `1,000` is a thousand where no function is called. Raises UsageError, in one
     line, for what is no arithmetic, has no value (1/0) or gets too large (9**9**9).
     """
-    value = evaluate(expression)
-    if value.denominator == 1:
-        return str(value.numerator)
-    shown = decimal.Context(prec=SHOWN_DIGITS).divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
-    return f"{shown:f}" if -7 < shown.adjusted() < SHOWN_DIGITS else f"{shown}"
+    from simpleeval import InvalidExpression, SimpleEval
 
-
-def evaluate(expression: str) -> Fraction:
-    """The value as `calculate` works it out. Raises UsageError."""
     shown = repr(_shortened(" ".join(expression.split())))
     if len(expression) > MOST_CHARS:
         raise UsageError(f"The expression has {len(expression)} characters.", f"At most {MOST_CHARS} are worked out.")
     text = _as_written(expression, shown)
     try:
-        return _value(ast.parse(text, mode="eval").body, text)
-    except (SyntaxError, ValueError, MemoryError):  # of Python's parser
-        raise UsageError(f"{shown} cannot be read as arithmetic.", _HOW) from None
+        value = SimpleEval(operators=_OPERATORS, functions=_FUNCTIONS, names={}).eval(text)
     except ZeroDivisionError:
         raise UsageError(f"{shown} divides by zero.", "It has no value.") from None
     except OverflowError:
-        raise UsageError(f"{shown} is too large or too fine.", _LARGEST) from None
-    except RecursionError:
-        raise UsageError(f"{shown} is nested too deep.", "Work it out in parts.") from None
+        raise UsageError(f"{shown} is too large.", _LARGEST) from None
+    except (InvalidExpression, SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        no_value = isinstance(error, ValueError) and "math domain" in str(error)
+        why = "has no real value" if no_value else "cannot be read as arithmetic"
+        raise UsageError(f"{shown} {why}.", _HOW) from None
+    if isinstance(value, complex):
+        raise UsageError(f"{shown} has no real value.", _HOW)
+    if not isinstance(value, int | float):
+        raise UsageError(f"{shown} cannot be read as arithmetic.", _HOW)
+    if value.bit_length() > MOST_BITS if isinstance(value, int) else not math.isfinite(value):
+        raise UsageError(f"{shown} is too large.", _LARGEST)
+    return str(value) if isinstance(value, int) else f"{value:.{SHOWN_DIGITS}g}"
 
 
 def _as_written(expression: str, shown: str) -> str:
@@ -90,58 +79,11 @@ def _as_written(expression: str, shown: str) -> str:
     return text
 
 
-def _value(node: ast.expr, text: str) -> Fraction:
-    """The value of a part of `text`. Raises UsageError and ArithmeticError."""
-    source = text[node.col_offset : node.end_col_offset]
-    match node:
-        case ast.Constant():
-            return _bounded(Fraction(source))
-        case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
-            value = _value(node.operand, text)
-            return -value if isinstance(node.op, ast.USub) else value
-        case ast.BinOp() if type(node.op) in _OPERATORS:
-            return _bounded(Fraction(_OPERATORS[type(node.op)](_value(node.left, text), _value(node.right, text))))
-        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
-            most, function = _FUNCTIONS[name]
-            if not 1 <= len(node.args) <= most:
-                takes = "1 argument" if most == 1 else f"1 to {most} arguments"
-                raise UsageError(f"{name} takes {takes}, not {len(node.args)}.", _HOW)
-            return _bounded(Fraction(function(*(_value(argument, text) for argument in node.args))))
-    raise UsageError(f"{_shortened(source)!r} is no arithmetic.", _HOW)
-
-
-def _power(base: Fraction, exponent: Fraction) -> Fraction | float:
-    if exponent.denominator != 1:
-        return _real(math.pow)(base, exponent)
-    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if abs(base) not in (0, 1) and bits * abs(exponent.numerator) > 2 * MOST_BITS:
-        what = " ** ".join(_shortened(str(value)) for value in (base, exponent))
-        raise UsageError(f"{what} is too large or too fine.", _LARGEST)
-    return Fraction(base**exponent.numerator)
-
-
-def _real(function: Callable[..., float]) -> Callable[..., float]:
-    """A function of floats that raises UsageError where it has no real value."""
-
-    def worked_out(*values: Fraction) -> float:
-        try:
-            return function(*map(float, values))
-        except ValueError:
-            said = ", ".join(_shortened(str(value)) for value in values)
-            raise UsageError(f"{said} has no real value here.", "Change it.") from None
-
-    return worked_out
-
-
-def _rounded(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
-    """To the nearest, a half to the even one, as Python's `round`."""
-    if places.denominator != 1 or abs(places) > MOST_PLACES:
-        raise UsageError(f"round takes whole places up to {MOST_PLACES}, not {_shortened(str(places))}.", _HOW)
-    return Fraction(round(value, places.numerator))
-
-
-def _bounded(value: Fraction) -> Fraction:
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
+def _power(base: float, exponent: float) -> float:
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * abs(exponent) > 2 * MOST_BITS:
+        raise OverflowError
+    value: float = base**exponent
+    if base and not value:
         raise OverflowError
     return value
 
@@ -150,7 +92,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | float | int]] = {
+_OPERATORS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -158,12 +100,10 @@ _OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction | f
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: _power,
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
 }
-_FUNCTIONS: dict[str, tuple[int, Callable[..., Fraction | float | int]]] = {
-    **{name: (1, _real(getattr(math, name))) for name in ("sqrt", "exp", "log2", "log10")},
-    **{name: (1, function) for name, function in (("abs", abs), ("floor", math.floor), ("ceil", math.ceil))},
-    **{name: (99, lambda *values, of=of: of(values)) for name, of in (("min", min), ("max", max))},
-    "round": (2, _rounded),
-    "log": (2, _real(math.log)),
-}
-"""Name: most arguments, and what it does. `log` is the natural one unless a base is given."""
+_FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "log2", "log10", "floor", "ceil")} | {
+    "abs": abs, "min": min, "max": max, "round": round,
+}  # fmt: skip
+"""`log` is the natural one unless a base is given."""

@@ -192,7 +192,7 @@ TOOLS: Mapping[str, Tool] = {
         frozenset((AGENT,)),
     ),
     "calculate": Tool(
-        "Work out an arithmetic expression exactly, such as (28.4 - 26.3) / 26.3 or 15% of 80.",
+        "Work out an arithmetic expression, such as (28.4 - 26.3) / 26.3 or 15% of 80.",
         {"expression": Parameter("Numbers, + - * / // % **, parentheses, sqrt, min, max, round, abs, log, exp.")},
         frozenset((AGENT,)),
     ),
