@@ -17,10 +17,11 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem, missing_package
 from ragscience.core.records import EmbedderIdentity
+from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import NotBert, read_config, read_json
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
-from ragscience.models.token_counting import load_tokenizer, sendable, unit_rows
+from ragscience.models.token_counting import load_tokenizer, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,7 @@ class OnnxEmbedder:
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.empty((len(texts), self._dimension), dtype=np.float32)
-        ids = [self._tokenizer.encode(sendable(text)).ids for text in texts]
+        ids = [self._tokenizer.encode(storable(text)).ids for text in texts]
         for numbers, states in self._session.run(ids):
             rows[numbers] = states[:, 0] if self._row.pooling == "cls" else states.mean(axis=1)
         return unit_rows(rows, self._name)
@@ -121,7 +122,7 @@ class SentenceTransformerEmbedder:
         if not texts:
             return np.empty((0, self.identity.dimension), dtype=np.float32)
         encode = self._model.encode_query if task == "query" else self._model.encode_document
-        rows = encode([sendable(text) for text in texts], convert_to_numpy=True, show_progress_bar=False)
+        rows = encode([storable(text) for text in texts], convert_to_numpy=True, show_progress_bar=False)
         return unit_rows(np.asarray(rows, dtype=np.float32), self._name)
 
     @cached_property
@@ -163,7 +164,7 @@ class TorchCrossEncoder:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
         if not passages:
             return np.empty(0, dtype=np.float32)
-        pairs = [(sendable(question), sendable(passage)) for passage in passages]
+        pairs = [(storable(question), storable(passage)) for passage in passages]
         scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
         if scores.shape != (len(passages),):
             raise ModelProblem(
@@ -246,7 +247,7 @@ class OnnxCrossEncoder:
         `scale` is "probability". Pairs are cut to 512 tokens, the longer text first.
         """
         scores = np.empty(len(passages), dtype=np.float32)
-        pairs = [self._tokenizer.encode(sendable(question), sendable(passage)) for passage in passages]
+        pairs = [self._tokenizer.encode(storable(question), storable(passage)) for passage in passages]
         for numbers, logits in self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs]):
             scores[numbers] = logits[:, 0]
         # tanh does not overflow.

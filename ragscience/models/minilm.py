@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,11 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
+from ragscience.core.serialization import storable
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.model_protocols import TokenVectors
-from ragscience.models.token_counting import load_tokenizer, sendable, split_windows
+from ragscience.models.token_counting import load_tokenizer, split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,12 +93,13 @@ class MiniLM:
 
         A packed model gives a text the same vectors in whatever batch it comes; see `BertSession`.
         """
-        self._packed = packed
-        self._cores = cores
-        self._cache_folder = cache_folder
-        self._on_warning = on_warning
+        self._options: dict[str, Any] = {
+            "cache_folder": cache_folder,
+            "on_warning": on_warning,
+            "packed": packed,
+            "cores": cores,
+        }
         self._folder = folder
-        self._loaded: tuple[Any, BertSession] | None = None
         self._loading = Lock()
         self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
         """Where each word piece that `compress` keeps begins and ends in a text, shape (n, 2); raises ModelProblem."""
@@ -135,7 +137,7 @@ class MiniLM:
         """One pass over texts; the last bits of a light session's output depend on the batch, see `BertSession`."""
         tokenizer, session = self._load()
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
-        encodings = [tokenizer.encode(sendable(text)) for text in texts]
+        encodings = [tokenizer.encode(storable(text)) for text in texts]
         pieces = [encoding.ids[1:-1] for encoding in encodings]
         first, last = encodings[0].ids[0], encodings[0].ids[-1]
         spans = [split_windows(len(ids), WINDOW_TOKENS, WINDOW_OVERLAP) for ids in pieces]
@@ -155,23 +157,17 @@ class MiniLM:
 
     def _kept_places(self, text: str) -> NDArray[np.int32]:
         tokenizer, _ = self._load()
-        offsets, pieces = _places(tokenizer.encode(sendable(text)))
+        offsets, pieces = _places(tokenizer.encode(storable(text)))
         return offsets[carries_meaning(pieces)]
 
     def _load(self) -> tuple[Any, BertSession]:
         with self._loading:
-            if self._loaded is None:
-                folder = self._folder if self._folder is not None else find_minilm()
-                session = BertSession(
-                    folder,
-                    cache_folder=self._cache_folder,
-                    expected_sha256=WEIGHTS_SHA256,
-                    on_warning=self._on_warning,
-                    packed=self._packed,
-                    cores=self._cores,
-                )
-                self._loaded = load_tokenizer(folder), session
             return self._loaded
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, BertSession]:
+        folder = self._folder or find_minilm()
+        return load_tokenizer(folder), BertSession(folder, expected_sha256=WEIGHTS_SHA256, **self._options)
 
 
 def _places(encoding: Any) -> tuple[NDArray[np.int32], tuple[str, ...]]:

@@ -23,6 +23,7 @@ from ragscience.models.model_http import (
     MALFORMED,
     REFUSALS,
     cause_of,
+    check_installed,
     client_options,
     is_loopback,
     json_errors,
@@ -38,6 +39,8 @@ _LONGEST_ANSWER = 16 * 2**20
 _MOST_NAMED = 5
 """Models that a message names."""
 _KEY_FIX = "Set RAG_LLM_KEY, or name a file that holds the key in RAG_LLM_KEY_FILE."
+NO_KEY = "none"
+"""What is sent as the key where there is none."""
 _AGAIN = "Try again; the server's own log may say more."
 
 
@@ -279,6 +282,21 @@ class OpenAIServer(ModelServer):
         return ModelProblem(
             f"The server at {self.shown} has no model {name}: {has}.", f"Name one that it has in {variable}."
         )
+
+    def langchain_options(self, read_seconds: float | None, seconds: float | None, longest: int) -> dict[str, Any]:
+        """Arguments for LangChain's models of OpenAI's API. Raises ModelProblem where their package is missing."""
+        check_installed()
+        import httpx
+
+        client = self.client_options(read_seconds, seconds, longest)
+        return {
+            "base_url": self.url,
+            # OpenAI's client would send its own environment variable's key, and set no time limit.
+            "api_key": self.key if self.key.get_secret_value() else SecretStr(NO_KEY),
+            "timeout": client["timeout"],
+            "max_retries": 0,
+            "http_client": httpx.Client(**client),
+        }
 
     def reply_errors(self) -> tuple[type[Exception], ...]:
         """What a call of OpenAI's client may end in."""

@@ -17,10 +17,11 @@ import numpy as np
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
-from ragscience.models.model_http import check_installed, retry_pause
+from ragscience.core.serialization import storable
+from ragscience.models.model_http import retry_pause
 from ragscience.models.model_protocols import ModelDetails
-from ragscience.models.model_servers import ModelServer, Ollama
-from ragscience.models.token_counting import byte_windows, sendable, unit_rows
+from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
+from ragscience.models.token_counting import byte_windows, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,7 +126,7 @@ class ServedEmbedder:
         windows = [
             (number, window)
             for number, text in enumerate(texts)
-            for window in byte_windows(sendable(text) or " ", most_bytes)
+            for window in byte_windows(storable(text) or " ", most_bytes)
         ]
         # Of each text the mean of its windows, weighted by their length.
         totals = np.zeros((len(texts), dimension), dtype=np.float32)
@@ -177,28 +178,22 @@ class ServedEmbedder:
     def _client(self) -> Any:
         """LangChain's embeddings for this model."""
         seconds = self.server.timeout_seconds
-        options = self.server.client_options(seconds, seconds, _LONGEST_REPLY)
-        if isinstance(self.server, Ollama):
-            from langchain_ollama import OllamaEmbeddings
+        if isinstance(self.server, OpenAIServer):
+            options = self.server.langchain_options(seconds, seconds, _LONGEST_REPLY)
+            from langchain_openai import OpenAIEmbeddings
 
-            return OllamaEmbeddings(
-                model=self._name, base_url=self.server.url, num_ctx=self._context, client_kwargs=options
+            return OpenAIEmbeddings(
+                model=self._name,
+                check_embedding_ctx_length=False,  # else it sends OpenAI's own tokens instead of text
+                chunk_size=BATCH + 1,
+                model_kwargs={"encoding_format": "float"},
+                **options,
             )
-        check_installed()
-        import httpx
-        from langchain_openai import OpenAIEmbeddings
-        from pydantic import SecretStr
+        from langchain_ollama import OllamaEmbeddings
 
-        return OpenAIEmbeddings(
-            model=self._name,
-            base_url=self.server.url,
-            api_key=self.server.key if self.server.key.get_secret_value() else SecretStr("none"),
-            check_embedding_ctx_length=False,  # else it sends OpenAI's own tokens instead of text
-            chunk_size=BATCH + 1,
-            max_retries=0,
-            timeout=options["timeout"],  # else the client would set none
-            model_kwargs={"encoding_format": "float"},
-            http_client=httpx.Client(**options),
+        options = self.server.client_options(seconds, seconds, _LONGEST_REPLY)
+        return OllamaEmbeddings(
+            model=self._name, base_url=self.server.url, num_ctx=self._context, client_kwargs=options
         )
 
     @property

@@ -14,10 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.model_http import Silence, SilentReply, cancellable, check_installed, positive, retry_pause
+from ragscience.core.serialization import storable
+from ragscience.models.model_http import Silence, SilentReply, cancellable, positive, retry_pause
 from ragscience.models.model_protocols import ModelDetails
-from ragscience.models.model_servers import ModelServer, Ollama
-from ragscience.models.token_counting import TokenCounter, sendable
+from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
+from ragscience.models.token_counting import TokenCounter
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -35,8 +36,6 @@ LONGEST_BYTES = 16 * 2**20
 """Bytes of a streamed reply: 32,768 tokens take half a kilobyte each."""
 LONGEST_TOKEN = 16
 """Characters of a token, on average over a reply; of words it has four, of blanks and rules of dashes most."""
-NO_KEY = "none"
-"""What is sent as the key where there is none: OpenAI's client would send its own environment variable's."""
 _SAME_AS_STOP = frozenset({"eos", "eos_token", "end_turn", "stop_sequence"})
 """Other servers' words for the end of a reply."""
 _REASONING = ("reasoning_content", "reasoning", "thinking")
@@ -71,7 +70,7 @@ class ServedReply:
     ) -> None:
         self._llm = llm
         self._schema = schema
-        self._messages = [(role, sendable(text)) for role, text in messages]
+        self._messages = [(role, storable(text)) for role, text in messages]
         self._max_tokens = max_tokens
         self._is_thinking = False
         self.prompt_tokens: int | None = None
@@ -192,9 +191,8 @@ class ServedLLM:
     @cached_property
     def chat_model(self) -> BaseChatModel:
         """LangChain's model for this one."""
-        client = self.server.client_options(None, None, LONGEST_BYTES)
-        if not isinstance(self.server, Ollama):
-            return _openai_chat(self.server, self.name, self.options.temperature, client)
+        if isinstance(self.server, OpenAIServer):
+            return _openai_chat(self.server, self.name, self.options.temperature)
         from langchain_ollama import ChatOllama
 
         return ChatOllama(
@@ -205,7 +203,7 @@ class ServedLLM:
             num_predict=self.num_predict,
             # Without it LangChain drops what the server sends apart; other models refuse it.
             reasoning=True if "thinking" in self.details.capabilities else None,
-            client_kwargs=client,
+            client_kwargs=self.server.client_options(None, None, LONGEST_BYTES),
         )
 
     def reply(
@@ -275,7 +273,7 @@ class ServedLLM:
         if not self._asked_served:
             self._asked_served = True
             self._served = self.server.served_context(self.name)
-        prompt = "\n".join(sendable(text) for _, text in messages)
+        prompt = "\n".join(storable(text) for _, text in messages)
         told = self._served is not None
         if self.counter.was_cut(prompt, len(messages), prompt_tokens, window=self.window, is_told=told):
             # It may serve twice that: Ollama truncates to half.
@@ -292,11 +290,9 @@ class ServedLLM:
         return ModelProblem(f"{what} {silent.seconds:g} s.", f"Choose a smaller model, or {fix}.")
 
 
-def _openai_chat(server: ModelServer, name: str, temperature: float, client: dict[str, Any]) -> BaseChatModel:
-    check_installed()
-    import httpx
+def _openai_chat(server: OpenAIServer, name: str, temperature: float) -> BaseChatModel:
+    options = server.langchain_options(None, None, LONGEST_BYTES)
     from langchain_openai import ChatOpenAI
-    from pydantic import SecretStr
 
     class Chat(ChatOpenAI):
         """With the reasoning of servers that send it apart, which LangChain leaves out."""
@@ -309,14 +305,4 @@ def _openai_chat(server: ModelServer, name: str, temperature: float, client: dic
                 made.message.additional_kwargs["reasoning_content"] = next(thoughts, "")
             return made
 
-    return Chat(
-        model=name,
-        base_url=server.url,
-        api_key=server.key if server.key.get_secret_value() else SecretStr(NO_KEY),
-        temperature=temperature,
-        max_retries=0,
-        timeout=client["timeout"],  # else OpenAI's client would set none
-        stream_usage=True,
-        use_responses_api=False,
-        http_client=httpx.Client(**client),
-    )
+    return Chat(model=name, temperature=temperature, stream_usage=True, use_responses_api=False, **options)

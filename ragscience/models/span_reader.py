@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ragscience.core.errors import ModelProblem
+from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import read_tensors
 from ragscience.models.bert_session import BertSession
 from ragscience.models.minilm import WEIGHTS_SHA256, find_minilm
-from ragscience.models.token_counting import load_tokenizer, sendable
+from ragscience.models.token_counting import load_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,8 +88,8 @@ class PairReader:
         """What the adapter's head makes of `one` with each of `others`, in any order. Raises ModelProblem."""
         with self._loading:
             tokenizer, session, head, bias = self._loaded
-        asked = tokenizer.encode(sendable(one), add_special_tokens=False).ids[:QUESTION_TOKENS]
-        texts = [tokenizer.encode(sendable(other), add_special_tokens=False) for other in others]
+        asked = tokenizer.encode(storable(one), add_special_tokens=False).ids[:QUESTION_TOKENS]
+        texts = [tokenizer.encode(storable(other), add_special_tokens=False) for other in others]
         first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         begin = len(asked) + 2
         rows = [[first, *asked, last, *text.ids[: ROW_TOKENS - begin - 1], last] for text in texts]

@@ -120,11 +120,6 @@ class TokenCounter:
         return False
 
 
-def sendable(text: str) -> str:
-    """The text with each lone surrogate, which UTF-8 cannot encode, replaced by U+FFFD; offsets stay."""
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)
-
-
 def split_windows(count: int, size: int, overlap: int) -> list[tuple[int, int]]:
     """Windows of at most `size` over `count` items: the fewest that share `overlap` with each neighbour, equally long.
 
