@@ -241,14 +241,12 @@ def brief_line(answer: Answer) -> str:
     if leading := leading_of(blocks):
         cited = [(first_line(block)[0], block.citations[0]) for block in leading]
         return " ".join([*(f"{plain(line)} {cited_label(one.file, one.page)}" for line, one in cited), *sure])
-    if answer.route == PASSAGES:
-        blocks = [block for block in blocks if block.kind not in ("text", "heading")]
+    left_out = ("text", "heading") if answer.route == PASSAGES else ("heading",)
+    blocks = [block for block in blocks if block.kind not in left_out]
     if not blocks:
         return excerpt(question, plain(answer.text), _BRIEF_CHARS)
-    first = next((block for block in blocks if block.kind != "heading"), blocks[0])
-    rest = blocks[blocks.index(first) + 1 :]
-    is_list = first.kind in ("text", "item")
-    items = list(takewhile(lambda block: block.kind == "item", rest)) if is_list else []
+    first = blocks[0]
+    items = [*takewhile(lambda block: block.kind == "item", blocks[1:])] if first.kind in ("text", "item") else []
     words = excerpt(question, _block_words(first, question), _BRIEF_CHARS)
     if items:
         listed = "; ".join(block.text for block in items)

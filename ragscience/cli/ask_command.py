@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,7 @@ from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, say, say_error
 from ragscience.cli.screen import Screen, cost_line
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import RagScienceError, UsageError
-from ragscience.core.records import UNCITED, Answer, Filters, Turn
+from ragscience.core.records import UNCITED, Answer, Turn
 from ragscience.core.serialization import from_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
@@ -144,26 +144,18 @@ def _each(asked: Asked, one: Callable[[str | None, SearchRequest], int], screen:
 # Questions of a file or a pipe
 
 
-_LONGEST_LINE = 1 << 20  # bytes: of a question with its history
-
-
 def read_questions(source: str) -> Iterator[Line]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
     A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
     `section`, `kind` and `author` (a text or a list of texts), `year`. Raises UsageError where the file cannot be read.
     """
-    with ExitStack() as stack:
-        if source == "-":
-            lines = sys.stdin.buffer
-        else:
-            try:
-                lines = stack.enter_context(Path(source).open("rb"))
-            except OSError as error:
-                raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
-        for number, raw in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), start=1):
-            if len(raw) == _LONGEST_LINE:
-                raise UsageError(f"Line {number} of {source} is longer than {_LONGEST_LINE:,} bytes.", _SHAPE)
+    try:
+        file = nullcontext(sys.stdin.buffer) if source == "-" else Path(source).open("rb")  # noqa: SIM115
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
+    with file as lines:
+        for number, raw in enumerate(lines, start=1):
             if raw.strip():
                 yield _parse(raw, number)
 
@@ -171,26 +163,28 @@ def read_questions(source: str) -> Iterator[Line]:
 def _parse(raw: bytes, number: int) -> Line:
     question_id: str | None = None
     try:
-        try:
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        except UnicodeDecodeError:
-            raise UsageError(f"Line {number} is not UTF-8 text.", "Convert the file to UTF-8.") from None
+        line = raw.decode("utf-8-sig").strip()
         if not line.startswith("{"):
             return None, SearchRequest(check_question(line))
-        try:
-            item = json.loads(line)
-        except (ValueError, RecursionError):
-            raise UsageError(f"Line {number} is not valid JSON.", _SHAPE) from None
-        raw_id = item.get("id")
-        question_id = None if raw_id is None else str(raw_id)
-        try:
-            found = from_json(_Line, item)
-        except ValueError as error:
-            raise UsageError(f"Line {number}: {str(error).partition(': ')[2]}.", _SHAPE) from None
-        filters, history = _filters(found, number), found.history
-        return question_id, SearchRequest(check_question(found.question), filters, history)
+        item = json.loads(line)
+        question_id = None if item.get("id") is None else str(item["id"])
+        found = from_json(_Line, item)
+        filters = filters_of(
+            papers=_several(found.paper),
+            sections=_several(found.section),
+            kinds=_several(found.kind),
+            authors=_several(found.author),
+            years=None if found.year is None else str(found.year),
+        )
+        return question_id, SearchRequest(check_question(found.question), filters, found.history)
     except UsageError as error:
-        return question_id, error
+        return question_id, UsageError(f"Line {number}: {error.message}", error.fix)
+    except (ValueError, RecursionError) as error:
+        return question_id, UsageError(f"Line {number} is no question: {error}.", _SHAPE)
+
+
+def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,19 +201,3 @@ class _Line:
 
 
 _SHAPE = 'Write {"question": "…", "history": [{"question": "…", "answer": "…"}], "paper": "…"} or plain text.'
-
-
-def _filters(line: _Line, number: int) -> Filters:
-    def listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
-        return (value,) if isinstance(value, str) else value
-
-    try:
-        return filters_of(
-            papers=listed(line.paper),
-            sections=listed(line.section),
-            kinds=listed(line.kind),
-            authors=listed(line.author),
-            years=None if line.year is None else str(line.year),
-        )
-    except UsageError as error:
-        raise UsageError(f"Line {number}: {error.message}", error.fix) from None

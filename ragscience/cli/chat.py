@@ -80,9 +80,7 @@ class Chat:
     def _reader(self) -> Callable[[], str]:
         if not sys.stdin.isatty():
             return _read_pipe
-        prompt = ChatPrompt(self._state, COMMANDS)
-        self._state.read = prompt.ask
-        return prompt.read
+        return ChatPrompt(self._state, COMMANDS).read
 
 
 def _read_pipe() -> str:
@@ -119,10 +117,6 @@ class ChatPrompt:
     def read(self) -> str:
         """What is typed next, with line breaks if it has any. Raises EOFError, KeyboardInterrupt."""
         return self._session.prompt("> ")
-
-    def ask(self, question: str) -> str:
-        """The reply to a question of ours, which is not kept. Raises EOFError, KeyboardInterrupt."""
-        return PromptSession[str]().prompt(question)
 
 
 def status_line(state: ChatState, width: int) -> str:
@@ -172,7 +166,6 @@ class _ChatCompleter(Completer):
             "": lambda: ((name, each.does) for name, each in commands.items()),
             "/help": lambda: ((name.removeprefix("/"), each.does) for name, each in commands.items()),
             "/paper": self._papers,
-            "/summary": self._papers,
             "/show": self._sources,
             "/open": self._sources,
             "/chat": self._conversations,

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from ragscience.cli import source_views
 from ragscience.cli.answer_view import answer_footer, answer_view
-from ragscience.cli.ask_command import ask_once
 from ragscience.cli.history_commands import list_conversations
 from ragscience.cli.output import console, facts, flat, hand_over, local_time, put
 from ragscience.cli.running import say
@@ -42,8 +41,6 @@ class ChatState:
     """How the next question is asked; its text is empty."""
     dialogue: Dialogue
     screen: Screen
-    read: Callable[[str], str] | None = None
-    """Reads a line after a prompt; None where nobody can be asked."""
 
     def last_answer(self) -> Answer:
         """Raises UsageError before the first answer."""
@@ -56,10 +53,6 @@ class ChatState:
         if filters.papers != self.request.filters.papers:
             self.engine.library.select(Filters(papers=filters.papers))
         self.request = replace(self.request, filters=filters)
-
-    def confirms(self, question: str) -> bool:
-        """Whether a person says yes; no where nobody can be asked."""
-        return self.read is not None and self.read(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def last_turns_view(turns: Sequence[KeptAnswer], out: Console) -> None:
@@ -148,20 +141,9 @@ def _number(text: str, command: str) -> int:
         raise UsageError(f"{text!r} is not a source number.", f"For example: {command} 1") from None
 
 
-@_command("/why", "how the answer was made", "/why --debug also shows the scores of the search.", group=_LAST)
-def _why(state: ChatState, how: str) -> None:
-    if how not in ("", "--debug"):
-        raise UsageError(f"{how!r} is not an option of /why.", "Type /why, or /why --debug for all scores.")
-    source_views.why_view(state.last_answer(), console(), debug=bool(how))
-
-
-@_command("/summary PAPER", "summarize a paper: question, method, findings", "Tab completes names.", group=_HOW)
-def _summary(state: ChatState, paper: str) -> None:
-    if not paper:
-        raise UsageError("Name a paper: /summary NAME.", "Press Tab after /summary to see the names.")
-    file = state.engine.papers.page(paper, 1).paper.file
-    request = replace(state.request, question=f"Summarize {file}", agent=False, plain=False)
-    ask_once(state.engine, request, dialogue=state.dialogue, screen=state.screen)
+@_command("/why", "how the answer was made", "`query.py audit last` also shows the scores.", group=_LAST)
+def _why(state: ChatState, _: str) -> None:
+    source_views.why_view(state.last_answer(), console())
 
 
 @_command(
@@ -286,7 +268,7 @@ def _clear(state: ChatState, _: str) -> None:
     say("A new conversation.")
 
 
-@_command("/save FILE", "write this conversation as Markdown", "It asks before replacing a file.", group=_TALK)
+@_command("/save FILE", "write this conversation as Markdown", "It replaces no file.", group=_TALK)
 def _save(state: ChatState, name: str) -> None:
     if not name:
         raise UsageError("Give a file name: /save notes.md", "The conversation is written as Markdown.")
@@ -295,20 +277,9 @@ def _save(state: ChatState, name: str) -> None:
     path = path if path.suffix else path.with_suffix(".md")
     if path.suffix.lower() not in MARKDOWN and not path.is_dir():
         raise UsageError(f"/save writes Markdown, not {path.suffix}.", f"Type /save {path.stem}.md")
-    if _may_write(state, path):
-        hand_over(as_markdown(state.dialogue.name or state.dialogue.answers[0].question, state.dialogue.turns), path)
-
-
-def _may_write(state: ChatState, path: Path) -> bool:
-    """Whether the file is not there yet, or a person says that it may be replaced. Raises UsageError in a pipe."""
-    if not path.is_file():
-        return True
-    if state.read is None:
+    if path.is_file():
         raise UsageError(f"{path} already exists.", "Give another name.")
-    if state.confirms(f"{path} already exists. Replace it?"):
-        return True
-    say(f"{path} was not changed.")
-    return False
+    hand_over(as_markdown(state.dialogue.name or state.dialogue.answers[0].question, state.dialogue.turns), path)
 
 
 @_command("/help [COMMAND]", "show this list, or explain one command", group=_REST)

@@ -10,6 +10,7 @@ from ragscience.cli import options as opt
 from ragscience.cli.groups import make_app
 from ragscience.cli.output import console, facts, print_json, print_table, put
 from ragscience.cli.running import as_called, default_home, opened, say
+from ragscience.cli.screen import IngestScreen
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Profile
 from ragscience.core.serialization import SCHEMA_VERSION, select
@@ -170,8 +171,6 @@ def _written(value: object) -> str:
     """A value on one line, as TOML has it."""
     import json
 
-    if isinstance(value, str | Path):
-        return json.dumps(str(value), ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -187,8 +186,6 @@ PROFILE = (
     "corrective passages"
 )
 """The fields of a profile in JSON."""
-EVERY_PASSAGE = 1000
-"""The number of candidates that means all passages."""
 models_app = make_app("Show which models are used, or fetch missing ones.", default="list", bare="list")
 
 
@@ -203,8 +200,10 @@ def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
         return 0
     heads = ("profile", "in use", "about", "candidates", "first pass", "reranked", "passages")
     rows = [
-        (one.name, "in use" if one.name == chosen else "", one.about, _candidates(one), _first_pass(one),
-         _reranked(one), f"{one.top_k} passages")
+        (one.name, "in use" if one.name == chosen else "", one.about,
+         f"{one.dense_candidates} dense, {one.bm25_candidates} keyword", _first_pass(one),
+         f"reranks {one.rerank_depth}" + ("; searches again if doubtful" if one.corrective else ""),
+         f"{one.top_k} passages")
         for one in profiles
     ]  # fmt: skip
     print_table(heads, rows, console(), wraps=(), joined=2)
@@ -230,7 +229,6 @@ def pull(run: opt.Run, name: str = opt.MODEL) -> int:
 
     They come from the Hugging Face Hub; `ollama pull` fetches Ollama's. What is on this machine already is shown.
     """
-    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.library_engine import pull_models
 
     screen = IngestScreen(quiet=False)
@@ -242,25 +240,6 @@ def _weights(profile: Profile) -> dict[str, float]:
     return {"dense": profile.dense_weight, "bm25": profile.bm25_weight, **dict(profile.more_weights)}
 
 
-def _candidates(profile: Profile) -> str:
-    keyword = "all" if profile.bm25_candidates >= EVERY_PASSAGE else str(profile.bm25_candidates)
-    further = "".join(f", {_SEARCHES[name]}" for name, _ in profile.more_weights)
-    return f"{profile.dense_candidates} dense, {keyword} keyword{further}"
-
-
 def _first_pass(profile: Profile) -> str:
-    if profile.fusion == "rrf":
-        return "reciprocal rank: sum of 1 / (60 + rank)"
-    scaled = {"weighted": "min-max scaled", "by-max": "cosine and BM25 / max"}[profile.fusion]
     weights = " + ".join(f"{weight:g} {_SEARCHES[name]}" for name, weight in _weights(profile).items())
-    return f"{weights} ({scaled})" + (f", best {profile.prefilter}" if profile.prefilter else "")
-
-
-def _reranked(profile: Profile) -> str:
-    if not profile.rerank_depth:
-        return "no reranking"
-    batches = f", in batches of {profile.rerank_batch}" if profile.rerank_batch else ""
-    reader = ", by an LLM if there is one" if profile.llm_reranks else ""
-    return f"reranks {profile.rerank_depth}{batches}{reader}" + (
-        "; searches again if doubtful" if profile.corrective else ""
-    )
+    return f"{profile.fusion}: {weights}" + (f", best {profile.prefilter}" if profile.prefilter else "")

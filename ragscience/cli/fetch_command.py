@@ -12,6 +12,7 @@ import typer
 from ragscience.cli import options as opt
 from ragscience.cli.output import console, print_json, print_table
 from ragscience.cli.running import SOME_FAILED, opened, say
+from ragscience.cli.screen import IngestScreen, show_result
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.printable import shortened
@@ -19,7 +20,6 @@ from ragscience.engine.printable import shortened
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
 
@@ -51,7 +51,6 @@ def fetch(
     They go to papers/; papers that are already there are not fetched again. A search lists its results for you to
     choose from; papers named by id, DOI or URL are fetched without asking.
     """
-    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.events import FetchRequest
 
     request = FetchRequest(
@@ -97,8 +96,6 @@ def run_fetch(
 
 
 def _show(result: FetchResult, request: FetchRequest, screen: IngestScreen, folder: str, as_json: bool) -> int:
-    from ragscience.cli.screen import show_result
-
     papers, failures, nothing_else = result.papers, result.failures, not (result.papers or result.known_arguments)
     if len(failures) == 1 and nothing_else and not as_json:
         raise failures[0].error
@@ -162,20 +159,18 @@ def picked(answer: str, count: int) -> list[int]:
 
     Raises UsageError for anything else.
     """
-    text = answer.strip().casefold()
+    text = re.sub(r"\s*[-–]\s*", "-", answer.strip().casefold())
     if text in ("", "none", "n", "no"):
         return []
     if text in ("all", "a", "*"):
         return list(range(count))
     chosen: set[int] = set()
-    for part in filter(None, re.split(r"[\s,;]+", re.sub(r"\s*[-–]\s*", "-", text))):
-        match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part, re.ASCII)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 1 <= first <= last <= count:
-            raise UsageError(
-                f"{part!r} is not a number from 1 to {count}.", "Type numbers such as 1,3-5, or all, or none."
-            )
-        chosen.update(range(first - 1, last))
+    for part in re.findall(r"[^\s,;]+", text):
+        first, _, last = part.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal() and 1 <= int(first) <= int(last or first) <= count):
+            fix = "Type numbers such as 1,3-5, or all, or none."
+            raise UsageError(f"{part!r} is not a number from 1 to {count}.", fix)
+        chosen.update(range(int(first) - 1, int(last or first)))
     return sorted(chosen)
 
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.cli import options as opt
 from ragscience.cli.output import console, flat, paged, print_json, print_table, put
 from ragscience.cli.running import SOME_FAILED, opened, say
+from ragscience.cli.screen import IngestScreen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
 from ragscience.core.records import title_of
 from ragscience.core.serialization import select
-from ragscience.engine.printable import counted, page_outputs, rounded_time, step_output
+from ragscience.engine.printable import counted, page_outputs, step_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ragscience.engine.events import Event
     from ragscience.engine.graph_runs import GraphBuild, GraphRequest
 
 
@@ -54,25 +50,25 @@ def build_graph(
     request = GraphRequest(types_named(types), by_llm=llm, full=depth == "full", again=again)
     others = (export, graphml, import_from)
     code = 0
-    with opened(**run.flags()) as engine:
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         graph = engine.graph
         if import_from:
             came = graph.import_jsonl(import_from)
             passages = counted(came.passages, "passage")
-            _tell(f"imported {_size(came.entities, came.relations)} of {passages}", run)
+            screen.tell(f"imported {_size(came.entities, came.relations)} of {passages}")
         if llm or local or again or not any(others):
-            with progress_shown(quiet=run.quiet) as show:
-                built = graph.build(request, on_event=show)
+            built = graph.build(request, on_event=screen)
+            STATUS.hide()
             for line in built.report.failures[:MOST_FAILURES_SHOWN]:
                 say(line)
             if len(built.report.failures) > MOST_FAILURES_SHOWN:
                 say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
-            _tell(_summary(built, request), run)
+            screen.tell(_summary(built, request))
             code = SOME_FAILED if built.report.failures else 0
         for target, write in ((export, graph.export_jsonl), (graphml, graph.export_graphml)):
             if target:
                 went = write(target)
-                _tell(f"{_size(went.entities, went.relations)} written to {target}", run)
+                screen.tell(f"{_size(went.entities, went.relations)} written to {target}")
     return code
 
 
@@ -91,37 +87,6 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
 
 def _size(entities: int, relations: int) -> str:
     return f"{counted(entities, 'entity', 'entities')} and {counted(relations, 'relation')}"
-
-
-def _tell(line: str, run: opt.Run) -> None:
-    if not run.quiet:
-        say(line)
-
-
-@contextmanager
-def progress_shown(*, quiet: bool) -> Iterator[Callable[[Event], None]]:
-    """Shows passages and the time left in the terminal's last line, and after Ctrl-C how many are saved."""
-    from ragscience.engine.events import ModelChosen, PassagesRead
-
-    started, read = time.monotonic(), PassagesRead(0, 0)
-
-    def show(event: Event) -> None:
-        nonlocal read
-        if isinstance(event, ModelChosen) and not quiet:
-            say(event.text)
-        elif isinstance(event, PassagesRead):
-            read, took = event, time.monotonic() - started
-            left = f", about {rounded_time(took / read.done * (read.total - read.done))} left" if read.done else ""
-            STATUS.show(f"reading passage {read.done:,} of {read.total:,}{left}", keeps_time=True)
-
-    try:
-        yield show
-    except KeyboardInterrupt:
-        if read.done and not quiet:
-            say(f"{read.done} of {counted(read.total, 'passage')} saved; the same command continues from there.")
-        raise
-    finally:
-        STATUS.hide()
 
 
 def show_graph(
@@ -234,8 +199,11 @@ def draw_map(
     """
     with opened(**run.flags()) as engine:
         papers, entities, left_out = engine.graph.write_map(output, force=force)
-    shown = f"{counted(papers, 'paper')}, {counted(entities, 'entity', 'entities')}"
-    _tell(f"Written to {output}: {shown}. Open it in a browser. {left_out}".rstrip(), run)
+    shown, screen = (
+        f"{counted(papers, 'paper')}, {counted(entities, 'entity', 'entities')}",
+        IngestScreen(quiet=run.quiet),
+    )
+    screen.tell(f"Written to {output}: {shown}. Open it in a browser. {left_out}".rstrip())
     if not entities:
-        _tell("No entities yet: `python ingest.py graph` finds them in the papers.", run)
+        screen.tell("No entities yet: `python ingest.py graph` finds them in the papers.")
     return 0

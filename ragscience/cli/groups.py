@@ -28,39 +28,36 @@ HELP = {"help_option_names": ["-h", "--help"]}
 LIKE_ENOUGH = 0.8
 """difflib's ratio from which a word may be a mistyped command."""
 OTHERS = {
-    "query.py": ("ingest.py", {"ingest": 2, "init": 1, "list": 1, "duplicates": 1, "sync": 1, "doctor": 1,
-                               "show": 2, "add": 2, "fetch": 2, "remove": 2, "watch": 2, "rebuild": 2}),
-    "ingest.py": ("query.py", dict.fromkeys(("ask", "search", "chat", "open", "bib", "audit", "eval", "serve", "mcp",
-                                             "profiles", "path", "related", "map", "models", "history", "config",
-                                             "query"), 99)),
-}  # fmt: skip
-"""The commands of the other script, and of how many words a line is that can only mean one."""
+    "query.py": ("ingest.py", "ingest init list duplicates sync doctor show add fetch remove watch rebuild"),
+    "ingest.py": (
+        "query.py",
+        "ask search chat open bib audit eval serve mcp profiles path related map models history config query",
+    ),
+}
+"""The commands of the other script."""
+MOST_WORDS = 2
+"""Of a line that begins with one of them and is no question."""
 
 
-class NamedCommand(TyperCommand):
-    """A command whose help names the commands as they are called here."""
+class _Named:
+    """What names the commands in its help as they are called here."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self: Any, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        _name_as_called(self)
-        super().format_help(ctx, formatter)
+        self.help, self.epilog = as_called(self.help or ""), as_called(self.epilog or "")
+        super().format_help(ctx, formatter)  # type: ignore[misc]
 
 
-def _name_as_called(command: Any) -> None:
-    command.help, command.epilog = as_called(command.help or ""), as_called(command.epilog or "")
+class NamedCommand(_Named, TyperCommand):
+    """A command."""
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(_Named, TyperGroup):
     """A group whose first word may be left out: what is not a command belongs to the default command."""
 
     default_command = ""
     bare_command = ""
     """What runs when nothing is given, or nothing but options that it takes."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        _name_as_called(self)
-        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front, whether it is named or not. Raises UsageError for one that was mistyped."""
@@ -100,32 +97,26 @@ class CommandGroup(TyperGroup):
     def _refuse_mistyped(self, ctx: Any, args: Sequence[str]) -> None:
         """Raise UsageError where the first word is a command of the other script, or may be one with a slip in it."""
         word, path = args[0], ctx.command_path
+        literally = f"`{path} {self.default_command} {shlex.join(args)}` does what you wrote."
+        other, theirs = OTHERS.get(path.removeprefix("python "), ("", ""))
+        words = list(takewhile(lambda each: not each.startswith("-"), args))
         if Path(word).exists():
             return
-        other, theirs = OTHERS.get(path.removeprefix("python "), ("", {}))
-        words = list(takewhile(lambda each: not each.startswith("-"), args))
-        if word in theirs and len(words) <= theirs[word]:
-            rest = [] if word in other else [word]
-            literally = f"`{path} {self.default_command} {shlex.join(args)}` does what you wrote."
+        if word in theirs.split() and (other == "query.py" or len(words) <= MOST_WORDS):
+            rest = args[word in other :]
             raise UsageError(
-                f"`{word}` is a command of {other}.",
-                f"Write: python {shlex.join([other, *rest, *args[1:]])}. {literally}",
+                f"`{word}` is a command of {other}.", f"Write: python {shlex.join([other, *rest])}. {literally}"
             )
-        meant = next((name for name in self.commands if name != self.default_command and _is_near(word, name)), "")
-        if not meant or not self._takes(ctx, meant, args[1:]):
-            return
-        literally = f"{path} {self.default_command} {shlex.join(args)}"
-        raise UsageError(
-            f"There is no command {word!r}.",
-            f"Did you mean `{path} {shlex.join([meant, *args[1:]])}`? If {word!r} is what you want: `{literally}`.",
-        )
+        near = [name for name in self.commands if name != self.default_command and _is_near(word, name)]
+        if near and self._takes(ctx, near[0], args[1:]):
+            meant = shlex.join([near[0], *args[1:]])
+            raise UsageError(f"There is no command {word!r}.", f"Did you mean `{path} {meant}`? {literally}")
 
 
 def _is_near(word: str, command: str) -> bool:
     """Whether a word may be a command with a slip in it: its letters in another order, or nearly the same letters."""
-    if sorted(word) == sorted(command):
-        return True
-    return word[:1] == command[:1] and SequenceMatcher(None, word, command).ratio() >= LIKE_ENOUGH
+    ratio = SequenceMatcher(None, word, command).ratio()
+    return sorted(word) == sorted(command) or (word[:1] == command[:1] and ratio >= LIKE_ENOUGH)
 
 
 class App(typer.Typer):

@@ -120,28 +120,19 @@ def search_kept(
 def export_history(
     run: opt.Run,
     which: str | None = opt.WHICH,
-    md: bool = opt.flag("--md", "Write Markdown (the default)."),
-    json: bool = opt.flag("--json", "Write JSON, like `history show --json`."),
-    bib: bool = opt.flag("--bib", "Write the cited papers as BibTeX."),
+    bib: bool = opt.flag("--bib", "Instead write the cited papers as BibTeX."),
     output: Path | None = opt.OUTPUT_FILE,
 ) -> int:
-    """Write a conversation to a file.
+    """Write a conversation as Markdown, for example to a file.
 
     Without an id: the last one.
     """
     from ragscience.cli.source_views import cited_text
-    from ragscience.core.serialization import to_json
     from ragscience.engine.saved_answers import as_markdown
 
-    wanted = [form for form, asked in (("md", md), ("json", json), ("bib", bib)) if asked]
-    if len(wanted) > 1:
-        raise UsageError(f"--{wanted[0]} and --{wanted[1]} exclude each other.", "Give one of them.")
-    form = wanted[0] if wanted else "md"
     with opened(**run.flags()) as engine:
         conversation, turns = engine.history.conversation(which)
-        if form == "json":
-            text = to_json(turns_output(conversation, turns), indent=2) + "\n"
-        elif form == "bib":
+        if bib:
             text = cited_text(engine, [kept.answer for kept in turns], csl=False)
         else:
             text = as_markdown(conversation.name or conversation.title, turns)
@@ -206,9 +197,12 @@ def list_audited(engine: Engine, limit: int, *, as_json: bool) -> int:
         listed = [{name: one.get(name) for name in names} | {"passages": len(one["passages"])} for one in records]
         print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": listed})
         return 0
-    rows = [(one["answer_id"], local_time(one["at"]), _supported(one), one["question"]) for one in records]
+    rows = [
+        (one["answer_id"], local_time(one["at"]), "refused" if one["refused"] else "", one["question"])
+        for one in records
+    ]
     with paged() as out:
-        print_table(("answer", "when", "supported", "question"), rows, out, wraps=("question",))
+        print_table(("answer", "when", "refused", "question"), rows, out, wraps=("question",))
     if not records:
         say("The audit log has no answers yet.")
     return 0
@@ -216,8 +210,6 @@ def list_audited(engine: Engine, limit: int, *, as_json: bool) -> int:
 
 def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
-    from rich.text import Text
-
     from ragscience.engine.places import page_label
 
     record = engine.history.audit_record(start)
@@ -228,24 +220,19 @@ def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
         put(out, plain(record["question"]), "> ", style="bold")
         put(out, plain(record["answer"]) + "\n", width=PROSE)
         facts(_about(record), out)
-        for item in record["passages"]:
-            where = f"{plain(item['file'])}, {page_label(item['page_start'], item['page_end'])}"
-            put(out, where, f"\n{item['rank']}  ", style="bold")
-            numbers = {"score": item.get("score"), **item["scores"]}
-            scores = "  ".join(f"{name} {value:.6f}" for name, value in numbers.items() if value is not None)
-            place = f"{item['md5']}:{item['start']}-{item['end']}"
-            found = f"{scores}  by {' + '.join(item.get('found_by', []))}"
-            for line in filter(None, (found, one_line(item["path"]), plain(item.get("url") or ""), place)):
-                put(out, line, "   ", style="dim")
-            put(out, _beginning(item, engine), "   ", width=PROSE)
-        for number, item in enumerate(record["sentences"]):
-            words = Text(item["verdict"], "bold")
-            words.append(f" {item.get('score') or 0.0:.2f}  {shortened(item['text'], SNIPPET_CHARS)}", "not bold")
-            if evidence := item.get("evidence"):
-                words.append(
-                    f"  {one_line(evidence['path'] or evidence['file'])}, p.{evidence['page']}", "not bold dim"
-                )
-            put(out, words, "" if number else "\n")
+        out.print()
+        passages = [
+            (str(item["rank"]), f"{item['file']}, {page_label(item['page_start'], item['page_end'])}",
+             ", ".join([*_numbers(item["scores"]), f"by {' + '.join(item['found_by'])}"]), _beginning(item, engine))
+            for item in record["passages"]
+        ]  # fmt: skip
+        print_table(("", "passage", "scores", "text"), passages, out, wraps=("passage", "scores", "text"), joined=1)
+        out.print()
+        sentences = [
+            (f"{item['verdict']} {item['score'] or 0.0:.2f}", shortened(item["text"], SNIPPET_CHARS))
+            for item in record["sentences"]
+        ]
+        print_table(("verdict", "sentence"), sentences, out, wraps=("sentence",))
         for warning in record["warnings"]:
             put(out, one_line(warning), "warning: ", style="yellow")
     return 0
@@ -271,19 +258,13 @@ def _value(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else shortened(str(value or ""), QUESTION_CHARS)
 
 
+def _numbers(scores: Mapping[str, float | None]) -> list[str]:
+    return [f"{name} {value:.3f}" for name, value in scores.items() if value is not None]
+
+
 def _beginning(item: Record, engine: Engine) -> str:
     """How a passage begins, where the library still has it."""
     try:
         return shortened(engine.history.passage_text(item), SNIPPET_CHARS)
     except NothingFound as gone:
         return f"({gone.message})"
-
-
-def _supported(record: Record) -> str:
-    if record["refused"]:
-        return "refused"
-    verdicts = [item["verdict"] for item in record["sentences"] if item["verdict"] != "no-claim"]
-    claims = [verdict for verdict in verdicts if verdict != "quote"]
-    if verdicts and not claims:
-        return counted(len(verdicts), "quote")
-    return f"{claims.count('supported')} of {len(claims)}" if claims else "not checked"

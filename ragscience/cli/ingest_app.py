@@ -12,13 +12,13 @@ from ragscience.cli.graph_commands import build_graph
 from ragscience.cli.groups import App, make_app, with_version
 from ragscience.cli.output import console, paged, print_json, print_table
 from ragscience.cli.running import confirm, default_home, opened, say
+from ragscience.cli.screen import IngestScreen, WatchScreen, cancelled_by_signals, show_result
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.papers import in_order
 from ragscience.engine.printable import paper_output
 
 if TYPE_CHECKING:
-    from ragscience.cli.screen import IngestScreen
     from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
     from ragscience.engine.ingest import Part
@@ -43,8 +43,6 @@ def add(
 
     Running ingest.py without a command does the same.
     """
-    from ragscience.cli.screen import IngestScreen, show_result
-
     again = "the same command" if paths or run.home else "`python ingest.py`"
     with (
         IngestScreen(quiet=run.quiet, goes_on=f"{again} continues with the rest") as screen,
@@ -118,7 +116,6 @@ def duplicates(
 ) -> int:
     """List papers that are in the library twice."""
     from ragscience.cli.paper_views import show_pairs
-    from ragscience.cli.screen import IngestScreen
 
     if dedupe not in (None, KEEP_NEWEST):
         raise UsageError(f"There is no --dedupe {dedupe!r}.", f"Write `--dedupe {KEEP_NEWEST}`.")
@@ -140,7 +137,6 @@ def remove(
     Their files remain on disk and are skipped from then on, unless you name them in `ingest.py add`. It asks before one
     name removes several papers.
     """
-    from ragscience.cli.screen import IngestScreen
     from ragscience.engine.printable import counted, some_of
 
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
@@ -163,8 +159,6 @@ def _tell_left_out(count: int, screen: IngestScreen) -> None:
 
 def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what would be done.")) -> int:
     """Read new and changed files in papers/, and remove papers whose files are gone."""
-    from ragscience.cli.screen import IngestScreen, show_result
-
     goes_on = "the same command continues with the rest"
     with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
         if not dry_run:
@@ -187,8 +181,6 @@ def watch(
 
     SIGTERM also stops it. The folder is searched every second, also on a network file system.
     """
-    from ragscience.cli.screen import WatchScreen, cancelled_by_signals
-
     screen = WatchScreen(quiet=run.quiet)
     with cancelled_by_signals() as cancel, opened(screen, **run.flags()) as engine:
         engine.ingest.watch(folder, on_event=screen, cancel=cancel)
@@ -203,8 +195,6 @@ def rebuild(
     indexes: bool = opt.flag("--indexes", "Only rebuild the search indexes, and missing token vectors."),
 ) -> int:
     """Read every paper again, with the current settings."""
-    from ragscience.cli.screen import IngestScreen, show_result
-
     parts: dict[Part, bool] = {"embeddings": embeddings, "indexes": indexes}
     only = [part for part, is_wanted in parts.items() if is_wanted]
     if len(only) > 1 or (only and papers):
@@ -234,7 +224,6 @@ def doctor(
 
     Nothing is changed. The exit code is 1 if there is an error.
     """
-    from ragscience.cli.screen import IngestScreen
     from ragscience.cli.status_line import STATUS
     from ragscience.engine.eval_runs import DoctorReport
     from ragscience.engine.library_engine import Engine

@@ -13,6 +13,7 @@ import typer
 
 from ragscience.cli.running import default_home
 from ragscience.core.errors import UsageError
+from ragscience.core.paper_records import PASSAGE_KINDS
 from ragscience.engine.printable import conversation_names, paper_names
 
 if TYPE_CHECKING:
@@ -54,12 +55,6 @@ def _offering(words: Callable[[Path], Iterable[str]]) -> Callable[[typer.Context
         return []
 
     return offered
-
-
-def _kinds(_: Path) -> Iterable[str]:
-    from ragscience.core.records import PASSAGE_KINDS
-
-    return PASSAGE_KINDS
 
 
 def _allowed(setting: str) -> Callable[[Path], Iterable[str]]:
@@ -147,7 +142,7 @@ class Narrow:
         "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference, figure or "
         "all; repeatable. References and the words in figures are searched only with these or all.",
         panel=LIBRARY,
-        autocompletion=_offering(_kinds),
+        autocompletion=_offering(lambda _: PASSAGE_KINDS),
     )
     year: str | None = option("--year YEAR", "Only papers from this year (2017) or range (2015-2020).", panel=LIBRARY)
     author: list[str] | None = option(

@@ -160,12 +160,7 @@ def show_skipped(files: Sequence[SkippedFile], papers: Path, out: Console | None
         rows = [select("path reason message remedy", file, remedy=file.fix) for file in files]
         print_json(select("schema files", files=rows))
         return
-    cells = []
-    for file in files:
-        name, message, base = file.path.removeprefix(f"{papers}{os.sep}"), file.message, Path(file.path).name
-        if message.startswith(f"{base} "):
-            message = f"It{message.removeprefix(base)}"
-        cells.append((name, file.reason, message, file.fix))
+    cells = [(file.path.removeprefix(f"{papers}{os.sep}"), file.reason, file.message, file.fix) for file in files]
     print_table(("file", "reason", "what", "remedy"), cells, out, wraps=(), joined=1)
     if not files:
         say("No files were skipped.")

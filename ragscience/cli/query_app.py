@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragscience.engine.events import Event
+    from ragscience.engine.library_engine import Engine
     from ragscience.evaluation.eval_report import Evaluation, Paired
 
 
@@ -71,9 +73,7 @@ def ask(
     request = AskRequest("", filters, top_k=narrow.k, strict=strict, agent=agent, plain=plain)
     request = replace(request, corrective=corrective, graph_filter=how.graph_filter)
     screen = Screen(quiet=run.quiet, brief=brief, every=every)
-    flags = how.flags() | run.flags() | {"history": False if talk.no_history else None}
-    with opened(screen, **flags) as engine:
-        screen.keep_choices_in(engine.home.told)
+    with _opened(screen, how, run, talk) as engine:
         continues = talk.go_on or talk.name is not None
         named = engine.dialogue(name=talk.name, continue_last=talk.go_on) if continues else None
         if named and not (question or source is not None or json or strict or pages or highlight):
@@ -101,10 +101,18 @@ def search(
 
     filters = narrow.filters(pages)
     screen = Screen(quiet=run.quiet)
-    with opened(screen, **how.flags(), **run.flags()) as engine:
-        screen.keep_choices_in(engine.home.told)
+    with _opened(screen, how, run) as engine:
         request = SearchRequest("", filters, top_k=narrow.k, graph_filter=how.graph_filter)
         return search_all(engine, _one_of("search", question, source), request, screen=screen, as_json=json)
+
+
+@contextmanager
+def _opened(screen: Screen, how: opt.Ranking, run: opt.Run, talk: opt.Talk | None = None) -> Iterator[Engine]:
+    """The engine of a command that asks; each choice of a model is said once for a library."""
+    history = False if talk and talk.no_history else None
+    with opened(screen, **how.flags(), **run.flags(), history=history) as engine:
+        screen.keep_choices_in(engine.home.told)
+        yield engine
 
 
 def _one_of(command: str, question: list[str] | None, source: str | None) -> tuple[str | None, str | None]:
@@ -132,9 +140,7 @@ def chat(
 
     filters = narrow.filters()
     screen = Screen(quiet=run.quiet, brief=brief, every=every)
-    flags = how.flags() | run.flags() | {"history": False if talk.no_history else None}
-    with opened(screen, **flags) as engine:
-        screen.keep_choices_in(engine.home.told)
+    with _opened(screen, how, run, talk) as engine:
         request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain, graph_filter=how.graph_filter)
         return Chat(engine, request, engine.dialogue(name=talk.name, continue_last=talk.go_on), screen).run()
 
@@ -191,17 +197,23 @@ def evaluate(
     --against compares two modes.
     """
     from ragscience.engine.eval_runs import EvalRequest, check_modes, read_questions
+    from ragscience.evaluation.eval_report import Paired, eval_output
 
     check_modes(mode, against)
     filters, modes = narrow.filters(), [mode, against] if against else [mode]
     screen = EvalScreen(quiet=run.quiet)
-    with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
-        screen.keep_choices_in(engine.home.told)
+    with _opened(screen, ranking, run, opt.Talk(no_history=True)) as engine:
         questions, bad = read_questions(engine, file, on_event=screen)
         request = EvalRequest(questions, file.name, bad, filters=filters, top_k=narrow.k)
         evaluations = [engine.evaluate(replace(request, mode=one), on_event=screen) for one in modes]
     STATUS.hide()
-    _show(evaluations, as_json=json)
+    out = console()
+    if json:
+        print_json(eval_output(*evaluations))
+    elif against:
+        show_paired(Paired(*evaluations), out)
+    else:
+        show_evaluation(evaluations[0], out)
     return SOME_FAILED if bad or any(each.error for one in evaluations for each in one.outcomes) else 0
 
 
@@ -219,20 +231,6 @@ class EvalScreen(Screen):
             self.task = f"{event.what}, question {number} of {event.total}: "
         else:
             super().__call__(event)
-
-
-def _show(evaluations: Sequence[Evaluation], *, as_json: bool) -> None:
-    """The measures of one mode or two, on stdout."""
-    from ragscience.evaluation.eval_report import Paired, eval_output
-
-    first, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
-    out = console()
-    if as_json:
-        print_json(eval_output(first, second))
-    elif second is None:
-        show_evaluation(first, out)
-    else:
-        show_paired(Paired(first, second), out)
 
 
 def show_evaluation(evaluation: Evaluation, out: Console) -> None:

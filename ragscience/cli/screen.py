@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from ragscience.cli.output import PROSE, WordStream, console
-from ragscience.cli.running import say
-from ragscience.cli.status_line import STATUS
-from ragscience.core.records import Step
-from ragscience.engine import events
-from ragscience.engine.printable import counted, plain, shortened
-
-if TYPE_CHECKING:
-    from ragscience.cli.output import WordStream
-
-
-# The steps of the agent
 import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from threading import Event as Flag
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Self
 
-from ragscience.cli.running import SOME_FAILED
-from ragscience.cli.status_line import second_interrupt_leaves
-from ragscience.engine.printable import one_line
+from ragscience.cli.output import PROSE, WordStream, console
+from ragscience.cli.running import SOME_FAILED, say
+from ragscience.cli.status_line import STATUS, first_interrupt
+from ragscience.core.records import Step
+from ragscience.engine import events
+from ragscience.engine.printable import counted, one_line, plain, rounded_time, shortened
+
+# The steps of the agent
 
 _STEPS = {
     "decompose_query": "Splitting the question:",
     "retrieve": "Searching:",
     "reason": "Drafting an answer:",
-    "reflect": "Does the draft answer the question?",
+    "reflect": "How well the draft answers the question:",
     "generate_answer": "The answer:",
 }
-_GRADES = ((0.8, "likely"), (0.5, "perhaps"), (0.0, "unlikely"))
-_WHY = {
-    "support": "not every sentence is supported by its page",
-    "coverage": "part of the question is not covered",
-    "answerability": "the passages may not answer it",
-    "refused": "the passages do not answer it",
-}
-"""The weakest side of a draft that is not likely an answer."""
-_GRADED = re.compile(r"\d\.\d\d \(([^()\n]{1,60})\)(.{0,60})")
-"""A step's summary of its grade: "0.40 (support), not better than before"."""
 _LONGEST = 160
 """Characters of a sub-query, a note or a missing thing."""
 
@@ -55,21 +36,12 @@ def step_lines(step: Step) -> Iterator[str]:
     """A step of the agent in one line; below it its queries, notes and what is missing, a line each."""
     again = f" (pass {step.iteration})" if step.iteration > 1 else ""
     name, cost = _STEPS.get(step.node, f"{step.node}:"), [*_counts([step])[:3], f"{step.seconds:.1f} s"]
-    yield f"{name[:-1]}{again}{name[-1]} {_result(step)} [{', '.join(cost)}]"
+    yield f"{name[:-1]}{again}{name[-1]} {shortened(step.summary, _LONGEST)} [{', '.join(cost)}]"
     if step.node == "decompose_query":
         yield from (f"    ? {shortened(query, _LONGEST)}" for query in step.queries)
     yield from (f"    - {shortened(note, _LONGEST)}" for note in step.notes)
     if step.missing:
         yield f"    missing: {'; '.join(shortened(each, _LONGEST) for each in step.missing)}"
-
-
-def _result(step: Step) -> str:
-    graded = _GRADED.match(step.summary)
-    if graded is None or step.score is None:
-        return shortened(step.summary, _LONGEST)
-    likely = next(word for least, word in _GRADES if step.score >= least)
-    why = f": {_WHY.get(graded[1], graded[1])}" if likely != "likely" else ""
-    return f"{likely} ({step.score:.2f}){why}{graded[2]}"
 
 
 def cost_line(trace: Sequence[Step]) -> str:
@@ -202,10 +174,18 @@ class IngestScreen:
         self.quiet = quiet
         self._goes_on = goes_on
         self._papers = self._done = self._stored = 0
+        self._read = ""
+        """What is said after Ctrl-C of passages that were read for the graph."""
+        self._began = time.monotonic()
         self._two_interrupts = ExitStack()
 
     def __enter__(self) -> Self:
-        self._two_interrupts.enter_context(second_interrupt_leaves(lambda: STATUS.show("stopping", stops=LEAVES)))
+
+        def stop() -> None:
+            STATUS.show("stopping", stops=LEAVES)
+            raise KeyboardInterrupt
+
+        self._two_interrupts.enter_context(first_interrupt(stop, signal.SIGINT))
         return self
 
     def __exit__(
@@ -213,13 +193,19 @@ class IngestScreen:
     ) -> None:
         STATUS.hide()
         self._two_interrupts.close()
-        if kind is KeyboardInterrupt and self._papers:
+        if kind is KeyboardInterrupt and self._read:
+            self.tell(self._read)
+        elif kind is KeyboardInterrupt and self._papers:
             are = "is" if self._stored == 1 else "are"
             self.tell(f"{self._stored} of {counted(self._papers, 'paper')} {are} in; {self._goes_on}.")
 
     def __call__(self, event: events.Event) -> None:
         """Show the event."""
         match event:
+            case events.PassagesRead(done, total) if done:
+                left = (time.monotonic() - self._began) / done * (total - done)
+                STATUS.show(f"reading passage {done:,} of {total:,}, about {rounded_time(left)} left", keeps_time=True)
+                self._read = f"{done} of {counted(total, 'passage')} saved; the same command continues from there."
             case events.PlanMade(papers):
                 self._papers, self._done, self._stored = papers, 0, 0
             case events.PaperStored() | events.PaperFailed():
@@ -303,19 +289,12 @@ class WatchScreen:
 
 @contextmanager
 def cancelled_by_signals() -> Iterator[Flag]:
-    """A flag that the first SIGINT or SIGTERM sets; the second one does what it always does."""
+    """A flag that the first SIGINT or SIGTERM sets; the second one ends the process."""
     cancel = Flag()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def note(number: int, _: FrameType | None) -> None:
+    def stop() -> None:
         cancel.set()
-        signal.signal(number, before[signal.Signals(number)])
         STATUS.show("stopping after this paper", stops=LEAVES)
 
-    try:
-        for number in before:
-            signal.signal(number, note)
+    with first_interrupt(stop, signal.SIGINT, signal.SIGTERM):
         yield cancel
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -116,9 +116,6 @@ def _tls_files(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
         raise UsageError("A certificate and its key go together.", "Give both --tls-cert FILE and --tls-key FILE.")
     import ssl
 
-    for path in (cert, key):
-        if not path.is_file():
-            raise UsageError(f"There is no file {path}.", "Give --tls-cert and --tls-key files in PEM form.")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except OSError as error:  # of which ssl.SSLError is one

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 from pathlib import Path
 
@@ -24,7 +24,6 @@ from ragscience.core.sentences import formulas_named
 from ragscience.core.system import GROUP_OF_ITS_OWN, slashed
 from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.places import holds, page_label, sources_of
 from ragscience.engine.printable import counted, one_line, plain, shortened
 
 SNIPPET_CHARS = 480
@@ -232,23 +231,22 @@ _STAGES = {
 _LIKELY = ((0.85, "very likely"), (0.6, "likely"), (0.35, "possible"), (0.0, "unlikely"))
 
 
-def why_view(answer: Answer, out: Console, *, debug: bool = False) -> None:
-    """What was searched and how, the passages and what found each, how sure it is, and how long it took.
-
-    With `debug` also the scores of each passage, the signals of the search and the time of each stage.
-    """
+def why_view(answer: Answer, out: Console) -> None:
+    """What was searched and how, the passages and what found each, how sure it is, and how long it took."""
     facts(_course(answer), out)
     for step in answer.trace:
         for line in step_lines(step):
             put(out, line)
     if answer.trace:
         put(out, cost_line(answer.trace), style="dim")
-    _passages(answer, out, debug=debug)
+    _passages(answer, out)
     paths_view(answer.found, out)
     out.print()
     verdicts_view(answer, out, every=True)
-    for line in _sureness(answer):
-        put(out, line)
+    if answer.answerability is not None and not _is_routed(answer):
+        likely = next(word for least, word in _LIKELY if answer.answerability >= least)
+        judged = ", so the answer was refused" if answer.refused else ""
+        put(out, f"It is {likely} that these passages answer it ({answer.answerability:.2f}){judged}.")
     for warning in dict.fromkeys((*answer.found.warnings, *answer.warnings)):
         put(out, plain(warning), "Note: ", style="yellow")
     took = answer.timings_ms
@@ -257,14 +255,6 @@ def why_view(answer: Answer, out: Console, *, debug: bool = False) -> None:
         put(
             out, ": ".join(filter(None, [f"It took {_seconds(took['total_ms'])}", ", ".join(parts)])) + ".", style="dim"
         )
-    if debug:
-        numbers = {
-            "signals": [f"{name} {value:.2f}" for name, value in sorted(answer.found.signals.items())],
-            "tokens": [f"{name} {count}" for name, count in answer.tokens.items()],
-            "milliseconds": [f"{name.removesuffix('_ms')} {value:.0f}" for name, value in
-                             {**answer.found.timings_ms, **took}.items()],
-        }  # fmt: skip
-        facts([("answer", answer.answer_id), *((name, ", ".join(each)) for name, each in numbers.items() if each)], out)
 
 
 def _course(answer: Answer) -> list[tuple[str, str]]:
@@ -276,8 +266,8 @@ def _course(answer: Answer) -> list[tuple[str, str]]:
     if _is_routed(answer):
         rows.append(("Found by", answer.route_note or f"reading the papers ({answer.route})"))
     elif found.hits:
-        by = dict.fromkeys(_SEARCHES.get(name, name) for hit in found.hits for name in hit.found_by)
-        rows.append(("Searched by", f"{_listed(list(by))} (profile {found.profile})"))
+        by = _listed(name for hit in found.hits for name in hit.found_by)
+        rows.append(("Searched by", f"{by} (profile {found.profile})"))
         if models.get("reranker"):
             rows.append(("Reranked by", f"{models['reranker']}, which compares word by word"))
         if answer.route_note:
@@ -290,27 +280,20 @@ def _course(answer: Answer) -> list[tuple[str, str]]:
     return rows
 
 
-def _passages(answer: Answer, out: Console, *, debug: bool) -> None:
+def _passages(answer: Answer, out: Console) -> None:
     hits = answer.found.hits
     if not hits:
         put(out, "No passages were found.")
         return
     papers = {hit.chunk.path for hit in hits}
-    cited = [hit for hit in hits if any(holds(hit.chunk, citation) for citation in answer.citations)]
-    uses = f"; the answer uses {len(cited)}" if not answer.refused else ""
-    put(out, f"\nLooked at {counted(len(hits), 'passage')} of {counted(len(papers), 'paper')}{uses}, best first:")
-    sources = sources_of(answer) if answer.citations else []
+    put(out, f"\nLooked at {counted(len(hits), 'passage')} of {counted(len(papers), 'paper')}, best first:")
+    sources = places.sources_of(answer) if answer.citations else []
     for hit in hits:
         chunk = hit.chunk
-        numbers = [
-            f"[{one.number}]" for one in sources if any(holds(hit.chunk, citation) for citation in one.citations)
-        ]
-        used = " ".join(numbers) or ("used" if hit in cited else "")
-        where = f"{flat(chunk.file)}, {page_label(chunk.page_start, chunk.page_end)}"
-        put(out, Text(where).append(f"  {used}".rstrip(), "green"), f"{hit.rank:3}  ")
-        said = [f"found by {_listed([_SEARCHES.get(name, name) for name in hit.found_by])}"]
-        said += [f"{name} {value:.3f}" for name, value in hit.scores.items() if debug and value is not None]
-        put(out, "; ".join(said), "     ", style="dim")
+        used = [f"[{one.number}]" for one in sources if any(places.holds(chunk, cited) for cited in one.citations)]
+        where = f"{flat(chunk.file)}, {places.page_label(chunk.page_start, chunk.page_end)}"
+        put(out, Text(where).append(f"  {' '.join(used)}".rstrip(), "green"), f"{hit.rank:3}  ")
+        put(out, f"found by {_listed(hit.found_by)}", "     ", style="dim")
 
 
 def _is_routed(answer: Answer) -> bool:
@@ -318,19 +301,9 @@ def _is_routed(answer: Answer) -> bool:
     return "routed" in answer.found.signals
 
 
-def _sureness(answer: Answer) -> list[str]:
-    """Why it is sure or not."""
-    lines = []
-    if answer.answerability is not None and not _is_routed(answer):
-        likely = next(word for least, word in _LIKELY if answer.answerability >= least)
-        judged = ", so the answer was refused" if answer.refused else ""
-        lines.append(f"It is {likely} that these passages answer it ({answer.answerability:.2f}){judged}.")
-    return lines
-
-
 def _seconds(milliseconds: float) -> str:
     return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
 
 
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), *parts[-1:]])
+def _listed(searches: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(_SEARCHES.get(name, name) for name in searches))

@@ -166,25 +166,25 @@ def catch_interrupts() -> None:
 
 
 @contextmanager
-def second_interrupt_leaves(on_first: Callable[[], None]) -> Iterator[None]:
-    """SIGINT calls `on_first` and raises KeyboardInterrupt; a second one ends the process at once, whatever it does.
+def first_interrupt(act: Callable[[], None], *numbers: int) -> Iterator[None]:
+    """The first of these signals calls `act`; a second one ends the process at once, whatever it does.
 
-    For work that may be killed at any time. A SIGINT that is ignored, or handled otherwise, remains so.
+    For work that may be killed at any time. A signal that is ignored remains so.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
+    before = {number: signal.getsignal(number) for number in numbers}
 
-    def first(*_: object) -> NoReturn:
-        signal.signal(signal.SIGINT, _exit)
-        on_first()
-        raise KeyboardInterrupt
+    def first(number: int, _: object) -> None:
+        signal.signal(number, _exit)
+        act()
 
-    signal.signal(signal.SIGINT, first)
     try:
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, first)
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _exit(*_: object) -> NoReturn:

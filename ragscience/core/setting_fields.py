@@ -14,9 +14,12 @@ from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ragscience.core.errors import UsageError
 from ragscience.core.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
+from ragscience.core.system import small_text
 
 ENV_PREFIX = "RAG_"
+LONGEST_KEY = 4096
 SERVER_ADDRESS = r"^$|^https?://[^?#\s]+$"
 """The base address of a server, without a query, in which a key would be shown."""
 
@@ -300,3 +303,24 @@ class Settings(BaseSettings):
         if self.chunk_overlap >= self.chunk_size:
             raise ValueError(f"chunk_overlap {self.chunk_overlap} must be below chunk_size {self.chunk_size}")
         return self
+
+
+def server_key(settings: Settings) -> SecretStr:
+    """The key for the servers of llm_url and embed_url; empty where none is set. Raises UsageError, without the key."""
+    key, place = settings.llm_key.get_secret_value().strip(), "RAG_LLM_KEY"
+    if not key and settings.llm_key_file:
+        path = Path(settings.llm_key_file).expanduser()
+        place = str(path)
+        try:
+            key = small_text(path, LONGEST_KEY + 1).strip()
+        except OSError as error:
+            why = error.strerror
+            raise UsageError(f"The key in {path} cannot be read: {why}.", "Correct RAG_LLM_KEY_FILE.") from None
+        if not key:
+            raise UsageError(f"{path} holds no key.", "Write the key into it, or unset RAG_LLM_KEY_FILE.")
+    if len(key) > LONGEST_KEY or not (key.isascii() and key.isprintable() and " " not in key if key else True):
+        raise UsageError(
+            f"What {place} holds is not a key: a key is one line of ASCII characters without blanks.",
+            "Set it again, without quotes and line breaks.",
+        )
+    return SecretStr(key)

@@ -1,29 +1,36 @@
-"""The settings of one run: flags over the environment over config.toml in the home over the defaults."""
+"""The settings of one run: flags over the environment over config.toml in the home over the defaults.
+
+A home can come from somebody else. What can start a program, send text elsewhere, or read or write files is taken from
+its config.toml only after the user has allowed that value for that home. The hashes of what was allowed are in the
+user's own configuration folder, never in a home.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pydantic import SecretStr, ValidationError
+from platformdirs import user_config_path
+from pydantic import ValidationError
 
 from ragscience.core.errors import UsageError
-from ragscience.core.home_config import allow, allowed_hashes, config_file, permission, read_config, write_config
-from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings
-from ragscience.core.system import small_text
+from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings, server_key
+from ragscience.core.system import small_text, write_atomically
 
-__all__ = ["ENV_PREFIX", "Settings", "allow", "config_file", "permission", "read_config", "write_config"]
+__all__ = ["ENV_PREFIX", "Settings", "server_key"]
 """What is made elsewhere, and given on."""
 
 LIST_FIX = """Write it as '["METHOD", "DATASET"]'; `docs/config.md` lists every setting."""
 LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
-LONGEST_KEY = 4096
 PATHS = frozenset({"cache_folder", "llm_key_file", "log_file"})
 """Settings that are paths; in config.toml a relative one starts at the home."""
 TEMPLATES = frozenset({"answer_rules", "condense_prompt"})
@@ -256,22 +263,80 @@ def _extra(name: str) -> dict[str, Any]:
     return cast(dict[str, Any], Settings.model_fields[name].json_schema_extra)
 
 
-def server_key(settings: Settings) -> SecretStr:
-    """The key for the servers of llm_url and embed_url; empty where none is set. Raises UsageError, without the key."""
-    key, place = settings.llm_key.get_secret_value().strip(), "RAG_LLM_KEY"
-    if not key and settings.llm_key_file:
-        path = Path(settings.llm_key_file).expanduser()
-        place = str(path)
-        try:
-            key = small_text(path, LONGEST_KEY + 1).strip()
-        except OSError as error:
-            why = error.strerror
-            raise UsageError(f"The key in {path} cannot be read: {why}.", "Correct RAG_LLM_KEY_FILE.") from None
-        if not key:
-            raise UsageError(f"{path} holds no key.", "Write the key into it, or unset RAG_LLM_KEY_FILE.")
-    if len(key) > LONGEST_KEY or not (key.isascii() and key.isprintable() and " " not in key if key else True):
-        raise UsageError(
-            f"What {place} holds is not a key: a key is one line of ASCII characters without blanks.",
-            "Set it again, without quotes and line breaks.",
-        )
-    return SecretStr(key)
+# config.toml in a home, and which of its settings this user has allowed
+
+LARGEST_BYTES = 1 << 20
+HEADER = "# Settings of this library; `config` shows all settings and where each comes from."
+
+
+def config_file(home: Path) -> Path:
+    """Where the settings of a home are kept."""
+    return home / "config.toml"
+
+
+def read_config(home: Path) -> dict[str, Any]:
+    """The values of config.toml by name, unchecked; empty where there is no such file. Raises UsageError."""
+    path = config_file(home)
+    text = _text(path)
+    if not text:
+        return {}
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 20,000 brackets
+        raise _unreadable(path, f"it is not valid TOML: {error}") from None
+
+
+def write_config(home: Path, changes: Mapping[str, Any]) -> None:
+    """Change values in config.toml, None to take one out; comments and order stay. Raises UsageError."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    path = config_file(home)
+    text = _text(path)
+    try:
+        document = tomlkit.parse(text or HEADER + "\n")
+    except (TOMLKitError, ValueError, RecursionError) as error:
+        raise _unreadable(path, f"it is not valid TOML: {error}") from None
+    for name, value in changes.items():
+        if value is not None:
+            document[name] = value
+        elif name in document:
+            del document[name]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, tomlkit.dumps(document).encode())
+
+
+def permission(home: Path, name: str, value: Any) -> str:
+    """The hash that identifies one value of one setting in one home."""
+    return hashlib.sha256(json.dumps([str(home), name, value], default=str).encode()).hexdigest()
+
+
+def allowed_hashes() -> frozenset[str]:
+    """What this user has allowed, as `permission` names it."""
+    return frozenset(_text(_permissions_file()).split())
+
+
+def allow(permissions: Iterable[str]) -> None:
+    """Keep permissions in the user's configuration folder."""
+    path = _permissions_file()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    text = "".join(f"{one}\n" for one in sorted({*allowed_hashes(), *permissions}))
+    write_atomically(path, text.encode(), private=True)
+
+
+def _permissions_file() -> Path:
+    return user_config_path("ragscience", appauthor=False) / "allowed"
+
+
+def _text(path: Path) -> str:
+    """What the file holds; empty if it does not exist. Raises UsageError."""
+    try:
+        return small_text(path, LARGEST_BYTES)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from None
+
+
+def _unreadable(path: Path, reason: str) -> UsageError:
+    return UsageError(f"{path} cannot be used: {reason}.", "Correct it, or move it away: it contains only settings.")

@@ -46,8 +46,8 @@ def test_tab_completes_commands_papers_and_conversations(home):
         chat.see("> /sources")
         chat.type("\x15/paper kil\t")
         chat.see("> /paper kilns.pdf")
-        chat.type("\x15/summary honeyb\t")
-        chat.see("> /summary bees.pdf")
+        chat.type("\x15/paper honeyb\t")
+        chat.see("> /paper bees.pdf")
         chat.type("\x15/chat navi\t")
         chat.see("> /chat navigation")
         chat.type("\r")
@@ -91,24 +91,6 @@ def test_the_arrow_goes_back_over_all_conversations_unless_nothing_is_kept(home)
         chat.see("profile default")
         chat.type("\x1b[Anothing")
         chat.see("> nothing")
-
-
-@pytest.mark.parametrize(
-    ("key", "said", "is_replaced"), [("", "was not changed", False), ("y", "Written to", True)], ids=["no", "yes"]
-)
-def test_an_existing_file_is_replaced_only_by_a_person_who_says_so(home, tmp_path, key, said, is_replaced):
-    target = tmp_path / "a.md"
-    target.write_text("Mine.")
-    with ChatAt(home, "chat", columns=200) as chat:
-        chat.see("profile default")
-        chat.type(f"{SPEED}\r")
-        chat.see("Sources:")
-        chat.type(f"/save {target}\r")
-        chat.see("Replace it? [y/N]")
-        chat.type(f"{key}\r")
-        chat.see(said)
-    assert (SPEED in target.read_text()) == is_replaced
-    assert (target.read_text() == "Mine.") != is_replaced
 
 
 @pytest.mark.parametrize("width", [12, 40, 200])

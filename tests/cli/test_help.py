@@ -76,7 +76,10 @@ def test_each_script_knows_the_commands_of_the_other():
     for called, app in (("query.py", query_app.app), ("ingest.py", ingest_app.app)):
         other, theirs = OTHERS[called]
         own = set(typer.main.get_command(app).commands)
-        assert set(theirs) - {"ingest", "query"} <= set(typer.main.get_command(APPS[f"python {other}"]).commands) - own
+        assert (
+            set(theirs.split()) - {"ingest", "query"}
+            <= set(typer.main.get_command(APPS[f"python {other}"]).commands) - own
+        )
 
 
 EXAMPLES = sorted({one.command.epilog for one in PAGES if one.command.epilog and "query.py" in one.command.epilog})

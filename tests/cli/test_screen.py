@@ -36,7 +36,6 @@ def test_a_step_tells_what_was_asked_told_and_missing():
         "    - calculate(2+2): 4",
     ]
     assert list(step_lines(GRADE)) == [
-        "Does the draft answer the question (pass 2)? unlikely (0.40): not every sentence is supported by its page "
-        "[0.2 s]",
+        "How well the draft answers the question (pass 2): 0.40 (support) [0.2 s]",
         "    missing: wind; speed",
     ]

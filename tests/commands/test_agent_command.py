@@ -25,7 +25,7 @@ def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):
     assert "ten harmonic constituents" in ran.out.replace("**", "")
     for step in ("Splitting the question:", "Searching:", "Drafting an answer:", "The answer:"):
         assert f"{step} " in ran.err
-    assert "Does the draft answer the question? " in ran.err
+    assert "How well the draft answers the question: " in ran.err
     assert "Together: " in ran.err
     assert not (asked.home / "vectorstore" / "agent").exists()
 

@@ -33,17 +33,14 @@ def test_help_lists_every_command_and_says_more_of_one(own):
     ("line", "says"),
     [
         ("/sorces", "Did you mean /sources?"),
-        ("/sum", "Did you mean /summary?"),
         ("/xyzzy", "/help lists the commands."),
         ("/profile nosuch", "There is no profile 'nosuch'. Profiles: default, rrf"),
-        ("/summary", "Name a paper"),
         ("/rename", "Give a name."),
         ("/rename 7", "a conversation's number"),
         ("/chat 77", "There is no conversation 77."),
         ("/save", "Give a file name: /save notes.md"),
         ('/paper "bees', "is not closed"),
         ("/model toy", "toy cannot be used: Ollama does not answer"),
-        ("/why bees", "is not an option of /why"),
     ],
 )
 def test_nonsense_is_answered_with_what_there_is(own, line, says):
@@ -51,7 +48,7 @@ def test_nonsense_is_answered_with_what_there_is(own, line, says):
 
 
 def test_how_is_asked_can_be_changed(own):
-    ran = typed(own, "/profile rrf", "/agent off", SPEED, "/why --debug", "/profile")
+    ran = typed(own, "/profile rrf", "/agent off", SPEED, "/why", "/profile")
     assert "Profile rrf: " in ran.err
     assert "(profile rrf)" in ran.out
     assert "Looked at " in ran.out
@@ -83,15 +80,6 @@ def test_conversations_are_named_listed_and_switched(own):
     assert f"Continuing “{SPEED}” (flight), 1 turn." in ran.err
     assert "A new conversation, new one." in ran.err
     assert [(item["name"], item["turns"]) for item in listed(own)] == [("new one", 1), ("flight", 2), (None, 1)]
-
-
-def test_a_summary_is_of_the_named_paper_whatever_was_asked_before(own):
-    ran = typed(own, GLAZE, "/summary bees.pdf", "/history")
-    assert "  2  Summarize bees.pdf" in ran.out
-    assert "understood as" not in ran.out
-    last = json.loads(own.query("history", "show", "--json").out)["turns"][-1]
-    assert last["route"] == "summary"
-    assert "Navigation of honeybees in fog" in last["route_note"]
 
 
 def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(own, tmp_path):

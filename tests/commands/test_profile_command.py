@@ -44,7 +44,7 @@ def test_profiles_are_listed_with_what_each_does(commands):
     assert all(re.search(rf"^{name}\b", ran.out, re.MULTILINE) for name in NAMES)
     assert ran.out.startswith("default\tin use\t")
     assert all(line.count("\t") == 6 for line in ran.out.splitlines())
-    assert "0.45 dense + 0.2 keyword + 0.2 graph + 0.15 graph paths" in ran.out
+    assert "weighted: 0.45 dense + 0.2 keyword + 0.2 graph + 0.15 graph paths" in ran.out
     rows = json.loads(commands.query("profiles", "--json", RAG_PROFILE="rrf", RAG_TOP_K="7").out)["profiles"]
     assert [row["name"] for row in rows] == NAMES
     assert [row["name"] for row in rows if row["chosen"]] == ["rrf"]

@@ -83,8 +83,6 @@ TYPED = (
     "/show 99",
     "/open 1",
     "/why",
-    "/why --debug",
-    "/summary ragscience",
     "/paper ragscience",
     "/paper",
     "/focus ragscience",
