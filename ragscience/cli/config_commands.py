@@ -202,7 +202,8 @@ def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
     rows = [
         (one.name, "in use" if one.name == chosen else "", one.about,
          f"{one.dense_candidates} dense, {one.bm25_candidates} keyword", _first_pass(one),
-         f"reranks {one.rerank_depth}" + ("; searches again if doubtful" if one.corrective else ""),
+         (f"reranks {one.rerank_depth}" if one.rerank_depth else "no reranking")
+         + ("; searches again if doubtful" if one.corrective else ""),
          f"{one.top_k} passages")
         for one in profiles
     ]  # fmt: skip
