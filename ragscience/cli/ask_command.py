@@ -144,6 +144,9 @@ def _each(asked: Asked, one: Callable[[str | None, SearchRequest], int], screen:
 # Questions of a file or a pipe
 
 
+_LONGEST_LINE = 1 << 20  # bytes: of a question with its history
+
+
 def read_questions(source: str) -> Iterator[Line]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
@@ -155,7 +158,9 @@ def read_questions(source: str) -> Iterator[Line]:
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.", "Check --from.") from error
     with file as lines:
-        for number, raw in enumerate(lines, start=1):
+        for number, raw in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), start=1):
+            if len(raw) == _LONGEST_LINE:
+                raise UsageError(f"Line {number} of {source} is longer than {_LONGEST_LINE:,} bytes.", _SHAPE)
             if raw.strip():
                 yield _parse(raw, number)
 

@@ -39,25 +39,30 @@ MOST_WORDS = 2
 """Of a line that begins with one of them and is no question."""
 
 
-class _Named:
-    """What names the commands in its help as they are called here."""
+class NamedCommand(TyperCommand):
+    """A command whose help names the commands as they are called here."""
 
-    def format_help(self: Any, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        self.help, self.epilog = as_called(self.help or ""), as_called(self.epilog or "")
-        super().format_help(ctx, formatter)  # type: ignore[misc]
+        _name_as_called(self)
+        super().format_help(ctx, formatter)
 
 
-class NamedCommand(_Named, TyperCommand):
-    """A command."""
+def _name_as_called(command: Any) -> None:
+    command.help, command.epilog = as_called(command.help or ""), as_called(command.epilog or "")
 
 
-class CommandGroup(_Named, TyperGroup):
+class CommandGroup(TyperGroup):
     """A group whose first word may be left out: what is not a command belongs to the default command."""
 
     default_command = ""
     bare_command = ""
     """What runs when nothing is given, or nothing but options that it takes."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        _name_as_called(self)
+        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command in front, whether it is named or not. Raises UsageError for one that was mistyped."""
