@@ -125,7 +125,8 @@ def metadata_of(
     arxiv_id, arxiv_confidence = find_arxiv_id(stamps, segments, stated)
     doi, doi_confidence = find_doi(segments, stated, height, f"{first_pages_text}\n{last_page_text}")
     publication = find_publication(segments, height)
-    year, year_confidence = find_year(segments, stamps, publication, stated, file_values.get("creationDate", ""))
+    dated = [*stamps, *(segment.text for segment in segments if _STAMP.match(segment.text))]
+    year, year_confidence = find_year(segments, dated, publication, stated, file_values.get("creationDate", ""))
     confidence = {
         "title": title.confidence,
         "authors": author_confidence,
