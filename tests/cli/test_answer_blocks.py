@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from ragscience.cli.answer_view import answer_footer, answer_view, brief_line
+from ragscience.cli.answer_view import answer_footer, answer_view
 from ragscience.core.records import Block, Citation
 
 from .answers import answer
@@ -15,7 +15,6 @@ from .answers import answer
 PAGE_2 = Citation("bees.pdf", 2, "q", True, "/papers/bees.pdf")
 PAGE_3 = Citation("bees.pdf", 3, "q", True, "/papers/bees.pdf")
 TABLE = "| Bee | Speed in m/s | Load in mg |\n|---|---|---|\n| honey bee | 3.7 | 12 |\n| mason bee | 2.1 | 9 |"
-MANY = "| Bee | Speed |\n|---|---|\n" + "".join(f"| bee {n}x | {n}.5 |\n" for n in range(10, 40))
 WIDE = (
     "| Trial | " + " | ".join(f"A column named {n}" for n in "bcdefgh") + " | Speed |\n" + "|---" * 9 + "|\n"
     "| first | " + " | ".join("abcdefghijklm" for _ in range(7)) + " | 3.7 |\n"
@@ -65,20 +64,6 @@ def test_the_first_line_answers_with_the_asked_words_bold_and_its_place(drawn):
     assert bare(shown) == "A bee flies 2.1 m/s. (bees.pdf, p.3) [2]\n\n1 more quote: --all, in a chat /more\n"
 
 
-def test_all_quotes_are_shown_where_they_are_asked_for(drawn):
-    shown = bare(drawn(SLOW, LATER, every=True))
-    assert "“They are slow. A bee flies 2.1 m/s.” (bees.pdf, p.3) [2]" in shown
-    assert "“Bees fly in spring.” (bees.pdf, p.2) [1]" in shown
-    assert "--all" not in shown
-
-
-def test_the_sides_of_a_comparison_are_a_line_each(drawn):
-    fast = Block("quote", "A fly flies 9 m/s.", (PAGE_2,), line="A fly flies 9 m/s.", key="9 m/s")
-    assert bare(drawn(SLOW, fast, LATER)).startswith(
-        "A bee flies 2.1 m/s. (bees.pdf, p.3) [2]\nA fly flies 9 m/s. (bees.pdf, p.2) [1]\n\n1 more quote"
-    )
-
-
 def test_a_table_has_its_caption_its_header_and_a_mark_at_the_row_that_was_asked_for(drawn):
     shown = bare(drawn(Block("table", TABLE, (PAGE_2,), "Table 1: Bees.")))
     assert shown.splitlines() == [
@@ -87,18 +72,6 @@ def test_a_table_has_its_caption_its_header_and_a_mark_at_the_row_that_was_asked
         "   honey bee  3.7           12",
         "▸  mason bee  2.1           9",
     ]
-
-
-def test_a_large_table_says_how_many_rows_are_left_out(drawn):
-    shown = bare(drawn(Block("table", MANY), question="How fast is 25x?")).splitlines()
-    assert "   … 12 rows left out" in shown
-    assert any(line.startswith("▸  bee 25x ") for line in shown)
-    assert sum("left out" in line for line in shown) == 2
-    assert len([line for line in shown if "bee " in line]) == 5
-    whole = bare(drawn(Block("table", MANY), question="How fast is 25x?", route="element"))
-    assert "left out" not in whole
-    assert "▸  bee 25x" in whole
-    assert "left out" not in bare(drawn(Block("table", MANY), question="What is it?"))
 
 
 def test_rows_that_the_answer_leaves_out_are_said_across_the_table(drawn):
@@ -157,41 +130,3 @@ def test_a_pipe_gets_the_text_and_what_was_done_under_it():
     answer_view(given, Console(file=stream, width=20))
     answer_footer(given, Console(file=stream, width=20))
     assert stream.getvalue().startswith("“A.” (bees.pdf, p.2)\n\nCounted.\n")
-
-
-@pytest.mark.parametrize(
-    ("blocks", "more", "line"),
-    [
-        (
-            (Block("quote", "Mason bees fly.", (PAGE_3, PAGE_2)), Block("quote", "More.", (PAGE_2,))),
-            {"confidence": "high"},
-            "“Mason bees fly.” (bees.pdf, p.3) (bees.pdf, p.2) [confidence: high]",
-        ),
-        ((Block("table", TABLE, (PAGE_2,)),), {}, "mason bee: Speed in m/s 2.1; Load in mg 9 (bees.pdf, p.2)"),
-        (
-            (Block("text", "2 data sets:"), Block("item", "SQuAD", (PAGE_2,)), Block("item", "MNLI", (PAGE_3,))),
-            {"route": "list"},
-            "2 data sets: SQuAD; MNLI (bees.pdf, p.2)",
-        ),
-        (
-            (Block("heading", "Bees"), Block("item", "They fly.", (PAGE_2,))),
-            {"route": "summary", "confidence": "low"},
-            "They fly. (bees.pdf, p.2) [confidence: low]",
-        ),
-        (
-            (Block("item", "SQuAD", (PAGE_2,)), Block("item", "MNLI", (PAGE_2,)), Block("quote", "They fly.")),
-            {"route": "list"},
-            "SQuAD; MNLI (bees.pdf, p.2)",
-        ),
-        ((Block("table", MANY, (PAGE_2,), "Table 1: Bees."),), {"route": "element"}, "Table 1: Bees. (bees.pdf, p.2)"),
-        ((), {}, "An answer."),
-        ((Block("quote", "Bees \x1b[2J" + "fly far " * 60, (PAGE_2,)),), {}, None),
-    ],
-)
-def test_a_brief_answer_is_one_line(blocks, more, line):
-    made = brief_line(answer(blocks=blocks, searched="How fast is the mason bee?", **more))
-    if line is not None:
-        assert made == line
-    assert "\n" not in made
-    assert "\x1b" not in made
-    assert len(made) < 300

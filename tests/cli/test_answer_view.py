@@ -6,7 +6,6 @@ from rich.console import Console
 
 from ragscience.cli.answer_view import answer_footer, answer_view, verdicts_view
 from ragscience.cli.source_views import sources_view
-from ragscience.core.records import Sentence
 from ragscience.engine.places import source_numbered, sources_given, sources_of
 from ragscience.engine.saved_answers import as_markdown
 from ragscience.library.history import KeptAnswer
@@ -109,30 +108,6 @@ def test_nothing_of_a_file_s_name_reaches_the_terminal_as_a_command(shown):
     text = shown(answer_footer, given) + shown(answer_view, given)
     assert "\x1b]8;;http" not in text
     assert "\x07" not in text
-
-
-QUOTE = Sentence("“Bees steer.” (bees.pdf, p.1)", "quote", 1.0, BEES_1)
-
-
-@pytest.mark.parametrize(
-    ("level", "words"),
-    [("high", "high"), ("medium", "medium (read the pages)"), ("low", "low (these passages may not answer it)")],
-)
-def test_quotes_have_no_marks_but_how_sure_they_are_the_answer(shown, level, words):
-    given = answer(citations=[BEES_1], sentences=[QUOTE], confidence=level, missing=["‘wasps’ does not occur."])
-    assert shown(answer_footer, given, tty=False).splitlines() == [
-        "",
-        "Sources:",
-        "  [1] bees.pdf, p.1",
-        "",
-        f"Confidence: {words}",
-        "‘wasps’ does not occur.",
-    ]
-
-
-def test_behind_what_a_model_worded_quotes_are_not_counted(shown):
-    text = shown(verdicts_view, answer(citations=[BEES_1], sentences=[*SENTENCES, QUOTE]), tty=False)
-    assert text.splitlines()[0] == "~ 1 of 3 sentences supported"
 
 
 def test_a_source_has_one_number_wherever_it_is_listed(shown):

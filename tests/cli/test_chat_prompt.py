@@ -56,25 +56,6 @@ def test_tab_completes_commands_papers_and_conversations(home):
         chat.see("bees.pdf, p.2")
 
 
-def test_a_paste_of_several_lines_is_one_question(home):
-    with ChatAt(home, "chat") as chat:
-        chat.see("profile default")
-        chat.type("\x1b[200~How fast\rdo bees fly\nin fog?\x1b[201~")
-        chat.see("> How fast", "  do bees fly", "  in fog?")
-        chat.type("\r")
-        chat.see("Sources:")
-        chat.type("/history\r")
-        chat.see(f"  1  {SPEED}")
-
-
-def test_alt_enter_and_a_backslash_begin_a_new_line(home):
-    with ChatAt(home, "chat") as chat:
-        chat.see("profile default")
-        chat.type("How fast\x1b\rdo bees\\\rfly in fog?")
-        chat.see("> How fast", "  do bees", "  fly in fog?")
-        assert "do bees\\" not in "\n".join(chat.rows)
-
-
 def test_the_arrow_goes_back_over_all_conversations_unless_nothing_is_kept(home):
     asked = Commands(home)
     asked.query(GLAZE)

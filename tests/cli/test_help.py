@@ -96,23 +96,6 @@ def test_every_example_is_taken_by_its_command(example):
     assert context.command.epilog == example
 
 
-def test_completion_offers_papers_chats_and_settings(library, monkeypatch):
-    Commands(library).query("ask", "How fast do bees fly?", "--chat", "thesis")
-    monkeypatch.setenv("RAG_HOME", str(library))
-    root = typer.main.get_command(APPS["ragscience"])
-
-    def offered(*words, part=""):
-        from typer._completion_classes import BashComplete
-
-        shell = BashComplete(root, {}, "ragscience", "_RAGSCIENCE_COMPLETE")
-        return [item.value for item in shell.get_completions(list(words), part)]
-
-    assert offered("ask", "--paper", part="be") == ["bees.pdf"]
-    assert offered("history", "show", part="th") == ["thesis"]
-    assert offered("config", "set", part="top_k") == ["top_k", "top_k_candidates"]
-    assert "search" in offered(part="sea")
-
-
 def test_help_and_version_of_a_process():
     ran = Commands(ROOT).query("search", "-h")
     assert (ran.code, ran.err) == (0, "")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from ragscience.cli.output import WordStream, facts, link_style, print_table, put
+from ragscience.cli.output import WordStream, link_style, print_table, put
 
 PROSE = "Adam is a method for efficient stochastic optimization that only requires first-order gradients."
 WIDTHS = st.integers(20, 120)
@@ -48,11 +48,6 @@ def test_nothing_is_wrapped_in_a_pipe(text):
     assert lines(text + "  ", "[1] ", tty=False) == [f"[1] {text}"]
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4), WIDTHS)
-def test_names_and_values_fit_the_screen_whatever_they_are(rows, width):
-    assert all(cell_len(line) <= width for line in shown(facts, rows, width=width).splitlines())
-
-
 def test_a_table_wraps_titles_on_a_screen_and_has_tabs_in_a_pipe():
     rows = [("a_long_name_2017.pdf", PROSE), ("b.pdf", "Short")]
     made = shown(print_table, ("file", "title"), rows, width=60, wraps=("title",))
@@ -71,13 +66,6 @@ def test_a_stream_gives_the_same_lines_however_it_is_cut(text, width, cuts):
     assert made == whole.feed(text) + whole.finish()
     assert made.split() == text.split() or any(cell_len(word) >= width for word in text.split())
     assert all(cell_len(line) <= width for line in made.splitlines()) or "学" in text
-
-
-def test_a_stream_shows_a_word_when_it_is_whole():
-    stream = WordStream(12)
-    pieces = [stream.feed(piece) for piece in ("110M para", "me", "ters ", "in", "all\nB")]
-    assert pieces == ["110M", "", "\nparameters", "", "\ninall\n"]
-    assert stream.finish() == "B"
 
 
 # Links

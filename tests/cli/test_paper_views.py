@@ -1,13 +1,10 @@
 import io
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
-from ragscience.cli.answer_view import answer_footer
-from ragscience.cli.paper_views import papers_view, show_paper
-from ragscience.cli.source_views import hits_view
-from ragscience.core.records import Metadata, Paper, title_of
+from ragscience.cli.paper_views import show_paper
+from ragscience.core.records import Metadata, Paper
 from ragscience.engine.papers import PaperOutline
 from ragscience.engine.places import section_of, sources_of
 
@@ -36,22 +33,6 @@ def test_what_is_not_sure_has_a_question_mark():
     assert "venue" not in rows
 
 
-@pytest.mark.parametrize(
-    ("read", "confidence", "own", "called"),
-    [
-        ("Read", 0.5, "Own", "Read"),
-        ("Read", 0.49, "Own", "Own"),
-        ("Read", 0.1, "", "Read"),
-        ("", 0.0, "Own", "Own"),
-        ("", 0.0, "", ""),
-    ],
-)
-def test_a_paper_is_called_by_the_surer_title(read, confidence, own, called):
-    named = paper(own, title=read, confidence={"title": confidence} if read else {})
-    assert title_of(named) == called
-    assert called in words(papers_view, [named]).split("\t")
-
-
 PATH = "3 Model › 3.2 Attention"
 
 
@@ -74,12 +55,3 @@ def test_a_source_stands_under_the_heading_of_the_passage_that_holds_its_quote()
     assert section_of(more, sources_of(more)[0]) == "1 Sleep, 3.2 Attention, …"
     (source,) = sources_of(answer(citations=[BEES_2], hits=found))
     assert section_of(answer(citations=[BEES_2], hits=found), source) == ""
-
-
-def test_sections_are_shown_with_sources_and_hits():
-    given = answer(citations=[BEES_1], hits=[hit("bees.pdf", 1, "Bees steer.", section=PATH, kind="table")])
-    assert words(answer_footer, given) == "\nSources:\n  [1] bees.pdf, p.1 · 3.2 Attention\n"
-    refused = replace(given, refused=True, question="How do bees steer?")
-    assert "bees.pdf, p.1 · 3.2 Attention: Bees steer." in words(answer_footer, refused)
-    assert words(hits_view, given.found).startswith(f"1  bees.pdf, p.1 · {PATH}  table\n")
-    assert words(hits_view, given.found, encoding="ascii").startswith("1  bees.pdf, p.1 - 3 Model > 3.2 Attention")

@@ -1,7 +1,6 @@
-from ragscience.cli.screen import _STEPS, Screen, step_lines
+from ragscience.cli.screen import Screen, step_lines
 from ragscience.core.records import Step
 from ragscience.engine.events import Token
-from tools.json_schemas import schemas
 
 SPLIT = Step("decompose_query", 1, "2 queries", "llm", ("bees in fog", "radar"), llm_calls=1, tokens=120, seconds=0.5)
 FOUND = Step("retrieve", 1, "7 new passages, 7 in all", "rules", notes=("calculate(2+2): 4",), searches=2, tool_calls=1)
@@ -19,10 +18,6 @@ def test_what_comes_in_one_piece_is_left_to_the_answer_and_a_stream_is_shown_fro
     assert screen.streamed == "Bees steer\x1b[2J home."
     screen.end_stream()
     assert capsys.readouterr().out == "Bees steer␛[2J home.\n"
-
-
-def test_every_step_of_the_loop_has_words():
-    assert set(schemas()["ask"]["$defs"]["Step"]["properties"]["node"]["enum"]) == set(_STEPS)
 
 
 def test_a_step_tells_what_was_asked_told_and_missing():

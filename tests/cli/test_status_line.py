@@ -65,15 +65,6 @@ def test_a_line_is_drawn_and_counts_seconds_until_a_result_ends_it(monkeypatch):
         assert sys.stdout is sys.stderr is terminal
 
 
-def test_the_line_is_wiped_also_where_the_result_goes_into_a_pipe():
-    pipe = io.StringIO()
-    with on_a_terminal(stdout=pipe) as (_, terminal):
-        terminal.wait_for("starting…")
-        print("An answer.")
-        assert terminal.getvalue().endswith(GONE)
-        assert pipe.getvalue() == "An answer.\n"
-
-
 def test_the_line_comes_back_after_a_whole_line_on_stderr_alone():
     with on_a_terminal() as (status, terminal):
         status.show("searching")

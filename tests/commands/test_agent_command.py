@@ -11,7 +11,6 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
-from tests.output_schemas import check_output
 from tests.warm_processes import WarmProcess
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
@@ -30,18 +29,6 @@ def test_steps_are_shown_as_they_come_and_the_answer_cites_both_papers(asked):
     assert not (asked.home / "vectorstore" / "agent").exists()
 
 
-def test_json_has_the_trace_and_quiet_says_nothing(asked):
-    ran = asked.query("ask", "--agent", "--json", "-q", TWO_PARTS)
-    told = json.loads(ran.out)
-    check_output(told, "ask")
-    assert ran.err == ""
-    assert [step["node"] for step in told["trace"]][:4] == ["decompose_query", "retrieve", "reason", "reflect"]
-    assert sum(step["searches"] for step in told["trace"]) >= 2
-    assert told["profile"] == "rrf"
-    kept = json.loads(asked.query("history", "show", told["answer_id"], "--json").out)
-    assert json.dumps(told["trace"]) in json.dumps(kept)
-
-
 def test_what_is_not_there_is_refused_within_three_passes(asked):
     ran = asked.query("ask", "--agent", "--json", "--strict", NOT_THERE)
     told = json.loads(ran.out)
@@ -54,17 +41,6 @@ def test_filters_hold_for_every_search_and_tool(asked):
     told = json.loads(asked.query("ask", "--agent", "--json", "--no-history", "--paper", "bees", question).out)
     assert {hit["file"] for hit in told["hits"]} == {"bees.pdf"}
     assert "1280" not in told["answer"]
-
-
-def test_chat_switches_the_agent_on_and_off(asked):
-    lines = "/agent\n/agent on\nAt which temperature does the glaze mature?\n/why\n/agent off\n/agent maybe\n/quit\n"
-    ran = asked.query("chat", "--no-history", stdin=lines.encode())
-    assert ran.code == 0
-    assert "The agent is off" in ran.err
-    assert "The agent is on: it answers in several steps." in ran.err
-    assert "Searching: " in ran.err
-    assert "Searching: " in ran.out
-    assert "'maybe' is neither on nor off." in ran.err
 
 
 @pytest.mark.parametrize("how", ["--agent", "--corrective"])

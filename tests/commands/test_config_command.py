@@ -1,7 +1,5 @@
 """`query.py config`: every setting with where it comes from, and lasting ones in config.toml."""
 
-import os
-
 import pytest
 
 from ragscience.core.settings import Settings, config_file, load_settings, load_with_sources
@@ -157,37 +155,3 @@ def test_what_can_reach_beyond_the_home_is_guarded():
         "embedding_model", "trace_questions", "answer_rules", "condense_prompt",
     }  # fmt: skip
     assert {name for name in Settings.model_fields if is_guarded(name)} == reaching
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("top_k = true", "top_k"),
-        (f"top_k = {'9' * 5000}", "config.toml cannot be used: it is not valid TOML"),
-        (f"top_k = {'[' * 20000}", "config.toml cannot be used: it is not valid TOML"),
-    ],
-)
-def test_what_config_toml_cannot_hold_is_one_line(commands, text, complaint):
-    (commands.home / "config.toml").write_text(text + "\n")
-    ran = commands.query("search", "fog")
-    assert (ran.code, complaint in ran.err, "Unexpected" in ran.err) == (2, True, False)
-
-
-def test_a_config_toml_that_is_no_file_is_not_ignored(commands):
-    (commands.home / "config.toml").symlink_to("config.toml")
-    assert "config.toml cannot be used: it is not a file" in commands.query("search", "fog").err
-    (commands.home / "config.toml").unlink()
-    os.mkfifo(commands.home / "config.toml")
-    assert "it is not a file" in commands.query("search", "fog").err
-
-
-def test_a_key_file_that_is_a_pipe_is_not_waited_for(commands):
-    os.mkfifo(commands.home / "key")
-    ran = commands.query("search", "fog", RAG_LLM_URL="http://127.0.0.1:9", RAG_LLM_KEY_FILE=str(commands.home / "key"))
-    asked = commands.query("ask", "fog", RAG_LLM_URL="http://127.0.0.1:9", RAG_LLM_KEY_FILE=str(commands.home / "key"))
-    assert "key cannot be read: it is not a file" in ran.err + asked.err
-
-
-def test_a_line_without_end_is_refused(commands):
-    ran = commands.query("ask", "--from", "/dev/zero")
-    assert (ran.code, "is longer than 1,048,576 bytes" in ran.err) == (2, True)

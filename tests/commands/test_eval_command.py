@@ -59,16 +59,6 @@ def test_the_measures_as_json(home):
     assert not (home.home / "vectorstore" / "history.sqlite").exists()
 
 
-def test_the_measures_as_a_table(home):
-    with (home.home / "set.jsonl").open("a", encoding="utf-8") as file:
-        file.write("{no json}\n")
-    ran = home.query("eval", "set.jsonl", "-k", "2", RAG_EMBEDDER="embedded")
-    assert ran.code == 3
-    assert "set.jsonl, line 5, is left out: it is not JSON" in ran.err
-    assert "rightly refused" in ran.out
-    assert "passages for an answer 2" in ran.out
-
-
 def test_what_cannot_be_measured(commands):
     (commands.home / "empty.jsonl").write_text("\n", encoding="utf-8")
     ran = commands.query("eval", "empty.jsonl")

@@ -61,11 +61,3 @@ def test_a_library_of_another_pooling_is_refused_and_made_anew(commands, hub, tm
     assert (refused.code, "rebuild --embeddings" in refused.err) == (5, True)
     assert commands.ingest("rebuild", "--embeddings").code == 0
     assert commands.ingest("add", str(tmp_path / "again.pdf")).code == 0
-
-
-def test_a_folder_and_what_nobody_knows(commands, tmp_path):
-    folder = make_bert(tmp_path / BGE, labels=0)
-    shown = commands.query("models", "pull", str(folder))
-    assert (shown.code, f"config set embedding_model {folder}" in shown.err) == (0, True)
-    unknown = commands.query("models", "pull", "no-such-model")
-    assert (unknown.code, BGE in unknown.err) == (2, True)

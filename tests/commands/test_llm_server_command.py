@@ -90,22 +90,6 @@ def test_a_key_can_come_from_a_file(filled, server, tmp_path):
     assert "cannot be read" in missing.err
 
 
-def test_a_key_is_neither_an_option_nor_in_config_toml(commands):
-    assert commands.query("config", "set", "llm_key", KEY).code == 2
-    (commands.home / "config.toml").write_text(f'llm_key = "{KEY}"\n')
-    ran = commands.query("config")
-    assert ran.code == 2
-    assert "cannot hold a key" in ran.err
-    assert KEY not in ran.err
-
-
-def test_offline_speaks_with_this_machine_alone(filled, server):
-    server.script(ANSWER)
-    assert json.loads(filled.query("ask", QUESTION, "--json", "--offline").out)["mode"] == "llm"
-    ran = filled.query("models", RAG_LLM_URL="http://192.0.2.1/v1", RAG_OFFLINE="true")
-    assert "is another machine" in ran.out
-
-
 def test_thoughts_are_not_shown_checked_or_kept(filled, server):
     thoughts = [chunk(reasoning_content="The user asks about honeybees; secret plan. ")] * 3
     server.script(f"<think>Another secret plan.</think>{ANSWER}", more=thoughts)

@@ -1,6 +1,5 @@
 """Results on a real terminal and in a real pipe: a pager for the long ones, whole lines for programs."""
 
-import json
 import os
 
 import pytest
@@ -42,13 +41,6 @@ def test_what_is_longer_than_the_screen_goes_through_the_pager(home, pager):
     code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("cat"))
     assert code == 0
     assert seen.index(PAGED) < seen.index("Navigation of honeybees in fog")
-
-
-def test_ctrl_c_and_leaving_early_are_no_failures(home, pager):
-    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("exec sleep 100"), typed=(PAGED, "\x03"))
-    assert (code, "stopped" in seen, "Traceback" in seen) == (0, False, False)
-    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER="head -n 1")
-    assert (code, "Traceback" in seen, "error" in seen) == (0, False, False)
 
 
 def processes_in(home):
@@ -93,14 +85,6 @@ def test_the_status_line_leaves_no_trace_beside_a_pipe(processes, home, line):
         result = terminal.written.partition(b"3.7 metres")[2]
         assert b"searching" not in result, "it may come between what the pipe's reader writes"
         assert [row for row in terminal.emulator.shown if "…" in row] == []
-
-
-def test_json_is_utf_8_also_where_the_status_line_is_drawn(processes, home):
-    with Terminal(80, 24) as terminal:
-        processes.run(
-            f"PYTHONIOENCODING=latin-1 python {ROOT / 'query.py'} search 'Böen' --json > found.json", terminal
-        )
-    assert json.loads((home / "found.json").read_text("utf-8"))["question"] == "Böen"
 
 
 def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):

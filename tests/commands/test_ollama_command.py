@@ -72,12 +72,6 @@ def test_an_invented_citation_does_not_get_through(filled, server):
     assert any("citation" in warning for warning in answer["warnings"])
 
 
-def test_strict_refuses_what_the_pages_do_not_hold(filled, server):
-    server.script("Bananas ripen on Mars in 1234 days.", "Bananas ripen on Mars in 1234 days.")
-    assert filled.query("ask", "How fast do bees fly in fog?", "--strict").code == 4
-    assert filled.query("ask", "How fast do bees fly in fog?").code == 0
-
-
 def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled, server):
     before = len(server.requests)
     ran = filled.query("ask", "How fast do bees fly in fog?", RAG_CONDENSE_PROMPT="Ask {question}")
@@ -118,12 +112,6 @@ def test_where_the_embedder_fails_the_words_are_searched_and_that_is_said(filled
         filled.query("ask", "How fast do bees fly in fog?", "--json", RAG_ANSWERER="extractive", **env).out
     )
     assert "3.7 metres" in answer["answer"]
-
-
-def test_a_library_of_ollamas_is_not_searched_with_another_embedder(filled):
-    other = filled.query("search", "fog", RAG_EMBEDDER="embedded")
-    assert other.code == 5
-    assert "rebuild --embeddings" in other.err
 
 
 def test_offline_refuses_another_machine_and_a_pull(filled):

@@ -85,14 +85,6 @@ def test_a_name_is_one_word_to_the_viewer_whatever_is_in_it(commands, viewer):
     assert viewer.called_with() == [str(commands.home / "papers" / name), "1"]
 
 
-def test_without_a_screen_the_place_is_said(asked):
-    asked.query("ask", GLAZE, "--paper", "kilns")
-    ran = asked.query("open", DISPLAY="", WAYLAND_DISPLAY="")
-    assert ran.code == 0
-    assert ran.out == f"[1] {asked.home / 'papers' / 'kilns.pdf'}, p.1\n"
-    assert "RAG_PDF_VIEWER" in ran.err
-
-
 def test_what_cannot_be_opened_is_said_in_one_line(asked):
     ran = asked.query("open")
     assert (ran.code, ran.out) == (4, "")

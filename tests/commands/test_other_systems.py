@@ -85,16 +85,6 @@ def test_a_path_is_kept_within_its_home_and_comes_back(path):
     assert path_from("/moved", stored) == path.replace("/home/ann/", "/moved/")
 
 
-def test_questions_with_the_line_ends_of_windows(home):
-    run(home, "ingest.py")
-    asked = [run(home, "query.py", "chat", stdin=b"How fast do bees fly in fog?" + end) for end in (b"\n", b"\r\n")]
-    assert asked[0].stdout == asked[1].stdout
-    assert b"12 km/h" in asked[0].stdout
-    known = {"question": "How fast do bees fly?", "must_contain": ["12"], "evidence": [{"file": "bees.pdf", "page": 1}]}
-    (home / "questions.jsonl").write_bytes(json.dumps(known | {"type": "number"}).encode() + b"\r\n")
-    assert run(home, "query.py", "eval", "questions.jsonl", cwd=home).returncode == 0
-
-
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii"])
 def test_what_an_encoding_lacks_is_replaced_and_json_is_utf_8(home, encoding):
     run(home, "ingest.py")

@@ -53,13 +53,6 @@ def test_a_bad_line_takes_its_place_and_the_next_goes_on(tmp_path, line, said):
     assert good == (None, SearchRequest("Good?"))
 
 
-def test_a_question_may_carry_its_own_filters(tmp_path):
-    line = b'{"question": "?", "section": "Method", "kind": ["table", "caption"], "author": "Knuth", "year": 1984}'
-    ((_, question),) = read(tmp_path, line)
-    expected = Filters(sections=("Method",), kinds=("table", "caption"), authors=("Knuth",), years=(1984, 1984))
-    assert question.filters == expected
-
-
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
@@ -86,9 +79,3 @@ def test_a_file_name_cannot_pass_for_the_citation_of_another_paper(commands, nam
     assert re.findall(r"\(x,\s*p|\s\(raft", ran.out) == []
     told = json.loads(commands.query("ask", "How fast do bees fly in fog?", "--json").out)
     assert {cited["page"] for cited in told["citations"]} == {1}
-
-
-def test_a_unit_is_bold_as_a_whole(commands):
-    make_pdf(commands.home / "papers" / "flight.pdf", ["On Weather\n\nBees fly at 12 km/h in fog, and honey is sweet."])
-    assert commands.ingest().code == 0
-    assert "**12 km/h**" in commands.query("ask", "How fast do bees fly in fog?").out

@@ -148,14 +148,3 @@ def test_a_proxy_says_who_asks_and_how(own):
             assert response.status_code == 200
             assert "__Host-" in response.headers["set-cookie"]
             assert "; Secure" in response.headers["set-cookie"]
-
-
-def test_a_port_that_is_taken_is_said(asked):
-    import socket
-
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        ran = asked.query("serve", "--port", str(taken.getsockname()[1]))
-    assert ran.code == 2
-    assert "Give another --port." in ran.err

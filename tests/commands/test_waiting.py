@@ -93,13 +93,3 @@ def test_ctrl_c_ends_each_command_while_a_model_is_silent(server, at_terminal, l
         assert terminal.end() == 130
         assert terminal.emulator.shown[-2:] == ["stopped.", ""]
         assert not any("Ctrl-C stops" in line for line in terminal.emulator.shown)
-
-
-def test_a_script_of_questions_says_which_one_it_is_at(server, at_terminal, library):
-    server.fault("/api/chat", until=threading.Event(), after=1)
-    server.script(ANSWER)
-    (library / "questions.txt").write_text(f"{QUESTION}\n" * 3)
-    with at_terminal("ask", "--from", "questions.txt") as terminal:
-        terminal.read_until(lambda: terminal.emulator.shown[-1].startswith(f"question 2 of 3: {CHAT} reads"))
-        terminal.type("\x03")
-        assert terminal.end() == 130

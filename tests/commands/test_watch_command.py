@@ -149,12 +149,3 @@ def test_a_signal_ends_it_between_two_papers(commands):
     assert len(papers_of(commands.home)) == len(told) + 1 < 30
     assert "Traceback" not in err
     assert commands.ingest("doctor").code == 0
-
-
-def test_no_such_folder_is_a_clear_error(commands):
-    ran = commands.ingest("watch", "nowhere")
-    assert ran.code == 2
-    assert ran.err.splitlines() == [
-        f"error: There is no folder {commands.home / 'nowhere'}.",
-        "       Name the folder to watch, or none for papers/.",
-    ]

@@ -4,11 +4,9 @@
 """
 
 import argparse
-import contextlib
 import os
 import random
 import shutil
-import sqlite3
 import sys
 import tempfile
 import zlib
@@ -25,7 +23,7 @@ from ragscience.core.records import Filters
 from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
 from ragscience.engine.graph_runs import GraphRequest
-from ragscience.library.atomic_files import Home, has_lost_commits
+from ragscience.library.atomic_files import Home
 from ragscience.library.history import History
 from tests.commands.papers import fill
 from tests.conftest import NOBODY
@@ -335,28 +333,6 @@ def test_the_next_writer_says_what_the_log_has_lost(homes, tmp_path):
         assert "`python ingest.py sync`" in next(event.text for event in events if isinstance(event, Warned))
         assert len(engine.papers.list()) == 5
         assert engine.library.damage() == ()
-
-
-def test_a_log_that_ends_in_a_commit_that_was_never_made_is_whole(tmp_path):
-    path, copy = tmp_path / "some.sqlite", tmp_path / "copy.sqlite"
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.executescript("PRAGMA journal_mode = WAL; PRAGMA cache_size = 5; CREATE TABLE t (a)")
-        db.execute("BEGIN")
-        db.executemany("INSERT INTO t VALUES (?)", [(bytes(3000),)] * 90)  # its pages go to the log
-        db.execute("ROLLBACK")
-        db.execute("INSERT INTO t VALUES (1)")
-        log = Path(f"{path}-wal").read_bytes()
-    assert len(log) > 90 * 3000
-    for end in (0, 31, 32, 40, 5000, len(log) - 100, len(log)):
-        Path(f"{copy}-wal").write_bytes(log[:end])
-        assert not has_lost_commits(copy)
-
-
-@pytest.mark.damage
-@pytest.mark.no_cover
-@pytest.mark.timeout(3600)
-def test_a_hundred_and_sixty_others_do_neither(whole, tmp_path):
-    check(kinds_of(flips(whole[0], 160, SEED + 1), whole, tmp_path))
 
 
 @pytest.mark.damage

@@ -19,7 +19,6 @@ from tests.ollama_server import OllamaServer, chat_model
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = "How fast do bees fly in fog?"
-GLAZE = "At which temperature does the glaze mature?"
 
 
 def test_every_name_that_the_package_offers_is_there():
@@ -52,12 +51,6 @@ def test_a_warning_belongs_to_its_own_question_alone(engine):
     assert warning not in engine.history.audit_record(after.answer_id)["warnings"]
 
 
-def test_a_warning_about_a_model_belongs_to_each_question_that_uses_it(engine):
-    first, second = engine.search(SearchRequest(SPEED)), engine.search(SearchRequest(GLAZE))
-    assert any("is not on this machine" in text for text in first.warnings)
-    assert first.warnings == second.warnings
-
-
 def test_settings_of_a_request_hold_for_it_alone(engine):
     assert engine.search(SearchRequest(SPEED, profile="rrf", top_k=2)).profile == "rrf"
     assert len(engine.search(SearchRequest(SPEED, top_k=2)).hits) == 2
@@ -79,18 +72,6 @@ def test_a_question_that_is_cancelled_ends_before_its_search(engine):
     with pytest.raises(Cancelled):
         engine.ask(AskRequest(SPEED), cancel=cancel)
     assert engine.history.conversations() == []
-
-
-def test_an_agent_that_is_cancelled_ends_after_its_step(engine):
-    cancel, events = Event(), []
-
-    def on_event(event):
-        events.append(event)
-        cancel.set()
-
-    with pytest.raises(Cancelled):
-        engine.ask(AskRequest(SPEED, agent=True), on_event=on_event, cancel=cancel)
-    assert len(events) <= 2
 
 
 @pytest.mark.parametrize("agent", [False, True])

@@ -5,10 +5,9 @@ from threading import Event
 
 import pytest
 
-from ragscience.core.errors import FileProblem, LibraryBusy
+from ragscience.core.errors import LibraryBusy
 from ragscience.engine import PaperFailed, PaperStored, PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted, SyncPlan
-from ragscience.library import ingestion
 from tests.commands.papers import KILNS
 from tests.pdf_factory import make_pdf
 
@@ -74,12 +73,6 @@ def test_a_removed_paper_stays_out_until_it_is_named(engine):
     assert [paper.file for paper in engine.ingest.add().added] == ["kilns.pdf"]
 
 
-def test_other_bytes_under_the_name_of_a_removed_paper_are_read(engine):
-    engine.ingest.remove(["kilns.pdf"])
-    make_pdf(engine.home.papers / "kilns.pdf", [KILNS[0] + "\nMore of it."])
-    assert [paper.file for paper in engine.ingest.add().added] == ["kilns.pdf"]
-
-
 def long_paper():
     """Twelve pages, each of its own words."""
     return ["The Colours of Glazes in Kilns\n\nAda Lovelace\n\n" + page_of(0)] + [
@@ -112,23 +105,6 @@ def test_a_whole_paper_stays_where_a_newer_copy_lacks_pages(engine, damage):
     assert {"whole.pdf"} == {paper.file for paper in engine.papers.list()} & {"whole.pdf", "copy.pdf"}
 
 
-@pytest.mark.parametrize("run", ["add", "sync"])
-def test_of_two_files_that_changed_places_none_is_lost_while_one_cannot_be_read(engine, run):
-    kilns, bees = engine.home.papers / "kilns.pdf", engine.home.papers / "bees.pdf"
-    content = bees.read_bytes()
-    before = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()}
-    bees.write_bytes(kilns.read_bytes())
-    kilns.unlink()
-    kilns.symlink_to(kilns)  # which cannot be opened
-    assert getattr(engine.ingest, run)().failures
-    assert {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()} == before
-    kilns.unlink()
-    kilns.write_bytes(content)
-    assert getattr(engine.ingest, run)().known == 3
-    after = {paper.file: (paper.paper_id, paper.md5) for paper in engine.papers.list()}
-    assert after == before | {"bees.pdf": before["kilns.pdf"], "kilns.pdf": before["bees.pdf"]}
-
-
 @pytest.mark.parametrize("is_its_own", [True, False])
 def test_a_paper_whose_file_is_gone_stays_while_a_new_file_cannot_be_read(engine, is_its_own):
     papers = engine.home.papers
@@ -148,22 +124,3 @@ def test_a_paper_whose_file_is_gone_stays_while_a_new_file_cannot_be_read(engine
     result = engine.ingest.sync()
     assert "other-name.pdf" in {paper.file for paper in engine.papers.list()}
     assert [paper.file for paper in result.added] == (["other-name.pdf"] if is_its_own else [])
-
-
-def test_a_changed_file_that_could_not_be_read_once_is_not_also_updated(engine, monkeypatch):
-    bees = engine.home.papers / "bees.pdf"
-    before = {paper.file: paper.md5 for paper in engine.papers.list()}
-    make_pdf(bees, VOLES)
-    real, failing = ingestion.file_state, [FileProblem("It cannot be read: Input/output error.", reason="unreadable")]
-
-    def read_once_failing(path):
-        if path == bees and failing:
-            raise failing.pop()
-        return real(path)
-
-    monkeypatch.setattr(ingestion, "file_state", read_once_failing)
-    result = engine.ingest.sync()
-    assert failing == []
-    assert [failure.path.name for failure in result.failures] == ["bees.pdf"]
-    assert (result.updated, {paper.file: paper.md5 for paper in engine.papers.list()}) == ((), before)
-    assert [paper.file for paper in engine.ingest.sync().updated] == ["bees.pdf"]

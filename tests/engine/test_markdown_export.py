@@ -52,29 +52,6 @@ def test_no_export_has_the_signs_of_formulas_that_were_not_understood():
         assert not set("⟪⟫") & set(printed)
 
 
-def test_a_sentence_that_is_not_in_the_answer_leaves_no_mark():
-    lost = (Sentence("Never said.", "weak", 0.1, None), Sentence("", "weak", 0.1, None))
-    said = Sentence("Said.", "supported", 1.0, None)
-    text = as_markdown("t", [kept(text="Said. Said.", sentences=(*lost, said, said))])
-    assert "Said. ✓ Said. ✓\n" in text
-    nothing = as_markdown("t", [kept(text="Hm.", sentences=(Sentence("Hm.", "no-claim", 0.0, None),))])
-    assert "Checked: nothing in it could be checked." in nothing
-    uncited = as_markdown("t", [kept(text="Said.", sentences=(said,), citations=())])
-    assert "No citation: nothing could be checked." in uncited
-    assert "✓" not in uncited
-    assert "Checked" not in uncited
-
-
-def test_quotes_have_their_confidence_and_no_marks():
-    quote = Sentence("“3.7 m/s” (bees.pdf, p.2)", "quote", 1.0, cite())
-    given = kept(text=quote.text, sentences=(quote,), citations=(cite(),), confidence="low", missing=("‘mph’ is not.",))
-    text = as_markdown("t", [given])
-    assert "1. bees.pdf, p.2: “3.7 m/s”\n\nQuotes, word for word. Confidence: low. ‘mph’ is not.\n" in text
-    assert not any(mark in text for mark in "✓~✗")
-    older = as_markdown("t", [kept(text=quote.text, sentences=(quote,), citations=(cite(),))])
-    assert "Quotes, word for word.\n" in older
-
-
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=https://example.org/a>",

@@ -75,24 +75,6 @@ def test_of_several_the_one_whose_whole_name_it_is_is_taken_where_one_is_wanted(
         engine.papers.outline("mast")
 
 
-def test_what_is_like_it_is_suggested_where_none_fits(engine):
-    with pytest.raises(NothingFound, match=r"No paper matches 'harbuors'\. Did you mean waves_2001\.pdf\?"):
-        engine.papers.outline("harbuors")
-    with pytest.raises(NothingFound, match=r"No paper matches 'HTNt'\. Did you mean waves_2001\.pdf\?"):
-        engine.papers.bibliography(["HTNt"])
-    with pytest.raises(NothingFound) as error:
-        engine.papers.outline("zzzzzz")
-    assert error.value.fix == "`python ingest.py list` shows all papers."
-
-
-def test_a_filter_takes_the_same_names_and_is_kept_with_the_file(engine):
-    for pattern in ("HTNet", "tides from", "waves_*"):
-        hits = engine.search(SearchRequest("How are tides predicted?", Filters(papers=(pattern,)))).hits
-        assert {hit.chunk.file for hit in hits} == {"waves_2001.pdf"}
-    with pytest.raises(NothingFound, match="No paper matches 'nosuch'"):
-        engine.search(SearchRequest("How are tides predicted?", Filters(papers=("ships", "nosuch"))))
-
-
 @pytest.mark.parametrize(
     ("filters", "said"),
     [

@@ -45,17 +45,6 @@ def test_a_language_model_that_reranks_keeps_its_five_unless_somebody_set_a_numb
     assert profiles.of_answer(by_llm=True).top_k == of_answer
 
 
-def test_more_passages_widen_the_candidates_of_answers_too(tmp_path):
-    profile = QuestionProfiles(default_settings(tmp_path, answer_passages=50)).of_answer(by_llm=False)
-    assert (profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50)
-
-
-def test_a_sub_query_of_the_agent_gives_as_many_as_an_answer_has(tmp_path):
-    assert QuestionProfiles(default_settings(tmp_path)).of_sub_query("rrf").top_k == 8
-    assert QuestionProfiles(default_settings(tmp_path, top_k=2)).of_sub_query("rrf").top_k == 2
-    assert QuestionProfiles(default_settings(tmp_path), 3).of_sub_query("rrf").top_k == 3
-
-
 def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monkeypatch):
     monkeypatch.setenv("RAG_TOP_K", "2")
     with Engine.open(library, load_settings(home=library, offline=True, history=False)) as engine:

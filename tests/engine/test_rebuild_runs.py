@@ -1,6 +1,5 @@
 """What repairs a damaged library: the papers, the token vectors or the database made again."""
 
-import hashlib
 import sqlite3
 from contextlib import closing
 
@@ -10,9 +9,7 @@ from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
 from ragscience.engine import AskRequest, Engine, SearchRequest, Warned
-from ragscience.library.store import Home, Library, text_hash
-from ragscience.models.minilm import MiniLM
-from tests.ollama_server import OllamaServer, embedding_model
+from ragscience.library.store import Home, Library
 from tests.pdf_factory import make_pdf
 
 GLAZE = "At what temperature does the glaze mature?"
@@ -153,53 +150,3 @@ def test_what_was_left_out_and_fetched_outlives_a_damaged_database(home):
         engine.ingest.sync()
         assert [paper.file for paper in engine.papers.list()] == ["bees.pdf", "tides.pdf"]
     assert verified(home) == []
-
-
-def test_another_embedder_costs_a_token_pass_only_for_what_lacks_one(home, monkeypatch):
-    passes = []
-    plain = MiniLM.embed_with_tokens
-    monkeypatch.setattr(
-        MiniLM, "embed_with_tokens", lambda self, texts: passes.extend(texts) or plain(self, texts), raising=True
-    )
-    with OllamaServer(models={"nomic-embed-text:latest": embedding_model(96)}) as server:
-        settings = load_settings(home=home.root, embedder="ollama", ollama_url=server.url, rerank="late-interaction")
-        with Engine.open(home.root, settings) as engine:
-            engine.ingest.rebuild("embeddings")
-            assert engine.library.about.embedder.dimension == 96
-        assert passes == []
-        with Library.open(home) as library:
-            (chunk,) = library.chunks([int(library.vectors.of()[0][0])])
-            assert library.tokens.missing() == ([], [])
-        with closing(sqlite3.connect(home.database)) as db, db:
-            db.execute("DELETE FROM tokens WHERE text_hash = ?", (text_hash(chunk.searched),))
-        with Engine.open(home.root, settings) as engine:
-            engine.ingest.rebuild("embeddings")
-    assert passes == [chunk.searched]
-    with Library.open(home) as library:
-        assert library.tokens.missing() == ([], [])
-
-
-def test_files_that_changed_places_are_read_again_where_they_are(home):
-    kilns, bees = home.papers / "kilns.pdf", home.papers / "bees.pdf"
-    first, second = kilns.read_bytes(), bees.read_bytes()
-    kilns.write_bytes(second)
-    bees.write_bytes(first)
-    with opened(home) as engine:
-        result = engine.ingest.rebuild()
-        assert not result.failures
-        papers = {paper.file: paper.md5 for paper in engine.papers.list()}
-    assert (papers["kilns.pdf"], papers["bees.pdf"]) == tuple(hashlib.md5(data).hexdigest() for data in (second, first))
-    assert results(home)[0][0][0] == "bees.pdf"
-
-
-@pytest.mark.parametrize("named", [(), ("bees",)])
-def test_a_file_that_is_now_a_copy_of_another_leaves_its_paper_as_it_was(home, named):
-    before, _ = results(home)
-    (home.papers / "bees.pdf").write_bytes((home.papers / "kilns.pdf").read_bytes())
-    said = []
-    with opened(home) as engine:
-        result = engine.ingest.rebuild(papers=named, on_event=said.append)
-        assert not result.failures
-    warnings = [event.text for event in said if isinstance(event, Warned)]
-    assert [text for text in warnings if text.startswith("bees.pdf is kept as it was")]
-    assert results(home)[0] == before

@@ -1,16 +1,15 @@
 """Files that a run skips are named once, and again when they change; a run with nothing new in them is a good run."""
 
 import os
-import shutil
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.settings import load_settings
-from ragscience.engine import Engine, PaperFailed, ingest_runs
+from ragscience.engine import Engine, PaperFailed
 from ragscience.engine.events import Noted
 from ragscience.reading.reader_process import ReaderProcess
 from ragscience.reading.worker_pool import ReadingPool
 from tests.commands.papers import BEES, spoil
-from tests.pdf_factory import make_pdf, make_scan
+from tests.pdf_factory import make_pdf
 
 
 def run(own_home, *paths, sync=False, **settings):
@@ -45,18 +44,6 @@ def test_an_unreadable_file_is_named_once_and_not_read_again(own_home, monkeypat
     }
 
 
-def test_it_is_named_again_when_its_bytes_change_and_read_when_they_are_mended(own_home):
-    spoil(own_home / "papers")
-    run(own_home)
-    (own_home / "papers" / "empty.pdf").write_bytes(b"something else")
-    make_pdf(own_home / "papers" / "locked.pdf", [*BEES, "One more page."])
-    assert run(own_home)[:2] == ({"empty.pdf"}, 2)
-    assert listed(own_home) == {"empty.pdf": "not-a-pdf", "page.pdf": "not-a-pdf", "scan.pdf": "no-text"}
-    (own_home / "papers" / "empty.pdf").unlink()
-    assert run(own_home)[:2] == (set(), 2)
-    assert "empty.pdf" not in listed(own_home)
-
-
 def test_a_file_whose_reading_the_disk_failed_is_read_by_the_next_run(own_home, monkeypatch):
     make_pdf(own_home / "papers" / "new.pdf", BEES)
     real = ReaderProcess.read
@@ -73,14 +60,6 @@ def test_one_that_is_named_is_tried_again_and_its_folder_is_no_name(own_home):
     run(own_home)
     assert run(own_home, own_home / "papers")[:2] == (set(), 4)
     assert run(own_home, own_home / "papers" / "page.pdf")[:2] == ({"page.pdf"}, 0)
-    assert run(own_home)[:2] == (set(), 4)
-
-
-def test_other_limits_are_another_try(own_home, monkeypatch):
-    spoil(own_home / "papers")
-    run(own_home)
-    monkeypatch.setattr(ingest_runs, "READING_SECONDS", 59.0)
-    assert run(own_home)[:2] == ({"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}, 0)
     assert run(own_home)[:2] == (set(), 4)
 
 
@@ -107,24 +86,3 @@ def test_documents_in_other_formats_are_named_once(own_home):
         ["not read, as only PDFs are: 1 file, figure.png"],
     ]
     assert listed(own_home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
-
-
-def test_one_that_is_named_must_be_a_pdf_whatever_it_is_called(own_home, tmp_path):
-    (tmp_path / "notes.md").write_text("words")
-    shutil.copy(make_pdf(tmp_path / "paper.pdf", ["Voles."]), tmp_path / "paper.bin")
-    with Engine.open(own_home) as engine:
-        result = engine.ingest.add([tmp_path / "notes.md", tmp_path / "paper.bin"])
-    (failure,) = result.failures
-    assert str(failure.problem) == "Only PDFs can be added: notes.md. Print or export it as PDF, and add that."
-    assert [paper.file for paper in result.added] == ["paper.bin"]
-
-
-def test_a_lost_or_damaged_record_costs_that_files_are_named_once_more(own_home):
-    make_scan(own_home / "papers" / "scan.pdf")
-    run(own_home)
-    with Engine.open(own_home) as engine:
-        record = engine.home.skipped
-    for damage in (record.unlink, lambda: record.write_text('{"checksum": 1, "content": []}')):
-        damage()
-        assert run(own_home)[:2] == ({"scan.pdf"}, 0)
-        assert run(own_home)[:2] == (set(), 1)

@@ -3,7 +3,6 @@
 import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
-from ragscience.core.records import Filters
 from ragscience.core.settings import load_settings
 from ragscience.engine import Searched
 from tests.commands.papers import fill
@@ -56,21 +55,6 @@ def test_answer_has_a_quote_for_each(engine):
     assert {citation.file for block in answer.blocks for citation in block.citations} == {"oak.pdf", "fern.pdf"}
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["What is the depth in OakMap?", "How deep is OakMap in Spring and in Autumn?", "Who are Kelvin and Dover?"],
-)
-def test_question_on_one_paper_is_one_search(engine, question):
-    assert engine.search(SearchRequest(question)).parts == ()
-
-
-def test_plain_question_and_one_kept_to_papers_are_one_search(engine):
-    kept = engine.search(SearchRequest(BOTH, filters=Filters(papers=("oak.pdf",))))
-    plain = engine.ask(AskRequest(BOTH, plain=True))
-    assert kept.parts == plain.found.parts == ()
-    assert {hit.chunk.file for hit in kept.hits} == {"oak.pdf"}
-
-
 def test_a_question_costs_one_search_and_one_for_each_part(engine):
     events = []
     found = engine.search(SearchRequest(BOTH), on_event=events.append)
@@ -90,17 +74,3 @@ def test_a_question_costs_one_search_and_one_for_each_part(engine):
 )  # fmt: skip
 def test_each_paper_is_asked_what_is_asked_of_it(engine, question, asked):
     assert [part.question for part in engine.search(SearchRequest(question)).parts] == asked
-
-
-def test_a_side_that_is_described_is_the_paper_that_its_passages_are_from(engine):
-    found = engine.search(SearchRequest("depth: OakMap vs the small encoder with few weights"))
-    assert [{hit.chunk.file for hit in part.hits} for part in found.parts] == [{"oak.pdf"}, {"fern.pdf"}]
-    assert engine.search(SearchRequest("depth: OakMap vs its depth in winter")).parts == ()
-
-
-def test_the_first_lines_are_one_for_each_paper(engine):
-    answer = engine.ask(AskRequest("number of levels: OakMap vs FernNet"))
-    assert [("17 levels" in block.line, "9 levels" in block.line) for block in answer.blocks[:2]] == [
-        (True, False), (False, True)
-    ]  # fmt: skip
-    assert answer.text.index("**17** levels") < answer.text.index("**9** levels")

@@ -20,32 +20,11 @@ def contents(merged):
     return list(merged.entities()), list(merged.relations())
 
 
-def keys(*found):
-    return sorted(by_key(merge(found)))
-
-
 @given(passages, st.randoms())
 def test_the_order_of_the_passages_does_not_matter(kept, chance):
     shuffled = list(kept)
     chance.shuffle(shuffled)
     assert contents(merge(shuffled)) == contents(merge(kept))
-
-
-@given(passages)
-def test_ids_of_passages_and_papers_change_nothing_but_themselves(kept):
-    """A paper that leaves and comes back has other ids, behind all others."""
-    other = [(9 - paper, Extracted(100 - found.chunk_id, *_parts(found))) for paper, found in kept]
-    here, there = merge(kept), merge(other)
-    assert [(e.key, e.label, e.names, e.mentions, e.confidence) for e in here.entities()] == [
-        (e.key, e.label, e.names, e.mentions, e.confidence) for e in there.entities()
-    ]
-    assert [(r.source, r.target, r.relation, r.count, r.confidence) for r in here.relations()] == [
-        (r.source, r.target, r.relation, r.count, r.confidence) for r in there.relations()
-    ]
-
-
-def _parts(found):
-    return found.mentions, found.triples, found.aliases
 
 
 @given(passages)
@@ -74,18 +53,6 @@ def test_an_acronym_is_its_expansion_within_its_paper():
     assert entity == Entity("METHOD:long short term memory", "LSTM", "METHOD", ("LSTM", LONG), 4, 0.8, (1,))
 
 
-def test_an_acronym_elsewhere_follows_the_papers_that_agree():
-    papers = [
-        (1, say(1, ("LSTM", "METHOD"), aliases=[("LSTM", LONG)])),
-        (2, say(2, ("LSTM", "METHOD"), aliases=[("LSTMs", "long short term memory")])),
-        (3, say(3, ("LSTM", "METHOD"))),
-        (4, say(4, ("LSTM", "METHOD"), aliases=[("LSTM", "least squares")])),
-    ]
-    assert keys(*papers) == ["METHOD:least square", "METHOD:long short term memory"]
-    assert keys(*papers[1:]) == ["METHOD:least square", "METHOD:long short term memory", "METHOD:lstm"]
-    assert by_key(merge(papers))["METHOD:long short term memory"].chunk_ids == (1, 2, 3)
-
-
 def test_relations_add_up_over_passages():
     """Noisy or: 1 - (1 - 0.5)(1 - 0.8) = 0.9; the same passage twice, by two extractors, counts once and the surer."""
     pair = [EntityMention("A", "METHOD", 1, 0.5), EntityMention("B", "METRIC", 2, 0.25)]
@@ -98,15 +65,6 @@ def test_relations_add_up_over_passages():
     merged = merge(found)
     assert list(merged.relations()) == [Relation("METHOD:a", "METRIC:b", "USES", 2, 0.9, (1, 2))]
     assert by_key(merged)["METRIC:b"].mentions == 2
-
-
-def test_a_relation_is_never_certain_and_needs_two_entities_that_are_there():
-    found = say(1, ("A", "METHOD"), ("AS", "METHOD"), ("B", "METHOD"), triples=[("A", "USES", "B"), ("B", "USES", "C")])
-    sure = Extracted(
-        2, (), (Triple("A", "METHOD", "USES", "B", "METHOD", 1.0), Triple("B", "METHOD", "USES", "b", "METHOD", 1))
-    )
-    (edge,) = merge([(1, found), (1, sure)]).relations()
-    assert (edge.confidence, edge.count) == (0.99, 2)
 
 
 @settings(max_examples=15)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.graph.graph_records import canonical, clean, decoded, encoded, folded, matched
+from ragscience.graph.graph_records import canonical, decoded, encoded, folded, matched
 
 from .making import found
 
@@ -46,13 +46,6 @@ def test_different_names(one, other):
     assert canonical(one) != canonical(other)
 
 
-@pytest.mark.parametrize(
-    "word", ["loss", "corpus", "analysis", "bias", "news", "time series", "canvas", "gas", "chaos"]
-)
-def test_what_is_no_plural_stays(word):
-    assert canonical(word) == word
-
-
 @given(st.text(max_size=30))
 def test_a_name_is_its_own_canonical_name(text):
     once = canonical(text)
@@ -60,23 +53,6 @@ def test_a_name_is_its_own_canonical_name(text):
     assert folded(folded(text)) == folded(text)
     assert bool(matched(text)) == bool(folded(text))
     assert '"' not in once
-
-
-@pytest.mark.parametrize(
-    ("raw", "shown"),
-    [
-        ("  the\n Transformer, ", "the Transformer"),
-        ("(LSTM)", "LSTM"),
-        ("BERT (large)", "BERT (large)"),
-        ("BERT (large),", "BERT (large)"),
-        ("(R)AG", "(R)AG"),
-        ("F(x", "F(x"),
-        ("“GPT-3”.", "GPT-3"),
-        ("...", ""),
-    ],
-)
-def test_clean_takes_what_stands_around_a_name(raw, shown):
-    assert clean(raw) == shown
 
 
 @given(found(7))

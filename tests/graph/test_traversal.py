@@ -1,19 +1,17 @@
 """Walks over the graph, held against the documents' examples and NetworkX."""
 
 import networkx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 from ragscience.graph.traversal import (
-    passage_scores,
     shortest_path,
     walk,
 )
 
-from .drawn import ATTENTION, TESLA, drawn, labels, number
+from .drawn import ATTENTION, drawn, labels, number
 
 ALL = frozenset()
 
@@ -64,16 +62,6 @@ def test_paths_are_as_short_as_those_of_networkx(pairs, start, end):
         assert {relation.source, relation.target} == set(ends)
 
 
-def test_of_two_short_paths_the_surer_one_is_shown():
-    graph = KnowledgeGraph(
-        [entity(at) for at in range(4)],
-        [relation(0, 1, 0.9), relation(1, 3, 0.9), relation(0, 2, 0.3), relation(2, 3, 0.9)],
-    )
-    path = shortest_path(graph, key_of(0), key_of(3))
-    assert path.keys == ("T:000000", "T:000001", "T:000003")
-    assert path.score == pytest.approx(0.81)
-
-
 def test_paths_and_walks_over_stated_relations_alone_or_over_all():
     graph = drawn(("Adam", "USES", "Nesterov", 1), ("Adam", CO_OCCURS, "SGD", 3), ("SGD", "IMPROVES", "PageRank", 4))
     ends = number(graph, "Adam"), number(graph, "PageRank")
@@ -83,14 +71,6 @@ def test_paths_and_walks_over_stated_relations_alone_or_over_all():
     seeds = {ends[0]: 1.0}
     assert labels(graph, walk(graph, seeds, hops=2, types=ALL, stated_only=True).depths) == {"Adam", "Nesterov"}
     assert labels(graph, walk(graph, seeds, hops=2, types=ALL).depths) == {"Adam", "Nesterov", "PageRank", "SGD"}
-
-
-def test_passages_of_seeds_and_of_evidence_come_first():
-    graph = drawn(*TESLA)
-    scores = passage_scores(graph, walked(graph, "Tesla", "Rivian"), passages=50, most=60)
-    assert set(scores) == {101, 202, 303}
-    assert (max(scores.values()), list(scores)[-1]) == (1.0, 202)  # names no company, only what is two steps away
-    assert list(passage_scores(graph, walked(graph, "Tesla", "Rivian"), passages=50, most=1)) == list(scores)[:1]
 
 
 def key_of(at):

@@ -121,6 +121,7 @@ def everything(library):
         "sources": [replace(source, fetched_at="") for source in library.sources.all()],
         "verified": library.verify(),
     }
+    found["scores"] = [keyword_scores(library, question, ids).tolist() for question in QUESTIONS]
     for filters in FILTERS:
         try:
             allowed = library.select(filters)
@@ -129,9 +130,8 @@ def everything(library):
             continue
         found["select", filters] = None if allowed is None else allowed.tolist()
         found["dense", filters] = pairs(library.dense.search(vector, 5, allowed)) if library.about.embedder else None
-        for question in QUESTIONS:
+        for question in QUESTIONS if filters == Filters() else QUESTIONS[:1]:
             found["keywords", question, filters] = pairs(library.keywords.search(question, 4, allowed))
-            found["scores", question, filters] = keyword_scores(library, question, ids).tolist()
             counts = term_counts(library, tokenize(question), ids[:3], allowed)
             found["counts", question, filters] = counts.passages, counts.frequencies.tolist(), counts.counts.tolist()
     if library.about.embedder:

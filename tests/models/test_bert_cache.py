@@ -1,7 +1,6 @@
 """The ONNX form of a model is made once, believed while it is whole, and made anew when it is not."""
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -49,13 +48,6 @@ def test_a_cut_file_is_made_anew_with_one_warning(small_bert, tmp_path, name):
     assert len(warnings) == 1
 
 
-def test_what_is_gone_before_it_is_opened_is_made_anew(small_bert, tmp_path):
-    session = BertSession(small_bert, cache_folder=tmp_path / "cache", expected_sha256=None, on_warning=pytest.fail)
-    shutil.rmtree(session.prepared.folder)
-    ((_, output),) = session.run([ROW])
-    np.testing.assert_array_equal(output, states(small_bert, tmp_path / "other", []))
-
-
 @pytest.mark.parametrize("name", ["weights.bin", "model.onnx"])
 def test_a_flipped_bit_is_seen_whatever_size_and_time_say(small_bert, tmp_path, name):
     cache, random = tmp_path / "cache", np.random.default_rng(7)
@@ -77,14 +69,6 @@ def test_weights_that_are_not_the_expected_ones_are_refused(small_bert, tmp_path
     with pytest.raises(ModelProblem, match=right[:12]) as caught:
         prepared(small_bert, tmp_path / "cache", expected="0" * 64)
     assert "pip install" in caught.value.fix
-
-
-def test_a_cache_that_cannot_be_written_says_what_helps(small_bert, tmp_path):
-    blocked = tmp_path / "a-file"
-    blocked.write_text("in the way")
-    with pytest.raises(ModelProblem, match=f"cannot be prepared: .* in {blocked}") as caught:
-        prepared(small_bert, blocked / "cache")
-    assert "RAG_CACHE_FOLDER" in caught.value.fix
 
 
 def test_processes_that_prepare_the_same_model_at_once_all_succeed(small_bert, tmp_path):

@@ -171,12 +171,6 @@ def test_a_prompt_that_is_refused_for_its_length(says, ask):
     assert ended.requests == 1
 
 
-def test_an_unknown_model(says, ask):
-    ended = ask(Raw(b'{"error": "model qwen not found"}', 404, kind="application/json"))
-    (message,) = ended.messages
-    assert "no model qwen" in message
-
-
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_is_not_accepted_is_not_repeated(says, ask, status):
     told = json.dumps({"error": {"message": f"Invalid key {KEY}"}} if says.api == "openai" else {"error": "no"})
@@ -217,13 +211,6 @@ def test_silence_between_tokens_keeps_what_came(says, ask, server):
     assert f"sent nothing for {SHORT:g} s" in message
     assert ended.text == "Half an"
     assert ended.requests == 1
-
-
-@pytest.mark.parametrize("alive", [b": keep-alive\n\n", b"\r\n"])
-def test_signs_of_life_are_no_tokens(says, ask, alive):
-    ended = ask(Raw(b"", kind=says.kind, endless=alive if says.api == "openai" else b"\n"), first=SHORT)
-    assert len(ended.messages) == 1
-    assert ended.text == ""
 
 
 def test_the_time_of_the_whole_call(says, ask, server):
@@ -276,12 +263,6 @@ def test_another_end_than_a_full_stop_is_told(says, ask, reason, told):
 # -- what is no reply
 
 
-def test_a_compressed_reply(says, ask):
-    ended = ask(Raw(b"\x1f\x8b" + b"0" * 100, kind=says.kind, headers={"content-encoding": "gzip"}))
-    (message,) = ended.messages
-    assert "compressed" in message
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -331,20 +312,6 @@ def test_a_count_beyond_the_window_is_a_cut_prompt(says, ask, counted):
 
 
 # -- the window
-
-
-def lm_studio(*entries):
-    return Raw(json.dumps({"data": list(entries)}).encode(), kind="application/json")
-
-
-def test_lm_studio_tells_its_window_once_the_model_is_loaded():
-    with OpenAIServer(models=(MODEL,), context=None) as server:
-        other = {"id": "other", "state": "loaded", "loaded_context_length": 512}
-        waiting = {"id": MODEL, "state": "not-loaded", "max_context_length": 131072}
-        server.raw(lm_studio(other, waiting), path="/api/v0/models")
-        server.raw(lm_studio(other, waiting | {"loaded_context_length": 2048}), path="/api/v0/models")
-        llm = InOpenAI().llm(server.url, [])
-        assert [llm.server.served_context(MODEL) for _ in range(2)] == [None, 2048]
 
 
 # -- thoughts

@@ -75,37 +75,11 @@ def test_the_scale_is_read_from_the_files(tmp_path, model_cache, named, saved, m
     assert scale is None or reranker.scale == scale
 
 
-@pytest.mark.parametrize(("labels", "said"), [(0, "no scoring head"), (3, "3 outputs")])
-def test_a_model_that_does_not_score_is_refused(tmp_path, model_cache, labels, said):
-    with pytest.raises(ModelProblem, match=said):
-        opened(make_bert(tmp_path / "other", labels=labels), model_cache)
-
-
 def test_damaged_weights_are_told_with_the_way_out(small_cross_encoder, model_cache):
     (small_cross_encoder / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(ModelProblem, match="cannot be read") as caught:
         opened(small_cross_encoder, model_cache).score(QUESTION, PASSAGES)
     assert "models pull" in caught.value.fix
-
-
-@pytest.mark.torch
-def test_what_is_no_bert_goes_through_torch_and_says_so(tmp_path, model_cache):
-    import torch
-    from sentence_transformers import CrossEncoder
-    from transformers import DistilBertConfig, DistilBertForSequenceClassification
-
-    folder = make_bert(tmp_path / "distil", labels=1)
-    torch.manual_seed(3)
-    config = DistilBertConfig(vocab_size=30522, dim=32, n_layers=1, n_heads=4, hidden_dim=64, num_labels=1)
-    DistilBertForSequenceClassification(config).save_pretrained(str(folder))
-    warnings = []
-    reranker = opened(folder, model_cache, warnings)
-    assert isinstance(reranker, TorchCrossEncoder)
-    assert (reranker.name, len(warnings)) == ("tiny/cross", 1)
-    assert "distilbert" in warnings[0]
-    assert reranker.score(QUESTION, []).shape == (0,)
-    theirs = CrossEncoder(str(folder), device="cpu").predict([(QUESTION, p) for p in PASSAGES], show_progress_bar=False)
-    np.testing.assert_allclose(reranker.score(QUESTION, PASSAGES), theirs, atol=1e-5)
 
 
 def snapshot(hub, name):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import shutil
 import sys
 
 import numpy as np
@@ -17,7 +16,7 @@ from ragscience.models.local_models import (
     open_cross_encoder,
     open_embedder,
 )
-from ragscience.models.model_download import find_on_this_machine, hub_name, known_model
+from ragscience.models.model_download import known_model
 from tests.models.conftest import HEADS, HIDDEN, INNER, LAYERS, make_bert
 
 TEXTS = ["Which optimizer is used?", "Größe der Zellen in Mäusen", "", "attention is all you need " * 400, "a \ud800 b"]
@@ -107,17 +106,6 @@ def test_the_vectors_are_those_of_sentence_transformers(
     assert (embedder.identity.model, embedder.identity.dimension) == (name, HIDDEN)
 
 
-@pytest.mark.parametrize("name", [ARCTIC, BGE])
-def test_what_is_beyond_the_length_does_not_count(tmp_path, model_cache, name):
-    embedder = opened(make_known(tmp_path, name), name, model_cache)
-    words = "attention " * 600
-    whole, changed = embedder.embed_documents([words, words[:-10] + "optimizer"])
-    np.testing.assert_array_equal(whole, changed)
-    short, other = embedder.embed_documents(["attention " * 510, "attention " * 509 + "optimizer "])
-    np.testing.assert_array_equal(whole, short)
-    assert np.abs(short - other).max() > 1e-4
-
-
 @pytest.mark.parametrize(
     "change", [{"pooling": "mean"}, {"question": ""}, {"passage": "passage: "}, {"tokens": 256}, {}]
 )
@@ -178,26 +166,3 @@ def test_another_folder_is_known_by_its_weights_and_told_in_one_line_where_it_ca
     with pytest.raises(ModelProblem, match="cannot load own") as caught:
         SentenceTransformerEmbedder(tmp_path, "own").embed_query("x")
     assert "\n" not in caught.value.message
-
-
-def test_each_row_says_all_that_is_needed():
-    for short, row in model_download.known_models().items():
-        assert (hub_name(short), known_model(row.name), known_model(f"/some/where/{short}")) == (row.name, row, row)
-        assert row.source
-        assert row.setting == "reranker" or (row.pooling and row.dimension)
-    assert known_model("cross-encoder/another") is None
-    assert hub_name("/some/where/bge-small-en-v1.5") == "/some/where/bge-small-en-v1.5"
-
-
-def test_a_package_that_carries_a_model_is_found(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    assert find_on_this_machine(ARCTIC) is None
-    made = make_known(tmp_path, ARCTIC)
-    folder = shutil.move(made, tmp_path / "site" / "carries" / "model")
-    about = tmp_path / "site" / "gt_snowflake_arctic_embed_xs-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: gt-snowflake-arctic-embed-xs\nVersion: 1.0\n")
-    (about / "RECORD").write_text("carries/model/config.json,,\ncarries/model/model.safetensors,,\n")
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    for name in (ARCTIC, "Snowflake/snowflake-arctic-embed-xs"):
-        assert find_on_this_machine(name) == folder

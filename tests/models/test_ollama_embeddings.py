@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models import served_embedder
-from ragscience.models.model_http import is_loopback
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_embedder import QueryEmbedder, ServedEmbedder
 from ragscience.models.token_counting import byte_windows
@@ -71,23 +70,6 @@ def test_offline_refuses_another_machine_without_asking_it():
         ollama.require(LLAMA)
 
 
-@pytest.mark.parametrize(
-    ("url", "here"),
-    [
-        ("http://localhost:11434", True),
-        ("http://127.8.0.1", True),
-        ("http://[::1]:11434", True),
-        ("http://0.0.0.0:11434", True),
-        ("http://192.168.1.4", False),
-        ("http://localhost.evil.example", False),
-        ("http://127.0.0.1.nip.io", False),
-        ("http://", False),
-    ],
-)
-def test_this_machine_is_told_from_others(url, here):
-    assert is_loopback(url) is here
-
-
 # -- embeddings
 
 
@@ -114,21 +96,6 @@ def test_a_long_text_goes_out_in_windows_and_its_tail_counts(server):
     for window in (text for body in server.of("/api/embed") for text in body["input"]):
         assert len(window.encode()) <= 128
     assert np.linalg.norm(other) == pytest.approx(1, abs=1e-5)
-
-
-@pytest.mark.parametrize("fault", [{"cut_after": 0}, {"status": 500, "error": "runner process has terminated"}])
-def test_a_batch_that_fails_is_sent_again_and_only_that_one(server, fault):
-    server.fault("/api/embed", after=1, times=2, **fault)
-    rows = embedder(server).embed_documents(list("abcdefghi"))
-    sent = [body["input"][0][-1] for body in server.of("/api/embed")]
-    assert sent == ["a", "d", "d", "d", "g"]
-    np.testing.assert_allclose(rows[3], hashed_embedding("search_document: d", 16), atol=1e-5)
-
-
-def test_vectors_that_are_no_directions_are_refused(server):
-    server.scale = 0.0
-    with pytest.raises(ModelProblem, match="zero or not a number"):
-        embedder(server).embed_query("x")
 
 
 @given(st.text(max_size=400), st.integers(64, 200))

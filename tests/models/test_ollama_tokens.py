@@ -57,14 +57,6 @@ def test_a_cut_prompt_is_told_and_teaches_nothing():
     assert counter.factor == factor
 
 
-@pytest.mark.parametrize("counted", [None, 0, 1, 200])
-def test_no_count_or_that_of_an_uncached_rest_tells_nothing(counted):
-    counter = TokenCounter()
-    factor = counter.factor
-    assert not counter.was_cut(PROSE, 2, counted, window=4096)
-    assert counter.factor == factor
-
-
 def test_the_rest_behind_a_cached_beginning_is_no_cut_where_the_window_is_known():
     counter = TokenCounter()
     rest = "Another question about something else, with its own passages. " * 30
@@ -72,11 +64,6 @@ def test_the_rest_behind_a_cached_beginning_is_no_cut_where_the_window_is_known(
     assert not counter.was_cut(PROSE * 2 + rest, 1, counted, window=8192, is_told=True)
     assert counter.was_cut(PROSE * 2 + rest, 1, counted, window=8192)
     assert counter.was_cut(PROSE * 2 + rest, 1, counted, window=2 * counted, is_told=True)
-
-
-def test_scripts_that_some_tokenizers_know_by_the_word_are_no_cut():
-    text = "机器学习模型的训练需要大量数据。" * 60
-    assert not TokenCounter().was_cut(text, 1, round(0.5 * base_tokens(text)), window=8192)
 
 
 def read(llm, text="hi", max_tokens=64):
@@ -98,17 +85,6 @@ def test_a_server_that_serves_less_is_found_out(server, ollama_llm):
     assert server.cut_prompts == 1
     assert llm.window == 600
     assert not read(llm, "short")[2]
-
-
-@pytest.mark.parametrize("fault", [{"malformed": True}, {"status": 404}, {"cut_after": 0}])
-def test_a_server_without_that_list_costs_nothing(server, ollama_llm, fault):
-    server.served_context = 600
-    server.fault("/api/ps", **fault)
-    llm = ollama_llm(server.url)
-    assert not read(llm)[2]
-    assert llm.window == 4096
-    read(llm)
-    assert len(server.of("/api/ps")) == 1
 
 
 def test_an_answer_that_runs_over_the_window_has_pushed_the_prompt_out(server, ollama_llm):

@@ -8,12 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
-from ragscience.core.records import EmbedderIdentity
 from ragscience.models import served_embedder
-from ragscience.models.model_choice import ModelSources, choose_embedder
-from ragscience.models.model_servers import Ollama
 from ragscience.models.model_servers import OpenAIServer as OpenAIClient
-from ragscience.models.served_embedder import PROBE, ServedEmbedder, signature
+from ragscience.models.served_embedder import PROBE, ServedEmbedder
 from tests.ollama_server import hashed_embedding
 from tests.openai_server import OpenAIServer, Raw
 
@@ -60,12 +57,6 @@ def test_texts_go_out_in_batches_with_the_prefix_of_the_model_and_the_probe(serv
         [PROBE, "search_document: one", "search_document: two", "search_document: three"],
         [PROBE, "search_document: four"],
     ]
-
-
-def test_the_identity_is_name_dimension_and_how_it_embeds(server):
-    identity = embedder(server).identity
-    assert identity == EmbedderIdentity("openai", MODEL, signature(row(PROBE)), 64)
-    assert embedder(server, required=identity).identity is identity
 
 
 @pytest.mark.parametrize("change", ["dimension", "weights"])
@@ -116,20 +107,3 @@ def test_what_is_no_embedding_is_one_clear_failure(server, answer, told):
     assert caught.value.fix
     assert KEY not in str(caught.value)
     assert len(server.of(PATH)) == 2
-
-
-def choose(server, model_cache, setting="auto", model=MODEL, required=None, **how):
-    ollama = Ollama("http://127.0.0.1:9", timeout_seconds=1, offline=False)
-    sources = ModelSources(ollama, model_cache, pytest.fail, client(server) if server else None, **how)
-    return choose_embedder(setting, model, required=required, sources=sources)
-
-
-def test_a_library_gets_its_own_model_whatever_it_is_called_today(server, model_cache):
-    required = choose(server, model_cache).model.identity
-    server.models = ("/models/nomic.gguf",)
-    assert choose(server, model_cache, required=required).model.identity == required
-    server.embedding = lambda text, dimension: hashed_embedding(text[::-1], dimension)
-    with pytest.raises(LibraryUnavailable, match="not the model"):
-        choose(server, model_cache, required=required)
-    with pytest.raises(ModelProblem, match="need its address"):
-        choose(None, model_cache, required=required)

@@ -1,14 +1,9 @@
 import json
-from functools import cached_property
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.generation import Generation
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.models.structured_output import ask_structured, json_values
 from tests.ollama_server import OllamaServer
 
@@ -35,35 +30,6 @@ def asked(ollama_llm):
         return ask_structured(llm, MESSAGES, schema=SCHEMA, read=score_of, max_tokens=200, seconds=30.0)
 
     return asked
-
-
-class SlowToLoad(ServedLLM):
-    """A model whose libraries take 100 seconds to import, by a clock that nothing else winds."""
-
-    now = 0.0
-
-    @cached_property
-    def chat_model(self):
-        self.now += 100
-        return ServedLLM.chat_model.func(self)
-
-
-@pytest.fixture
-def slow_to_load(server, monkeypatch):
-    ollama = Ollama(server.url, timeout_seconds=5.0, offline=True)
-    llm = SlowToLoad(ollama, "llama3.1:8b", options=ChatOptions(temperature=0.0, num_ctx=4096, num_predict=100))
-    for module in ("models.structured_output", "ask.generation"):
-        monkeypatch.setattr(f"ragscience.{module}.time", SimpleNamespace(monotonic=lambda: llm.now))
-    return llm
-
-
-def test_an_answers_time_begins_with_its_call(server, slow_to_load):
-    server.script("It takes 3.5 days.")
-    generation = Generation(slow_to_load, on_token=None, seconds=20)
-    slow_to_load.now += 50  # the search before
-    generation.run(MESSAGES, 100)
-    assert (generation.text, generation.failure, generation.first_ms) == ("It takes 3.5 days.", None, 0.0)
-    assert slow_to_load.now == 150
 
 
 @pytest.mark.parametrize(

@@ -172,27 +172,6 @@ def test_a_sentence_longer_than_a_chunk_is_cut_between_its_words_and_a_word_anyw
     assert [(chunk.start, chunk.end) for chunk in letters] == [(0, 120), (100, 220), (200, 300)]
 
 
-def test_references_are_chunks_of_their_own():
-    document = structured(
-        ("text", "9 End", SENTENCE), ("heading", "References", "References"), ("reference", "References", "[1] A. A."),
-        ("reference", "References", "[2] B. B."), ("heading", "A More", "A More"), ("text", "A More", SENTENCE),
-    )  # fmt: skip
-    chunks = cut(document)
-    assert [chunk.kind for chunk in chunks if "[1]" in chunk.text] == ["reference"]
-    assert [chunk.text for chunk in chunks if chunk.kind == "reference"] == ["[1] A. A.\n\n[2] B. B."]
-
-
-def test_the_words_in_a_figure_are_a_chunk_of_their_own_and_its_caption_is_text():
-    axis = "0.2 0.4 0.6 0.8 steps BN-x5 BN-x30"
-    document = structured(
-        ("text", "1 One", SENTENCE), ("caption", "1 One", "Figure 1: Steps."), ("figure", "1 One", axis),
-        ("text", "1 One", SENTENCE),
-    )  # fmt: skip
-    chunks = cut(document, size=300)
-    assert [(chunk.kind, chunk.text) for chunk in chunks if axis in chunk.text] == [("figure", axis)]
-    assert any("Figure 1: Steps." in chunk.text and chunk.kind == "text" for chunk in chunks)
-
-
 TABLE = "| Model | F1 |\n|---|---|\n" + "\n".join(f"| row {number} | {number}.5 |" for number in range(10))
 
 
@@ -232,11 +211,6 @@ def test_structured_documents_are_covered_whole(parts, settings):
         if chunk.kind not in ("table", "reference"):
             inside = [one for one in document.elements if one.start < chunk.end and chunk.start < one.end]
             assert len({one.section.partition(" › ")[0] for one in inside if one.section}) <= 1
-
-
-def test_a_chunk_may_cross_pages_and_leave_blank_ones_between():
-    (chunk,) = chunk_document(joined(["one", "", "three"]), size=50, overlap=0, separators=SEPARATORS)
-    assert (chunk.text, chunk.page_start, chunk.page_end) == ("one\n\nthree", 1, 3)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n \t\n", "\u00a0\u2003"])

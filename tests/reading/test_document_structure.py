@@ -10,7 +10,6 @@ from ragscience.reading.document_structure import SourcePage, structured_documen
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_spans import PageSpans, Span, TextPiece
 from tests.reading.drawing import Sheet, draw
-from tests.shared_data import SHARED_DATA, needs_shared_data
 
 
 def read(tmp_path, *sheets, title=""):
@@ -105,16 +104,6 @@ def test_what_repeats_at_the_edges_is_kept_aside(tmp_path):
     assert [page.furniture for page in document.pages] == [f"Journal of Reading, Vol. 3\n{n}" for n in range(1, 7)]
 
 
-def test_line_numbers_are_kept_aside(tmp_path):
-    sheet = Sheet()
-    for number in range(1, 31):
-        sheet.write(30, 88 + 12 * number, str(number), 6)
-        sheet.write(60, 88 + 12 * number, "a line of text that is numbered in the margin of the page")
-    document = read(tmp_path, sheet)
-    assert not any(char.isdigit() for char in document.text)
-    assert document.pages[0].furniture.split() == [str(number) for number in range(1, 31)]
-
-
 def paper():
     first = Sheet().write(150, 80, "How Papers Are Read", 18, "hebo").write(230, 110, "Ann Author, Bo Byline")
     first.write(270, 150, "Abstract", 12, "hebo")
@@ -189,15 +178,6 @@ def test_a_table_is_markdown_behind_its_caption(tmp_path):
     assert f"\n\nTable 1: Scores of three systems.\n{table}\n\n" in document.text
 
 
-def test_exponents_are_readable(tmp_path):
-    import pymupdf
-
-    right = 50 + pymupdf.get_text_length("about 10", fontsize=10)
-    sheet = Sheet().write(50, 100, "about 10").write(right, 96, "19", 6)
-    sheet.write(right + 10, 100, "operations in the whole of it")
-    assert read(tmp_path, sheet).text == "about 10^19 operations in the whole of it"
-
-
 def test_footnotes_stand_at_the_end_of_their_page(tmp_path):
     sheet = Sheet()
     sheet.paragraph(50, 100, 30)
@@ -205,29 +185,6 @@ def test_footnotes_stand_at_the_end_of_their_page(tmp_path):
     document = read(tmp_path, sheet)
     check_whole(document)
     assert of_kind(document, "footnote") == ["1A note on something that was said above."]
-
-
-@pytest.mark.parametrize(
-    ("spans", "note"),
-    [
-        ([(58, 703, "\u00a9 2017 The Authors.", 8)], "\u00a9 2017 The Authors."),
-        ([(50, 698, "1", 6), (54, 703, "https://example.org/wiki/Place", 10)], "1https://example.org/wiki/Place"),
-    ],
-)
-def test_a_licence_and_a_note_as_large_as_the_text_are_no_part_of_the_sentence_above(tmp_path, spans, note):
-    first = Sheet()
-    first.paragraph(50, 100, 30)
-    first.write(50, 460, "A sentence that goes on from the foot of one page of the paper to the head of the", 10)
-    for x, y, text, size in spans:
-        first.write(x, y, text, size)
-    second = Sheet().write(
-        50, 100, "next page is read as one sentence, in the order in which it was written by them.", 10
-    )
-    second.paragraph(50, 130, 20)
-    document = read(tmp_path, first, second)
-    check_whole(document)
-    assert of_kind(document, "footnote") == [note]
-    assert "to the head of the next page is read" in " ".join(document.text.split())
 
 
 def test_the_words_in_a_figure_stand_at_the_end_of_their_page(tmp_path):
@@ -240,14 +197,6 @@ def test_the_words_in_a_figure_stand_at_the_end_of_their_page(tmp_path):
     check_whole(document)
     assert [one.kind for one in document.elements] == ["caption", "text", "figure"]
     assert document.text.endswith("0.8 RoBERTa 0 0.6 RoBERTa 1 0.4 RoBERTa 2")
-
-
-@needs_shared_data
-def test_a_formula_of_glyphs_without_unicode_values_is_unsure_and_no_sentence():
-    document = read_pdf(next(SHARED_DATA.glob("*/lavrenko_relevance_models_sigir2001.pdf")))
-    text = "\n".join(of_kind(document, "text"))
-    assert "\ufffd \ufffd" not in text
-    assert "(7)" in "".join(of_kind(document, "equation"))
 
 
 def lines_run(path, word, count):
@@ -332,44 +281,3 @@ def test_no_text_is_lost_of_any_page(pages):
         assert before.end <= after.start
     covered = "".join(document.text[one.start : one.end] for one in document.elements)
     assert "".join(covered.split()) == "".join(document.text.split())
-
-
-def wrapped(sheet, x, y, lines, start=0, size=9):
-    """Lines of running text of one width from `x` on, without an end."""
-    for number in range(lines):
-        words = "reads every passage of a long paper and keeps it whole"
-        sheet.write(x, y + 11 * number, f"{chr(97 + (start + number) % 26)} {words}"[: 46 - number % 2], size)
-    return y + 11 * lines
-
-
-def small_table(sheet, x, y, rows, columns=(0, 70, 120)):
-    sheet.rule(x, y - 9, x + 150, y - 9)
-    for number, row in enumerate(rows):
-        for offset, cell in zip(columns, row, strict=False):
-            sheet.write(x + offset, y + 11 * number, cell, 8)
-    sheet.rule(x, y + 3, x + 150, y + 3)
-    sheet.rule(x, y + 11 * len(rows) - 7, x + 150, y + 11 * len(rows) - 7)
-
-
-LEFT = (("Model", "EM", "F1"), ("ReaderA", "34.5", "40.1"), ("ReaderB", "36.6", "44.7"), ("ReaderC", "40.4", "46.8"))
-
-
-def as_markdown(rows):
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|---|---|---|", *lines[1:]])
-
-
-def test_a_table_in_the_corner_of_a_text_is_a_table(tmp_path):
-    sheet = Sheet()
-    sheet.paragraph(72, 80, 5, width=12)
-    below = wrapped(sheet, 72, 160, 12)
-    sheet.write(310, 172, "Table 1: Scores of the readers.", 10)
-    small_table(sheet, 316, 200, LEFT)
-    sheet.paragraph(72, below + 4, 5, width=12)
-    document = read(tmp_path, sheet)
-    check_whole(document)
-    assert of_kind(document, "table") == [as_markdown(LEFT)]
-    assert of_kind(document, "caption") == ["Table 1: Scores of the readers."]
-    places = [document.text.index(f"{letter} reads every passage of a long") for letter in "abcdefghijkl"]
-    assert places == sorted(places)
-    assert not any("Table" in text or "34.5" in text for text in of_kind(document, "text"))

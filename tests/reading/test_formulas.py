@@ -42,23 +42,11 @@ def test_indices_and_exponents_are_read_by_size_and_place(tmp_path):
     assert formulas_of(tmp_path, sheet.write(240, 220, "+ z")) == ["x_{ij}^2 = y^{a^b} + z"]
 
 
-def test_the_bar_of_a_root_is_not_one_of_a_fraction(tmp_path):
-    sheet = Sheet().write(200, 220, "y =").write(220, 221, "√", font="symbols").write(226, 220, "d + e")
-    box = (225.5, 211.5, 250, 211.5)
-    (read,) = formulas_of(tmp_path, sheet.rule(*box))
-    assert read == r"y = \sqrt{d + e}"
-
-
 def test_what_stands_in_a_line_and_is_on_no_level_makes_it_unsure(tmp_path):
     sheet = Sheet().write(200, 220, "f(x) =").write(240, 214, "a").write(250, 226, "b").write(260, 220, "+ 1")
     (read,) = formulas_of(tmp_path, sheet)
     assert read.startswith(UNSURE[0])
     assert read.endswith(UNSURE[1])
-
-
-def test_a_bar_without_a_denominator_makes_it_unsure(tmp_path):
-    sheet = Sheet().write(200, 220, "f(x) = a + b + c").rule(230, 222.5, 260, 222.5)
-    assert all(read.startswith(UNSURE[0]) for read in formulas_of(tmp_path, sheet))
 
 
 def plain(text):

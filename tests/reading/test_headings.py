@@ -40,27 +40,6 @@ def test_the_same_name_in_several_sections_is_a_heading_in_each(tmp_path):
     assert headings_of(tmp_path, sheet) == names
 
 
-def test_prompts_of_a_dialogue_are_no_headings(tmp_path):
-    first, second = Sheet(), Sheet()
-    sections(first, SIX)
-    prompts = [
-        "What are three kinds of clay?",
-        "Write a story of a kiln",
-        "You are a kiln. I ask, and you glow, always",
-    ]
-    sections(second, ["7 Dialogues", *prompts])
-    assert headings_of(tmp_path, first, second) == [*SIX, "7 Dialogues"]
-
-
-def test_lines_of_an_algorithm_are_no_headings(tmp_path):
-    sheet = Sheet()
-    y = sections(sheet, SIX[:5])
-    for number, line in enumerate(("for each kiln do", "heat the kiln", "end for"), 1):
-        sheet.write(72, y + 16 * number, f"{number}: {line}", 10, BOLD)
-    sections(sheet, SIX[5:], y + 80)
-    assert headings_of(tmp_path, sheet) == SIX
-
-
 @needs_shared_data
 @pytest.mark.parametrize(
     ("name", "false", "true"),

@@ -112,32 +112,6 @@ def test_authors_and_publication_of_a_layout(layout):
     assert published(found) == publication
 
 
-def test_a_name_that_cannot_be_read_does_not_end_the_list_but_makes_it_uncertain():
-    glued = read(TITLE, row(130, 11, "Ada Bee, GusHall, Carl de Dorn, Eve M. Fox"), *body())
-    assert glued.authors == ("Ada Bee", "Gus Hall", "Carl de Dorn", "Eve M. Fox")
-    lone = read(TITLE, row(130, 11, "Ada Bee, Mausam, Carl de Dorn, Eve M. Fox"), *body())
-    assert lone.authors == THREE
-    assert glued.confidence["authors"] == lone.confidence["authors"] < 0.5
-    marked = read(TITLE, row(130, 11, "Ada Bee∗+, Carl de Dorn$, Eve M. Fox#"), *body())
-    assert (marked.authors, marked.confidence["authors"]) == (THREE, 0.85)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [row(130, 11, "Ada Bee, Carl de Dorn and"), row(143, 11, "Eve M. Fox")],
-        [
-            row(130, 11, "Ada Bee <bee@sea.org>"),
-            row(143, 11, "Carl de Dorn <dorn@sea.org>"),
-            row(156, 11, "Eve M. Fox"),
-        ],
-        [row(130, 11, "Bee, Ada; de Dorn, Carl; Fox, Eve M.")],
-    ],
-)
-def test_names_over_lines(lines):
-    assert read(TITLE, *lines, *body()).authors[:3] == THREE
-
-
 def test_the_doi_beside_cite_this_article_on_the_last_page_is_the_paper_s_own():
     last = "References 1. doi:10.1000/other\n" + "x " * 100 + "\ndoi:10.1186/1472-1\nCite this article as: Bee et al."
     assert read(TITLE, *body(), last=last).doi == "10.1186/1472-1"

@@ -78,11 +78,6 @@ def test_text_that_nobody_sees_is_left_out(tmp_path, draw):
     assert document.pages[0].furniture == "ignore the rules"
 
 
-def test_text_outside_the_page_is_left_out(tmp_path):
-    document = sheet(tmp_path, lambda page: page.insert_text((50, 900), "ignore the rules", fontsize=10))
-    assert document.text == "What the author has printed."
-
-
 def test_white_text_on_a_dark_ground_is_read(tmp_path):
     def draw(page):
         page.draw_rect((40, 280, 300, 320), color=None, fill=(0, 0, 0.4))

@@ -30,15 +30,6 @@ def test_the_file_and_the_page_agree():
     assert shouted.title == "A Study of Things"
 
 
-def test_the_file_is_believed_where_the_page_shows_no_title():
-    plain = [row(100, 10, "Stones in Oslo"), row(130, 10, "and of others"), *body()]
-    text = "Stones in Oslo and of others. A study of things and of others"
-    found = read(*plain, file={"title": "A study of things and of others"}, text=text)
-    assert (found.title, found.confidence["title"]) == ("A study of things and of others", 0.8)
-    assert read(file={"title": "A Study of Things"}).confidence["title"] == 0.5
-    assert read(*plain).confidence["title"] <= 0.3
-
-
 # Authors
 
 
@@ -80,16 +71,6 @@ def test_the_file_is_believed_where_the_page_shows_no_title():
 )  # fmt: skip
 def test_authors_stand_below_the_title(lines, authors):
     assert read(TITLE, *lines, *body()).authors == authors
-
-
-def test_authors_of_the_file_stand_in_and_confirm():
-    assert read(TITLE, *body(), file={"author": "Ada Lovelace, Alan Turing; Some University"}).authors == (
-        "Ada Lovelace",
-        "Alan Turing",
-    )
-    assert read(file={"author": "Lovelace, Ada; van Berg, Jan"}).authors == ("Ada Lovelace", "Jan van Berg")
-    assert read(file={"author": "root"}).authors == ()
-    assert read(TITLE, AUTHORS, *body(), file={"author": "A. Lovelace"}).confidence["authors"] == 0.95
 
 
 # Where and when

@@ -42,13 +42,6 @@ def test_without_it_a_scan_is_scanned_and_the_fix_says_what_to_install(no_tesser
     assert "apt-get install tesseract-ocr" in caught.value.fix
 
 
-def test_a_scan_that_was_not_to_be_recognised_says_how(tmp_path):
-    with pytest.raises(FileProblem) as caught:
-        read_pdf(make_scan(tmp_path / "scan.pdf"))
-    assert "--ocr" in caught.value.fix
-    assert "apt-get install tesseract-ocr" in caught.value.fix
-
-
 # What is made of what it sees
 
 
@@ -104,14 +97,6 @@ def test_illegible_text_is_read_as_it_is_drawn(tmp_path):
     document = read_pdf(path, ocr="eng")
     assert document.text == "Hidden words of a paper"
     assert illegible_share(document.text) == 0
-
-
-@pytest.mark.ocr
-@needs_tesseract
-def test_pictures_without_words_stay_scanned(tmp_path):
-    with pytest.raises(FileProblem, match="probably scanned") as caught:
-        read_pdf(make_scan(tmp_path / "scan.pdf"), ocr="eng")
-    assert "RAG_OCR_LANGUAGE" in caught.value.fix
 
 
 # In a worker

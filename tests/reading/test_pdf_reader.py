@@ -93,12 +93,6 @@ def test_a_page_that_fails_loses_that_page_only(tmp_path):
     assert problem_of(make_raw_pdf(tmp_path / "b.pdf", cycle)).reason == "damaged"
 
 
-def test_a_text_layer_that_no_one_can_read_is_a_scan_too(tmp_path):
-    problem = problem_of(make_mapped_pdf(tmp_path / "a.pdf", r"\001\002\003\004\005 ab", {}))
-    assert problem.reason == "no-text"
-    assert "71%" in problem.message
-
-
 def test_memory_that_runs_out_inside_mupdf_is_a_memory_error(tmp_path):
     path = make_huge_pdf(tmp_path / "huge.pdf", 3_000_000)
     script = (

@@ -78,13 +78,6 @@ def test_every_nasty_file_ends_as_a_document_or_as_the_problem_it_has(nasty):
     assert {name: result.reason for name, result in nasty.items() if not isinstance(result, Document)} == REASONS
 
 
-def test_every_problem_is_one_line_with_a_way_out(nasty):
-    for name in REASONS:
-        assert nasty[name].message.startswith(f"{name}.pdf ")
-        assert nasty[name].fix
-        assert "\n" not in str(nasty[name])
-
-
 def test_no_document_holds_control_characters_and_every_offset_is_right(nasty):
     for name in nasty.keys() - REASONS.keys():
         document = nasty[name]
@@ -120,11 +113,3 @@ def test_what_can_be_had_of_damaged_files_is_had_with_a_warning(nasty):
     assert "21 of 23 pages without readable text" in garbage.warnings[0]
     assert [page.number for page in garbage.pages if page.end > page.start] == [1, 23]
     assert "9 of 11" in nasty["slides_crispr_spanish_image_heavy"].warnings[0]
-
-
-def test_scripts_keep_their_letters(nasty):
-    assert sum("\u0600" <= c <= "\u06ff" for c in nasty["rtl_arabic_english"].text) == 127
-    kampo = nasty["cjk_encrypted_kampo"].text
-    assert sum("\u4e00" <= c <= "\u9fff" or "\u3040" <= c <= "\u30ff" for c in kampo) > 2000
-    assert len(nasty["made_5000_pages"].pages) == 5000
-    assert nasty["scan_with_ocr_layer"].text.strip()

@@ -54,24 +54,6 @@ def test_a_table_across_two_columns_of_text_is_one_table(tmp_path):
     assert "Largest" not in text
 
 
-def test_a_header_above_the_first_rule_and_rows_below_the_last_one_belong_to_the_table(tmp_path):
-    others = [
-        ["Reader", "First", "Last", "Size"],
-        ["One", "1", "2", "3"],
-        ["Two", "4", "5", "6"],
-        ["Six", "7", "8", "9"],
-    ]
-    sheet = Sheet()
-    sheet.paragraph(50, 60, 12)
-    sheet.write(50, 280, "Table 1: Scores of all.", 9).rule(50, 313, 460, 313)
-    write_rows(sheet, [60, 200, 300, 400], 310, SCORES)
-    sheet.write(50, 480, "Table 2: Readers and sizes.", 9).rule(50, 513, 460, 513).rule(50, 549, 460, 549)
-    write_rows(sheet, [60, 200, 300, 400], 510, others)
-    sheet.paragraph(50, 600, 12)
-    tables, _ = tables_of(tmp_path, sheet)
-    assert tables == [SCORES, others]
-
-
 def test_a_fully_ruled_table_of_sentences_is_a_table(tmp_path):
     rows = [
         ["Group", "What was good", "What was poor"],
@@ -111,31 +93,6 @@ def test_a_ruled_table_that_is_called_a_figure_is_a_table_and_the_ticks_of_axes_
     sheet.paragraph(50, below + 150, 10)
     tables, _ = tables_of(tmp_path, sheet)
     assert tables == [SCORES]
-
-
-def test_framed_text_is_no_table(tmp_path):
-    sheet = Sheet().write(50, 60, "Table 1: A prompt.", 9).rule(50, 70, 520, 70)
-    end = sheet.paragraph(55, 84, 9)
-    sheet.rule(50, end, 520, end).paragraph(50, end + 30, 12, start=4)
-    tables, text = tables_of(tmp_path, sheet)
-    assert tables == []
-    assert "The model reads every passage" in text
-
-
-def test_the_label_of_several_rows_stands_in_the_first_of_them(tmp_path):
-    rows = [["", "Size", "Dev", "Test"], *(["", f"{n}B", f"{n}.1", f"{n}.2"] for n in range(1, 7))]
-    sheet = Sheet().write(50, 80, "Table 1: Sizes.", 9).rule(50, 92, 420, 92).rule(50, 107, 420, 107)
-    write_rows(sheet, [60, 200, 280, 360], 103, rows)
-    # Three rows, with the label in the middle; two rows, with the label between them; one row.
-    for label, middle in (("Small", 2.0), ("Medium", 4.5), ("Large", 6.0)):
-        sheet.write(60, 103 + LINE * middle, label, 9)
-    for after in (3, 5, 6):
-        sheet.rule(50, 107 + LINE * after, 420, 107 + LINE * after)
-    sheet.paragraph(50, 220, 12)
-    tables, _ = tables_of(tmp_path, sheet)
-    (table,) = tables
-    assert [row[0] for row in table] == ["", "Small", "", "", "Medium", "", "Large"]
-    assert [row[1:] for row in table] == [row[1:] for row in rows]
 
 
 @needs_shared_data

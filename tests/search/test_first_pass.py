@@ -9,7 +9,6 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Filters, Profile
 from ragscience.core.settings import Settings
 from ragscience.library.store import Home, Library
-from ragscience.models.llm_reranker import LLMReranker
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.profiles import profile_named
 from tests.library.making import add, numbered_paper
@@ -115,14 +114,6 @@ def test_deep_reads_its_best_again_in_batches_of_eight(library):
     assert 8 < sum(reranker.batches) <= 80
 
 
-def test_only_the_prefiltered_are_read_again(library):
-    reranker = Counting()
-    unread = found(library, replace(EVEN, rerank_depth=0, prefilter=0, top_k=10))
-    read = found(library, replace(EVEN, top_k=10), reranker=reranker)
-    assert reranker.batches == [10]
-    assert ids_of(read) == ids_of(unread)
-
-
 # -- further sources
 
 
@@ -144,16 +135,6 @@ def test_what_a_source_names_is_a_candidate_and_carries_its_score(library):
     assert "graph" not in without.hits[0].scores
 
 
-def test_filters_and_nonsense_hold_for_sources_too(library):
-    first, second = library.papers()[:2]
-    inside = library.paper_chunks(first.paper_id)[0].chunk_id
-    outside = library.paper_chunks(second.paper_id)[0].chunk_id
-    said = {outside: 1.0, inside: 7.5, 999_999: 1.0, inside + 1: float("nan")}
-    result = found(library, NARROW, filters=Filters(papers=(first.file,)), more={"graph": lambda question: said})
-    assert {hit.chunk.file for hit in result.hits} == {first.file}
-    assert {hit.chunk.chunk_id: hit.scores["graph"] for hit in result.hits if hit.scores["graph"]} == {inside: 1.0}
-
-
 def test_a_source_that_fails_costs_a_warning(library):
     def broken(question):
         raise RagScienceError("The graph is damaged.", "Build it again.")
@@ -164,26 +145,3 @@ def test_a_source_that_fails_costs_a_warning(library):
 
 
 # -- an LLM as the reranker
-
-
-class Grader(LLMReranker):
-    """The real class with its scores given: NaN is a passage that got none."""
-
-    name = "grader"
-
-    def __init__(self, *scores):
-        self._scores = scores
-
-    def score(self, question, passages):
-        return np.array([*self._scores, *[np.nan] * len(passages)][: len(passages)], np.float32)
-
-
-def test_graded_passages_are_ordered_and_the_others_keep_place_and_score(library):
-    profile = replace(EVEN, top_k=10)
-    before = found(library, profile).hits
-    after = found(library, profile, reranker=Grader(2.0, np.nan, 9.0, 5.0)).hits
-    old = [hit.chunk.chunk_id for hit in before]
-    assert [hit.chunk.chunk_id for hit in after] == [old[2], old[1], old[3], old[0], *old[4:]]
-    assert [hit.score for hit in after[:4]] == [9.0, before[1].score, 5.0, 2.0]
-    assert [hit.scores["rerank"] for hit in after[:5]] == [9.0, None, 5.0, 2.0, None]
-    assert after[1].scores["fused"] == before[1].scores["fused"]

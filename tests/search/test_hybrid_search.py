@@ -125,36 +125,10 @@ def test_a_cross_encoder_reads_the_candidates_once_and_its_score_is_half_of_thei
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_a_language_model_that_reranks_decides(library):
-    reranker = ShortestFirst()
-    hits = found(library, reranker=reranker, profile=replace(DEFAULT, llm_reranks=True)).hits
-    assert [len(hit.chunk.text) for hit in hits] == sorted(map(len, reranker.read[0]))[:4]
-    assert all(hit.score == hit.scores["rerank"] for hit in hits)
-
-
 def test_a_reranker_that_fails_costs_its_order_and_a_warning(library):
     broken = found(library, reranker=Broken())
     assert [hit.chunk.chunk_id for hit in broken.hits] == [hit.chunk.chunk_id for hit in found(library).hits]
     assert "It fell over." in broken.warnings[0]
-
-
-NARROW = Profile("default", 2, 2, "weighted", 0.7, 0.3, 20, 50)
-
-
-@pytest.mark.parametrize("profile", [NARROW, replace(NARROW, name="rrf", fusion="rrf")])
-def test_passages_of_before_are_candidates_like_the_others(library, profile):
-    wide = found(library, profile=replace(DEFAULT, dense_candidates=500, bm25_candidates=500, top_k=500)).hits
-    alone = {hit.chunk.chunk_id for hit in found(library, profile=profile).hits}
-    again = [hit.chunk.chunk_id for hit in wide if hit.chunk.chunk_id not in alone][:3]
-    hits = found(library, profile=profile, also=(*again, 999_999, again[0])).hits
-    assert {hit.chunk.chunk_id for hit in hits} == alone | set(again)
-    true_scores = {hit.chunk.chunk_id: (hit.scores["dense"], hit.scores["bm25"]) for hit in wide}
-    for hit in hits:
-        dense, bm25 = true_scores[hit.chunk.chunk_id]
-        assert hit.scores["dense"] == pytest.approx(dense)
-        assert hit.scores["bm25"] == pytest.approx(bm25)
-        assert bool(hit.found_by) is (hit.chunk.chunk_id in alone)
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 class Unreachable(ToyEmbedder):
@@ -176,35 +150,3 @@ def test_where_the_embedder_fails_the_words_alone_are_searched_and_that_is_said(
     )
     assert "dense_ms" not in gone.timings_ms
     assert "cosine" not in gone.signals
-
-
-class Scoring(ShortestFirst):
-    """Gives every passage the same score, which is of one scale."""
-
-    def __init__(self, same, scale):
-        super().__init__()
-        self.same, self.scale = same, scale
-
-    def score(self, question, passages):
-        return np.full(len(passages), self.same, np.float32)
-
-
-@pytest.mark.parametrize(
-    ("score", "scale", "log_odds"),
-    [
-        (0.05, "log-odds", 0.05),
-        (0.05, "probability", -2.944),
-        (0.9, "log-odds", 0.9),
-        (0.9, "probability", 2.197),
-        (1.0, "probability", 13.816),
-        (0.0, "probability", -13.816),
-        (7.0, "other", None),
-    ],
-)
-def test_the_signal_of_a_reranker_is_its_log_odds(library, score, scale, log_odds):
-    seen = found(library, reranker=Scoring(score, scale)).signals
-    assert seen.get("rerank") == (None if log_odds is None else pytest.approx(log_odds, abs=1e-3))
-
-
-def test_signals_do_not_change_with_how_many_are_wanted(library):
-    assert found(library).signals == found(library, profile=replace(DEFAULT, top_k=1)).signals

@@ -14,7 +14,6 @@ from ragscience.models.maxsim import compress, maxsim, question_tokens
 from ragscience.models.minilm import MiniLM
 from ragscience.reading.chunking import chunk_document
 from ragscience.search.hybrid_search import SearchModels, search
-from ragscience.search.reranking import MAX_LIVE_PASSAGES, late_scores, maxsim_scores
 
 TEXTS = [
     "Honeybees steer by polarised light. In dense fog they fly at 3.7 metres per second.",
@@ -102,47 +101,6 @@ def test_a_question_is_one_pass_and_only_what_has_no_tokens_is_read(home, model)
     assert model.read == [["How fast do honeybees fly in fog?"], [TEXTS[3]]]
 
 
-def test_only_a_few_passages_are_read_while_a_question_waits(home, model):
-    class Nothing:
-        """A library whose token vectors are all lost."""
-
-        @property
-        def tokens(self):
-            return self
-
-        def of(self, ids):
-            return {}
-
-        def chunks(self, ids):
-            with Library.open(home) as library:
-                (chunk,) = library.chunks([1])
-            from dataclasses import replace
-
-            return [replace(chunk, chunk_id=chunk_id) for chunk_id in ids]
-
-    (asked,) = model.embed_with_tokens(["fog"])
-    model.read.clear()
-    fused = {chunk_id: 1 / chunk_id for chunk_id in range(1, 31)}
-    maxsims = maxsim_scores(question_tokens(asked), fused, library=Nothing(), tokens_from=model)
-    assert [len(read) for read in model.read] == [MAX_LIVE_PASSAGES]
-    assert set(maxsims) == set(range(1, MAX_LIVE_PASSAGES + 1))
-    scores = late_scores(maxsims, fused)
-    assert set(scores) == set(fused)
-    assert scores[30] == min(scores.values())
-
-
-def test_the_signal_is_the_highest_maxsim_as_it_is(home, model):
-    with Library.open(home) as library:
-        seen = found(library, model, model).signals
-        stored = library.tokens.of([1, 2, 3])
-        without = found(library, model, None).signals
-    (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
-    sims = maxsim(question_tokens(asked), list(stored.values()))
-    assert seen["maxsim"] == pytest.approx(sims.max(), abs=1e-5)
-    assert "maxsim" not in without
-    assert "rerank" not in without
-
-
 def test_damaged_token_vectors_are_made_anew_for_the_question(home, model):
     with closing(sqlite3.connect(home.database)) as db, db:
         db.execute("UPDATE tokens SET row = zeroblob(LENGTH(row))")
@@ -167,14 +125,6 @@ class Another:
 class Broken(Counting):
     def embed_with_tokens(self, texts):
         raise ModelProblem("Its file is damaged.")
-
-
-def test_the_token_vectors_rerank_what_another_embedder_found(home, model):
-    with Library.open(home) as library:
-        own, other = found(library, model, model), found(library, Another(model), model)
-    assert [hit.scores for hit in other.hits] == [hit.scores for hit in own.hits]
-    assert other.signals == {name: value for name, value in own.signals.items() if name != "cosine"}
-    assert other.warnings == ()
 
 
 def test_the_token_vectors_rerank_what_the_words_found_where_the_embedder_fails(home, model):

@@ -83,17 +83,6 @@ def test_no_name(home, text):
     assert named(home, text) == []
 
 
-def test_a_family_name_of_two_papers_means_either_and_less_surely(home):
-    with Library.open(home) as library:
-        found = PaperNames.of(library).in_text("What did Moreau et al. find?")
-    assert {one.file for one in found} == {"tide_2101.00001.pdf", "kiln.pdf"}
-    assert all(one.strength <= 0.5 for one in found)
-
-
-def test_two_names_in_the_order_of_the_text(home):
-    assert [file for file, _ in named(home, "Is KTR like TideNet?")] == ["kiln.pdf", "tide_2101.00001.pdf"]
-
-
 def test_a_name_that_other_papers_use_as_a_word_leads_to_none(home):
     assert named(home, "What is Lantern for?") == [("stage.pdf", "Lantern")]
     with Library.open_for_writing(home) as library:
@@ -179,25 +168,3 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage, another
     with Library.open(home) as library:
         assert PaperNames.of(library).of_paper(1) == expected
     assert home.names.read_text() == whole
-
-
-def test_names_are_kept_with_the_generation_that_they_are_of(home, another_process):
-    with Library.open_for_writing(home) as library:
-        PaperNames.of(library)
-        add_paper(library, "new.pdf", "Newer Things", LANTERN)
-        names = PaperNames.of(library)
-        later = add_paper(library, "later.pdf", "Later Things", KILN)
-        names.write()  # late: another process may have changed the library meanwhile
-    another_process()
-    with Library.open(home) as library:
-        assert PaperNames.of(library).of_paper(later)
-
-
-def test_where_nothing_can_be_written_names_are_found_all_the_same(home):
-    home.names.mkdir()
-    assert named(home, "What is TideNet?") == [("tide_2101.00001.pdf", "TideNet")]
-
-
-def test_an_empty_library_names_nothing(tmp_path):
-    assert named(Home(tmp_path), "What is TideNet?") == []
-    assert list(tmp_path.iterdir()) == []

@@ -8,14 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.records import Filters, Profile
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.store import Home, Library
 from ragscience.search.first_pass import Scope
-from ragscience.search.hybrid_search import SearchModels, search
-from ragscience.search.search_signals import TOGETHER, asked_terms, signals
+from ragscience.search.search_signals import TOGETHER, signals
 from tests.library.making import WORDS, add, numbered_paper
-from tests.search.test_hybrid_search import ToyEmbedder
 
 
 @pytest.fixture(scope="module")
@@ -98,27 +95,3 @@ def test_a_name_that_the_papers_do_not_know_is_wholly_missing(library):
     order = sorted(texts_of(library))[:6]
     assert told(library, "attention of etcd", order)["missing_term"] == 1.0
     assert told(library, "protein genome", sorted(texts_of(library)))["missing_term"] < 1.0
-
-
-def test_words_are_counted_in_the_papers_that_are_asked(library):
-    file = library.papers()[0].file
-    few = np.array(sorted(texts_of(library, file)), np.int64)
-    asked = search(
-        "protein lattice of etcd",
-        library=library,
-        models=SearchModels(ToyEmbedder()),
-        profile=Profile("default", 500, 500, "weighted", 0.7, 0.3, 20, 500),
-        filters=Filters(papers=(file,)),
-    )
-    order = [hit.chunk.chunk_id for hit in asked.hits]
-    assert sorted(order) == few.tolist()
-    match, missing = plainly("protein lattice of etcd", order, texts_of(library, file), texts_of(library))
-    assert asked.signals["keyword_match"] == pytest.approx(match, abs=1e-6)
-    assert asked.signals["missing_term"] == pytest.approx(missing, abs=1e-6)
-
-
-@pytest.mark.parametrize("question", ["What is this paper about?", "Please summarize the documents.", "?!"])
-def test_a_question_that_asks_for_no_word_tells_nothing_of_words(library, question):
-    assert asked_terms(question) == []
-    seen = told(library, question, [1], cosines={1: 0.25, 2: 0.5}, maxsims={1: 0.125, 2: -1.0}, rerank=-3.5)
-    assert seen == {"terms": 0.0, "cosine": 0.5, "maxsim": 0.125, "rerank": -3.5}

@@ -55,11 +55,6 @@ def test_what_a_word_is_taken_for(library, question, meant):
     assert text == question
 
 
-def test_note_names_both_words(library):
-    _, (correction,) = corrected("How long is the trainig?", library)
-    assert correction.note == "No paper has ‘trainig’. Did you mean ‘training’? That was searched for."
-
-
 def test_looking_for_a_word_costs_a_few_hundred_lookups(library, monkeypatch):
     asked, read, count, load = [], [], library.keywords.frequencies, library.chunks
     monkeypatch.setattr(library.keywords, "frequencies", lambda stems: (asked.append(len([*stems])), count(stems))[1])

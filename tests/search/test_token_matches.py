@@ -72,16 +72,6 @@ def test_each_word_of_the_question_fits_the_sentence_that_is_about_it(model, lib
     assert [TEXT[a:b].casefold() for a, b in passage.places.tolist() if a >= 0][:2] == ["honey", "bee"]
 
 
-@pytest.mark.parametrize("kept", ["Something else stood here.", None])
-def test_token_vectors_of_another_text_or_of_none_are_left_out(model, library_of, kept):
-    assert matched(library_of(kept), model, "tides").passages == {}
-
-
-def test_a_question_of_stop_words_matches_nothing(model, library_of):
-    found = matched(library_of(""), model, "What is it?")
-    assert found.asked == () and found.passages == {}
-
-
 def test_the_papers_that_the_question_names_are_told(model, library_of):
     library = library_of("")
     assert matched(library, model, "What steers bees?").names == {}

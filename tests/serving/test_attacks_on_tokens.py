@@ -33,13 +33,6 @@ def test_a_persons_name_is_no_path_and_no_option(tmp_path, command, name):
     assert {path.name for path in tmp_path.iterdir()} <= {"papers", "serve_tokens.lock"}
 
 
-@pytest.mark.parametrize("role", ["god", "", "OWNER", "owner ", "reader,owner", "../owner", "1"])
-def test_there_is_no_other_role(tmp_path, role):
-    (tmp_path / "papers").mkdir()
-    assert Commands(tmp_path).query("serve", "token", "add", "ana", "--role", role).code == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["papers"]
-
-
 def test_a_link_in_the_place_of_the_tokens_is_not_written_through(tmp_path):
     (tmp_path / "papers").mkdir()
     target = tmp_path / "papers" / "mine"

@@ -1,20 +1,15 @@
 """The graph guide's two calls, with a server that speaks as arXiv."""
 
 import json
-import socket
-import threading
 
 import httpx
 import pytest
 
-from ragscience import Engine
-from ragscience.serving import guide_routes
 from tests.commands.papers import BEES, KILNS
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
-from tests.serving.test_paper_routes import finished, paper_of
-from tests.shared_data import SHARED_DATA, needs_shared_data
+from tests.serving.test_paper_routes import paper_of
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
 from tests.sources.fault_server import Reply
 
@@ -77,23 +72,6 @@ def test_papers_on_a_topic_are_fetched_read_and_joined(online, arxiv):
     assert (bees["md5"], 2) in {(one["md5"], one["page"]) for one in answer["citations"]}
 
 
-def test_a_topic_is_built_again_without_fetching_again(online, arxiv):
-    body = {"topic": "bees and kilns", "max_results": 2}
-    first = online.post("/api/build_graph", json=body).json()
-    fetched = list(arxiv.paths)
-    second = online.post("/api/build_graph", json=body).json()
-    assert arxiv.paths == fetched
-    assert second["nodes"] == first["nodes"]
-    assert second["session_id"] != first["session_id"]
-
-
-def test_a_paper_that_cannot_be_fetched_is_a_warning(online, arxiv):
-    arxiv.put(f"/pdf/{KILNS_PAPER.id}", b"<html>no pdf</html>")
-    graph = online.post("/api/build_graph", json={"topic": "bees and kilns"}).json()
-    assert [node["title"] for node in graph["nodes"]] == [BEES_PAPER.title]
-    assert any(KILNS_PAPER.id in warning for warning in graph["warnings"])
-
-
 @pytest.mark.parametrize("topic", ["http://127.0.0.1:9/a.pdf", "2101.00001", "doi:10.48550/arXiv.2101.00001"])
 def test_a_topic_that_is_an_address_is_refused(online, arxiv, topic):
     response = online.post("/api/build_graph", json={"topic": topic})
@@ -125,34 +103,6 @@ def test_offline_the_papers_that_are_there_are_used_when_asked_for(offline):
     ]
 
 
-def test_a_client_that_leaves_ends_the_build(online, arxiv, monkeypatch):
-    asked, has_left, may_end = threading.Event(), threading.Event(), threading.Event()
-    monkeypatch.setattr(guide_routes, "Flag", lambda: has_left)
-    answer = arxiv.answer
-
-    def slow(path):
-        asked.set()
-        assert may_end.wait(60)
-        return answer(path)
-
-    arxiv.faults.on("/api/query", lambda one: slow(one.path))
-    try:
-        with socket.create_connection((online.base_url.host, online.base_url.port)) as leaving:
-            body = b'{"topic": "bees and kilns"}'
-            head = f"POST /api/build_graph HTTP/1.1\r\nHost: {online.base_url.netloc.decode()}\r\n"
-            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-            leaving.sendall(head.encode() + body)
-            assert asked.wait(60)
-        job = online.get("/api/v1/jobs").json()["jobs"][0]
-        assert has_left.wait(60)
-    finally:
-        may_end.set()
-    job = finished(online, job)
-    assert job["state"] == "failed"
-    assert arxiv.paths == []
-    assert online.get("/api/v1/papers").json()["papers"] == []
-
-
 @pytest.mark.parametrize("way", ["md5", "file", "title", "node"])
 def test_papers_are_selected_by_whatever_names_them(offline, way):
     bees = paper_of(offline, "bees.pdf")
@@ -165,18 +115,6 @@ def test_a_question_of_other_papers_finds_nothing_in_those_selected(offline):
     found = act(offline, action="chat", selected_papers=["kilns.pdf"], query="How fast do bees fly in dense fog?")
     assert {one["file"] for one in found["citations"]} <= {"kilns.pdf"}
     assert "3.7" not in found["response"]
-
-
-@pytest.mark.parametrize(
-    "flags", [{"use_hybrid": False}, {"use_reranking": False}, {"use_hybrid": False, "use_reranking": False}]
-)
-def test_the_ways_to_search(offline, flags):
-    found = act(offline, query="How fast do bees fly in fog?", **flags)
-    assert "3.7" in found["response"]
-    audit = offline.get(f"/api/v1/answers/{found['answer_ids'][0]}").json()
-    assert audit["profile"] == ("even" if flags.get("use_hybrid", True) else "default")
-    if flags.get("use_reranking", True) is False:
-        assert audit["models"]["reranker"] in (None, "off")
 
 
 def test_each_paper_is_summarized_by_itself(offline):
@@ -233,11 +171,6 @@ def test_what_cannot_be_done_is_a_problem(offline, body, status, detail):
     assert detail in response.json()["detail"]
 
 
-def test_an_unknown_action_is_answered_with_those_there_are(offline):
-    fix = offline.post("/api/agent_action", json={"action": "sing"}).json()["fix"]
-    assert fix == "The actions are chat, summarize, compare, find_gaps."
-
-
 def test_an_action_uses_the_graph_that_was_built(graph_home):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
         settings = {"offline": False, "ollama_url": ollama.url, "embedder": "embedded"}
@@ -245,19 +178,3 @@ def test_an_action_uses_the_graph_that_was_built(graph_home):
             act(client, action="chat", query="How were bees followed by harmonic radar?")
     prompts = [json.dumps(one) for one in ollama.of("/api/chat")]
     assert any("concepts from knowledge graph: Harmonic radar, Transponder X2" in one for one in prompts)
-
-
-@needs_shared_data
-def test_the_summary_of_a_paper_of_the_library_is_its_abstract(own):
-    client, home = own
-    with Engine.open(home) as engine:
-        engine.ingest.add([SHARED_DATA / "papers" / "attention_is_all_you_need_1706.03762.pdf"])
-    body = {"topic": "attention is all you need", "max_results": 1, "source": "library"}
-    (node,) = client.post("/api/build_graph", json=body).json()["nodes"]
-    assert node["summary"].startswith("The dominant sequence transduction models are based on complex recurrent")
-    assert node["summary"].endswith("both with large and limited training data.")
-
-
-def test_a_paper_without_an_abstract_begins_with_its_text(offline):
-    body = {"topic": "flight of bees in fog", "max_results": 3, "source": "library"}
-    assert all(node["summary"] for node in offline.post("/api/build_graph", json=body).json()["nodes"])

@@ -8,11 +8,6 @@ from tests.pdf_factory import make_pdf
 from tests.serving.conftest import fill_graph, serving
 from tests.serving.test_paper_routes import finished
 
-TITLES = {
-    "Navigation of honeybees in fog",
-    "Firing porcelain in a tunnel kiln",
-    "Predicting tides with the Kelvin-7 machine",
-}
 SHOW = """async () => {
     const { MapView } = await import("/page/map_view.js");
     const element = document.createElement("section");
@@ -79,15 +74,6 @@ def said(page, text):
 
 
 @pytest.mark.browser
-def test_all_papers_are_shown(opened, graph_address):
-    page = opened(graph_address)
-    assert {one["label"] for one in drawn(page)["labels"]} == TITLES
-    assert page.locator("#spoken").text_content() == "The map shows 3 papers and 6 entities."
-    assert page.locator("#tried iframe").get_attribute("title") == "Map of the papers"
-    assert page.locator("#tried .map-told").inner_text() == ""
-
-
-@pytest.mark.browser
 @pytest.mark.parametrize("by_key", [True, False], ids=["key", "click"])
 def test_an_evidence_leads_to_its_place(opened, graph_address, by_key):
     page = opened(graph_address)
@@ -126,31 +112,6 @@ def test_a_library_without_a_graph_offers_to_build_one(opened, three_papers, tmp
         said(page, "The knowledge graph is built.The map shows 4 papers and ")
         frame_of(page).get_by_role("tab", name="Entities").click()
         assert "BERT" in {one["label"] for one in drawn(page)["labels"]}
-
-
-@pytest.mark.browser
-def test_an_empty_library_says_what_to_do(opened, tmp_path):
-    (tmp_path / "papers").mkdir()
-    with serving(tmp_path) as url:
-        page = opened(url)
-        assert "There are no papers yet: drop PDFs on the page." in page.locator("#tried").inner_text()
-        assert page.locator("#tried iframe").count() == 0
-
-
-@pytest.mark.browser
-def test_a_link_of_the_map_alone_opens_the_place_in_the_page(browser, graph_address):
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    try:
-        page = context.new_page()
-        page.goto(f"{graph_address}/map")
-        page.fill("#search", "harmonic radar")
-        page.press("#search", "Enter")
-        page.locator("#panel .pages a").first.click()
-        page.wait_for_url(f"{graph_address}/#paper=*&page=2")
-        page.locator("#reader-title", has_text="Navigation of honeybees in fog").wait_for()
-        assert page.locator("#tab-pdf").get_attribute("aria-selected") == "true"
-    finally:
-        context.close()
 
 
 @pytest.mark.browser

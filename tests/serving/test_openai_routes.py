@@ -50,9 +50,3 @@ def test_a_streamed_chat_has_the_same_words_and_an_end(openai_client):
     assert len({piece.id for piece in pieces}) == 1
     assert len(pieces[0].id) > len("chatcmpl-")
     assert pieces[-1].model_extra["sources"]
-
-
-def test_parts_of_text_are_joined(openai_client):
-    content = [{"type": "text", "text": "How fast do bees"}, {"type": "text", "text": "fly in fog?"}]
-    reply = openai_client.chat.completions.create(model="ragscience", messages=[{"role": "user", "content": content}])
-    assert "3.7" in reply.choices[0].message.content

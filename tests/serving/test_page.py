@@ -66,12 +66,6 @@ def test_the_code_of_others_is_as_they_wrote_it():
         assert (folder / "LICENSE").is_file()
 
 
-def test_the_profiles_that_can_be_chosen(client):
-    profiles = client.get("/api/v1/profiles").json()["profiles"]
-    assert [each["name"] for each in profiles if each["chosen"]] == ["default"]
-    assert {"rrf", "deep", "balanced"} <= {each["name"] for each in profiles}
-
-
 def luminance(colour):
     channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels)

@@ -167,18 +167,6 @@ def test_everything_can_be_done_by_keyboard(opened, url):
     assert page.locator("#papers > li").count() == 1
 
 
-def test_each_starter_asks_and_is_answered(opened, three_papers, tmp_path):
-    with serving(copied(three_papers, tmp_path / "home")) as address:
-        page = opened(address)
-        starters = page.locator(".examples button")
-        for number in range(3):
-            starters.nth(number).click()
-            page.wait_for_selector(".answer")
-            assert page.locator(".refusal").count() == 0, page.locator(".asked").inner_text()
-            page.click("#new-conversation")
-            starters.nth(2).wait_for()
-
-
 def test_a_source_has_one_number_in_all_papers_and_on_its_page(opened, url):
     page = opened(url)
     cites = ask(page, "Compare bees.pdf and tides.pdf: what was measured?").locator("button.cite:visible")
@@ -190,17 +178,6 @@ def test_a_source_has_one_number_in_all_papers_and_on_its_page(opened, url):
     cites.last.click()
     page.wait_for_selector("#reader .pdf-mark")
     assert numbers[-1] in page.locator("#reader .pdf-mark").all_inner_texts()
-
-
-def test_many_conversations_are_searched(opened, three_papers, tmp_path):
-    home = copied(three_papers, tmp_path / "home")
-    commands = Commands(home)
-    for thing in ("bees", "glaze", "fog", "tides", "brass", "Dover"):
-        commands.query("ask", "--brief", f"What is said of {thing}?")
-    with serving(home) as address:
-        page = opened(address)
-        page.fill("#find-conversation", "said DOVER")
-        assert page.locator(".conversation:visible .name").all_inner_texts() == ["What is said of Dover?"]
 
 
 def test_the_chosen_papers_and_options_are_seen_and_used(opened, url):
@@ -220,16 +197,6 @@ def test_the_chosen_papers_and_options_are_seen_and_used(opened, url):
     body = sent.value.post_data_json
     kilns = next(paper for paper in httpx.get(f"{url}/api/v1/papers").json()["papers"] if paper["file"] == "kilns.pdf")
     assert (body["agent"], body["part"]) == (True, {"papers": [kilns["md5"]]})
-
-
-def test_options_that_are_opened_before_the_profiles_come_get_the_focus_when_they_do(opened, url):
-    held = []
-    page = opened(url, routed=[("**/profiles", lambda route: held.append(route))])
-    page.keyboard.press("Escape")
-    page.keyboard.press("o")
-    page.wait_for_selector("#options:not([hidden])")
-    held[0].continue_()
-    page.wait_for_selector("#options [name=profile]:focus")
 
 
 @pytest.mark.parametrize("region", ["Library", "Chat", "Reader"])
@@ -265,22 +232,6 @@ def test_a_conversation_is_deleted_after_a_yes(opened, three_papers, tmp_path):
         rows.nth(1).wait_for(state="detached")
         kept = httpx.get(f"{address}/api/v1/conversations").json()["conversations"]
         assert [each["title"] for each in kept] == ["How fast do bees fly in fog?"]
-
-
-def test_a_long_table_shows_its_first_rows(opened, home):
-    rows = "\n".join(f"| bee {number} | {number}.5 |" for number in range(1, 15))
-    with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
-        ollama.script(f"| Name | Speed |\n|---|---|\n{rows}\n\nBees fly 3.7 m/s in fog (bees.pdf, p.1).")
-        with serving(home, offline=False, ollama_url=ollama.url, embedder="embedded") as address:
-            answer = ask(opened(address), SPEED)
-            shown = answer.locator("tbody tr:visible")
-            assert shown.count() == 10
-            more = answer.get_by_role("button", name="Show all 14 rows")
-            assert more.get_attribute("aria-expanded") == "false"
-            more.press("Enter")
-            assert shown.count() == 14
-            answer.get_by_role("button", name="Show the first 10 rows").click()
-            assert shown.count() == 10
 
 
 def test_each_sentence_of_a_model_has_its_verdict_and_tex_is_drawn(opened, home):

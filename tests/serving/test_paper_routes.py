@@ -54,13 +54,6 @@ def test_bibliographies(client):
     assert len(one) == 1
 
 
-def test_a_page_that_a_paper_does_not_have(client):
-    bees = paper_of(client, "bees.pdf")
-    response = client.get(f"/api/v1/papers/{bees['md5']}/pages/9")
-    assert response.status_code == 404
-    assert "2 pages" in response.json()["detail"]
-
-
 def test_an_upload_is_read_and_answers(own, tmp_path):
     client, home = own
     make_pdf(tmp_path / "moss.pdf", ["Growth of moss\n\nMoss grows 4.2 millimetres a year on granite."])

@@ -1,7 +1,6 @@
 """The view of a PDF in a real browser: its marks lie on the quote's words, and nothing leaves this machine."""
 
 import contextlib
-import shutil
 
 import httpx
 import pymupdf
@@ -11,7 +10,6 @@ from tests.conftest import Commands, copied
 from tests.pdf_factory import make_pdf, make_raw_pdf
 from tests.serving.conftest import serving
 from tests.serving.drawn_pdf import Browser, judge
-from tests.shared_data import SHARED_DATA, needs_shared_data
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +24,7 @@ The mean density of {name} was 41.7 animals per square kilo-
 metre in the valleys, which is twice the density on the plateaus.
 The number of {name} on the plateaus fell by a third in dry years.
 """
-BIRDS = ["wagtails", "dippers", "siskins", "bramblings", "redstarts", "wheatears", "crossbills", "goldcrests"]
+BIRDS = ["wagtails", "dippers", "siskins", "goldcrests"]
 
 
 def geometry(path, name):
@@ -48,7 +46,7 @@ def geometry(path, name):
     path.with_suffix(".new").replace(path)
 
 
-KINDS = ["plain", "rotated90", "rotated180", "rotated270", "cropped0", "cropped90", "cropped270", "unit"]
+KINDS = ["plain", "rotated90", "cropped270", "unit"]
 
 
 @pytest.fixture(scope="module")
@@ -191,30 +189,6 @@ def test_words_are_found_from_the_page_that_is_shown_and_round(replaced, opened)
     ("make", "told"),
     [
         (
-            lambda path: None,
-            "The file of plain.pdf is gone. For who runs the server: Put it back, and run `python ingest.py`.",
-        ),
-        (
-            lambda path: make_pdf(path, ["Other words than were read"]),
-            "The file of plain.pdf has changed since it was read. For who runs the server: `python ingest.py` reads the"
-            " file as it is.",
-        ),
-    ],
-    ids=["gone", "changed"],
-)
-def test_a_file_that_is_not_served_is_told_of_in_a_line(make, told, replaced, opened):
-    url, md5 = replaced(make, is_read=False)
-    browser = opened(url)
-    browser.show(md5)
-    assert browser.page.text_content(".pdf-status") == told
-    assert browser.page.locator(".pdf-page").count() == 0
-    browser.complaints[:] = [each for each in browser.complaints if "404" not in each and "422" not in each]
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (
             lambda path: make_pdf(path, ["Words"], user_password="word"),
             "The PDF is encrypted and asks for a password. Save a copy without one, and add that.",
         ),
@@ -269,8 +243,8 @@ def test_a_quote_of_no_sure_place_marks_nothing_and_says_so(address, opened):
     assert set(browser.boxes(1)) == {"a", "b"}
 
 
-@pytest.mark.parametrize("width", [360, 900])
-def test_selected_text_can_be_asked_about_by_keyboard_and_pointer(width, address, opened):
+def test_selected_text_can_be_asked_about_by_keyboard_and_pointer(address, opened):
+    width = 360
     browser = opened(address)
     page = browser.page
     page.set_viewport_size({"width": width, "height": 700})
@@ -320,46 +294,4 @@ def test_a_link_of_the_paper_cannot_be_followed(replaced, opened):
     assert browser.page.url.rstrip("/") == url
 
 
-PAPERS = ["bert_1810.04805.pdf", "biomed_ida_helicobacter_meta.pdf"]
-QUESTIONS = [
-    "What is the masked language model task?",
-    "How many parameters does BERT large have?",
-    "What happens when next sentence prediction is removed?",
-    "Which treatment eradicated Helicobacter pylori?",
-    "How many studies were in the meta-analysis of iron deficiency anaemia?",
-]
 SHARE, LEAST = 0.97, 20
-
-
-@needs_shared_data
-@pytest.mark.no_cover
-def test_marks_of_real_papers_lie_on_their_words(made_once, tmp_path, opened):
-    def make(folder):
-        (folder / "papers").mkdir(parents=True)
-        for name in PAPERS:
-            shutil.copyfile(SHARED_DATA / "papers" / name, folder / "papers" / name)
-        ran = Commands(folder).ingest(RAG_EMBEDDER="embedded")
-        assert ran.code == 0, ran.err
-
-    found = []
-    with serving(copied(made_once("marked-papers", make), tmp_path / "home")) as url:
-        md5s = {paper["file"]: paper["md5"] for paper in httpx.get(f"{url}/api/v1/papers").json()["papers"]}
-        pages = {}
-        for question in QUESTIONS:
-            answer = httpx.post(f"{url}/api/v1/ask", json={"question": question}, timeout=60).json()
-            for each in answer["citations"]:
-                pages.setdefault((each["file"], each["page"]), {})[each["quote"]] = each["boxes"]
-        browser = opened(url)
-        for (file, number), quotes in sorted(pages.items()):
-            marks = [
-                {"id": quote, "page": number, "boxes": boxes, "colour": 0, "label": quote}
-                for quote, boxes in quotes.items()
-            ]
-            browser.show(md5s[file], marks, page=number)
-            browser.wait_until_drawn(number)
-            drawn, letters = browser.boxes(number), browser.letters(md5s[file], number)
-            found += [(judge(quote, drawn.get(quote, []), letters), file, number, quote) for quote in quotes]
-    judged = [each for each in found if each[0]]
-    assert len(judged) >= LEAST
-    wrong = [each for each in judged if each[0][0] < 1 or each[0][1] > 1]
-    assert len(wrong) <= (1 - SHARE) * len(judged), wrong

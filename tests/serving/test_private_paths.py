@@ -1,6 +1,5 @@
 """No reply names a folder of the machine: every route is asked, rightly and wrongly, and each reply is searched."""
 
-import json
 import re
 
 import httpx
@@ -8,7 +7,7 @@ import pytest
 
 from ragscience import Engine
 from ragscience.core.settings import load_settings
-from ragscience.serving.problem_responses import without_folders, words_without_folders
+from ragscience.serving.problem_responses import words_without_folders
 from tests.conftest import copied
 from tests.pdf_factory import make_pdf
 from tests.serving.conftest import serving
@@ -94,19 +93,6 @@ def test_every_tool_of_assistants(client, check, name, arguments):
     check(client.post("/mcp", json=body, headers={"Accept": "application/json"}))
 
 
-def test_a_history_that_is_damaged(client, place, check):
-    history = place / "home" / "vectorstore" / "history.sqlite"
-    kept = history.read_bytes()
-    history.write_bytes(b"no database" * 1000)
-    for path in ("/api/v1/conversations", "/api/v1/answers/00000000"):
-        reply = check(client.get(path))
-        assert "history.sqlite" in reply.json()["detail"]
-    check(client.post("/api/v1/ask", json=QUESTION))
-    check(client.post("/api/v1/ask/events", json=QUESTION))
-    check(client.post("/v1/chat/completions", json=CHAT))
-    history.write_bytes(kept)
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -122,9 +108,3 @@ def test_a_history_that_is_damaged(client, place, check):
 )
 def test_messages_name_files_and_no_folders(tmp_path, text, shown):
     assert words_without_folders(text.format(home=tmp_path), tmp_path) == shown
-
-
-def test_words_of_papers_stay_as_they_are(tmp_path):
-    value = {"text": "/usr/share/data/x.csv", "quote": f"{tmp_path}/a", "warnings": ["/usr/share/data/x.csv"]}
-    assert without_folders(value, tmp_path) == value | {"warnings": ["x.csv"]}
-    assert json.dumps(without_folders({"path": "/a/b.pdf"}, tmp_path)) == '{"path": "b.pdf"}'

@@ -1,8 +1,5 @@
 """Expected failures over HTTP: a status and a title of their own, and a way out that fits a browser."""
 
-import contextlib
-import sqlite3
-
 import httpx
 import pytest
 
@@ -16,27 +13,9 @@ from ragscience.core.errors import (
 )
 from ragscience.engine.papers import Papers
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
-from ragscience.serving.problem_responses import fix_over_http
-from tests.serving.conftest import serving
 from tests.serving.raw_requests import check_problem
 
 QUESTION = {"question": "How fast do bees fly in fog?"}
-
-
-@contextlib.contextmanager
-def answering(home):
-    with serving(home) as url, httpx.Client(base_url=url, timeout=60) as client:
-        yield client
-
-
-def test_a_damaged_page_of_a_paper_is_a_problem_of_its_own(own_home):
-    with contextlib.closing(sqlite3.connect(own_home / "vectorstore" / "library.sqlite")) as database, database:
-        database.execute("UPDATE parts SET row = zeroblob(length(row)) WHERE part = 'contents'")
-    with answering(own_home) as client:
-        md5 = client.get("/api/v1/papers").json()["papers"][0]["md5"]
-        problem = check_problem(client.get(f"/api/v1/papers/{md5}/pages/1"))
-    assert (problem["status"], problem["title"]) == (409, "Conflict")
-    assert problem["fix"].startswith("For who runs the server: `python ingest.py rebuild ")
 
 
 @pytest.mark.parametrize(
@@ -62,24 +41,6 @@ def test_only_what_nobody_expects_is_called_unexpected(address, client, monkeypa
     assert (problem["status"], problem["title"]) == (status, title)
     assert title == document["paths"]["/api/v1/papers"]["get"]["responses"][str(status)]["description"]
     assert problem["detail"].startswith("Unexpected error") == isinstance(error, ValueError)
-
-
-@pytest.mark.parametrize(
-    ("fix", "told"),
-    [
-        (
-            "Put it back, and run `python ingest.py`.",
-            "For who runs the server: Put it back, and run `python ingest.py`.",
-        ),
-        ("`python query.py history list` shows them.", "GET /api/v1/conversations shows them."),
-        ("`python ingest.py graph` makes it.", "POST /api/v1/graph makes it."),
-        ("Check --home and RAG_HOME.", "For who runs the server: Check --home and RAG_HOME."),
-        ("Make room.", "Make room."),
-        ("", ""),
-    ],
-)
-def test_a_fix_fits_somebody_without_a_terminal(fix, told):
-    assert fix_over_http(fix) == told
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,6 @@ def test_an_answer_comes_as_events_with_the_whole_answer_last(client):
     assert {"searching", "token"} <= {name for name, _ in events}
 
 
-def test_parts_of_the_library_are_kept_to(client):
-    body = {"question": "What does the machine sum?", "part": {"papers": ["tides"], "pages": [1, 1]}}
-    hits = client.post("/api/v1/search", json=body).json()["hits"]
-    assert {(hit["file"], hit["page_start"]) for hit in hits} == {("tides.pdf", 1)}
-
-
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [

@@ -59,14 +59,6 @@ def test_the_state_of_the_server_and_its_library(own):
     assert value(found, "process_resident_memory_bytes") > 1 << 20
 
 
-def test_each_server_counts_for_itself(own, served_home):
-    own.get("/healthz")
-    with serving(served_home) as url, httpx.Client(base_url=url, timeout=60) as other:
-        assert (
-            value(values(other), "ragscience_http_requests_total", method="GET", route="/healthz", status="200") is None
-        )
-
-
 def test_questions_their_stages_and_tokens_are_counted(own):
     assert own.post("/api/v1/ask", json={"question": "What do bees eat?"}).status_code == 200
     found = values(own)

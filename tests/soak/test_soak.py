@@ -19,11 +19,7 @@ SEED = "20261126"
     [
         ((), ("--kind", "embedded", "--rounds", "5", "--seed", "3")),
         (("lancedb",), ("--only", "37", "--seed", SEED)),  # a file of passages that was cut, and yet committed
-        (("lancedb",), ("--only", "459", "--seed", SEED)),  # the same of the table that names all others
         (("moto",), ("--only", "452", "--seed", SEED)),  # a clock that was put back, and a cache past its bound
-        ((), ("--only", "453", "--seed", SEED)),  # a page of zeros in the table of words
-        (("moto",), ("--only", "1027", "--seed", "20261127")),  # a process with the usual bound of the cache of papers
-        ((), ("--only", "1373", "--seed", "20261127")),  # a flipped bit in what the database says of a table
         ((), ("--only", "525", "--seed", "20261127")),  # bytes that were removed come back in another paper's place
     ],
 )

@@ -95,13 +95,6 @@ def test_the_year_of_the_arxiv_id_is_taken_where_none_is_printed_and_the_note_sa
     assert "note" not in written(printed)[1]
 
 
-def test_the_title_of_the_files_properties_is_used_and_marked():
-    _, fields = written(paper(own_title="Tea in winter"))
-    assert fields["title"] == "Tea in winter"
-    assert fields["note"].startswith("uncertain: title")
-    assert "title" not in written(paper(own_title="Microsoft Word - thesis.doc"))[1]
-
-
 @pytest.mark.parametrize(
     ("title", "expected"),
     [

@@ -41,27 +41,6 @@ def test_papers_of_one_stem_have_letters_of_their_own_whatever_the_order():
     assert all(key.startswith("smith2020deep") and len(key) == len("smith2020deep") + 2 for key in keys.values())
 
 
-def test_a_third_paper_of_a_stem_changes_no_key():
-    two = citation_keys(alike([1, 2]))
-    three = citation_keys(alike([3, 2, 1]))
-    assert {number: three[number] for number in (1, 2)} == two
-
-
-def test_a_second_paper_of_a_stem_leaves_the_first_key_to_nobody():
-    alone = citation_keys(alike([1]))[1]
-    assert alone == "smith2020deep"
-    assert alone not in citation_keys(alike([1, 2])).values()
-
-
-def test_letters_never_make_another_papers_key():
-    two = citation_keys(alike([1, 2]))
-    taken = two[1].removeprefix("smith2020")
-    other = paper(9, title=taken, authors=("A Smith",), year=2020)
-    keys = citation_keys([*alike([1, 2]), other])
-    assert keys[9] == two[1]
-    assert len(set(keys.values())) == 3
-
-
 @given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=6), st.sampled_from([None, 2020])), max_size=30))
 def test_keys_are_ascii_and_no_two_are_the_same(made):
     papers = [paper(n, title=title, authors=(name,), year=year) for n, (title, name, year) in enumerate(made)]

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Metadata
 from ragscience.sources.arxiv import ArxivId, Wanted, identify
-from ragscience.sources.downloads import file_name, suggested_name
+from ragscience.sources.downloads import file_name
 
 
 @pytest.mark.parametrize(
@@ -110,20 +109,3 @@ def test_any_name_is_a_plain_file_name_everywhere(title, authors, year, otherwis
     assert len(name) <= 110
     assert name.split(".")[0] not in {"con", "prn", "aux", "nul", "com1", "lpt9"}
     assert unicodedata.is_normalized("NFKC", name)
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/pdf/1706.03762v7?download=1", "1706-03762v7.pdf"),
-        ("/a%20b.pdf", "a-b.pdf"),
-        ("/CON.pdf", "con-paper.pdf"),
-        ("/" + "x" * 300 + ".pdf", "x" * 60 + ".pdf"),
-        ("/%2e%2e%2f%2e%2e%2fpasswd", "passwd.pdf"),
-        ("/", "paper.pdf"),
-        ("/a/", "paper.pdf"),
-        ("/%00%ff.pdf", "paper.pdf"),
-    ],
-)
-def test_names_of_urls(path, name):
-    assert file_name(Metadata(), suggested_name(httpx.URL("https://example.org" + path))) == name

@@ -5,21 +5,17 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from ragscience.cli.fetch_command import run_fetch
 from ragscience.cli.screen import IngestScreen
 from ragscience.core.errors import NothingFound, SourceError
-from ragscience.core.records import Metadata
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.events import FetchRequest
 from ragscience.library.store import Home, Library
 from ragscience.sources.allowed_addresses import NetworkRules
-from ragscience.sources.arxiv import Candidate
 from ragscience.sources.downloads import Known, Shelf, fetch, md5_of
 from ragscience.sources.http_client import HttpClient
 from tests.conftest import ROOT
@@ -129,14 +125,6 @@ def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pd
     assert len(run.server.asked) == calls
 
 
-def test_the_same_bytes_at_another_address_are_kept_once(run, pdfs):
-    first, second = (run.server.put(f"/{name}.pdf", pdfs["one"]) for name in ("a", "b"))
-    assert run(first, second) == 0
-    assert set(run.files) == {"a.pdf"}
-    assert "is identical to a.pdf: not saved twice" in run.err
-    assert run.parts == []
-
-
 def test_a_file_that_the_user_put_there_is_known_by_its_bytes(run, pdfs):
     run.home.papers.mkdir(parents=True)
     (run.home.papers / "mine.pdf").write_bytes(pdfs["one"])
@@ -213,38 +201,10 @@ def test_an_api_that_fails_is_one_line(run, reply, error, said):
     assert not run.home.database.exists()
 
 
-def test_without_a_terminal_a_search_only_lists(run):
-    assert run("bees", count=2, take_all=False) == 0
-    assert "Paper two" in run.out
-    assert "Lovelace, Émile Borel" in run.out
-    assert "--yes fetches all of it" in run.err
-    assert run.files == {}
-    assert run.server.paths == []
-
-
 def fetched(candidate, folder, remember=lambda md5, metadata: None):
     shelf = Shelf(folder / "papers", folder / "parts", Known(), remember)
     client = HttpClient(RULES, sleep=lambda seconds: None)
     return fetch(candidate, client, shelf, lambda done, total: None)
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(arxiv, pdfs, tmp_path):
-    (tmp_path / "papers").write_text("a file, not a folder")
-    url = arxiv.put("/a.pdf", pdfs["one"])
-    with pytest.raises(SourceError, match=r"a\.pdf could not be written") as caught:
-        fetched(Candidate(Metadata(), url), tmp_path)
-    assert caught.value.reason == "disk"
-
-
-def test_papers_may_be_on_another_disk(arxiv, pdfs, tmp_path):
-    memory = Path("/dev/shm")  # a file system of its own on Linux
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is no second file system here")
-    with tempfile.TemporaryDirectory(dir=memory) as disk:
-        (tmp_path / "papers").symlink_to(disk)
-        fetched(Candidate(Metadata(), arxiv.put("/a.pdf", pdfs["one"])), tmp_path)
-        assert {path.name: path.read_bytes() for path in Path(disk).iterdir()} == {"a.pdf": pdfs["one"]}
-    assert list((tmp_path / "parts").iterdir()) == []
 
 
 KILLED = """
