@@ -69,20 +69,6 @@ def test_calls_are_run_and_told(server, toolbox):
     assert told["messages"][-1]["content"] == "8 * 64 = 512"
 
 
-def test_errors_go_back_as_text(server, toolbox):
-    server.script(tool_calls=[("open_door", {"which": 1}), ("read_page", {"paper": "bert", "page": 99})])
-    server.script(tool_calls=[("read_page", {"paper": "bert", "page": 2})])
-    (_, unknown), (_, wrong), (_, right) = ask(server, toolbox)
-    assert unknown.error
-    assert "open_door" in unknown.text
-    assert wrong.error
-    assert "pages are 1 to 2" in wrong.text
-    assert not right.error
-    told = server.of("/api/chat")[1]["messages"]
-    assert "open_door" in told[-2]["content"]
-    assert "pages are 1 to 2" in told[-1]["content"]
-
-
 def test_calls_are_bounded(server, toolbox):
     for number in range(20):
         server.script(tool_calls=[("calculate", {"expression": f"{number} + 1"})])

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from ragscience.ask.answer_sentences import split_answer
 from ragscience.ask.check import check
-from ragscience.core.errors import ModelProblem
 from tests.ask.passages import SAMPLING, TRAINING, hit
 from tests.ask.span_reading import read
 
@@ -212,21 +211,6 @@ def test_a_number_is_read_in_its_place():
     assert verdicts(said) == ["supported"]
     assert verdicts(said.replace("3.5", "12")) == ["weak"]
     assert verdicts(said, read=None) == ["weak"]
-
-
-def test_a_reader_that_fails_is_asked_once_and_numbers_are_not_supported():
-    asked = []
-
-    def broken(question, passages):
-        asked.append(question)
-        raise ModelProblem("The reader is gone.", "Fetch it again.")
-
-    text = "For the big models, training took 3.5 days [1]. For the big models, it took 3.5 days of training [1]."
-    checked = check(text, HITS, read=broken)
-    assert [sentence.verdict for sentence in checked.sentences] == ["weak", "weak"]
-    assert asked == ["For the big models, training took how many days?"]
-    [warning] = checked.warnings
-    assert "The reader is gone." in warning
 
 
 PIECES = [

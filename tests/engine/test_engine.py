@@ -14,7 +14,7 @@ import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.errors import Cancelled, RagScienceError, UsageError
 from ragscience.core.settings import load_settings
-from ragscience.engine import Searched, Token, Warned
+from ragscience.engine import Warned
 from tests.ollama_server import OllamaServer, chat_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,13 +57,6 @@ def test_settings_of_a_request_hold_for_it_alone(engine):
     assert engine.search(SearchRequest(SPEED)).profile == "default"
     with pytest.raises(UsageError, match="profile"):
         engine.search(SearchRequest(SPEED, profile="nosuch"))
-
-
-def test_events_tell_of_the_search_and_give_the_whole_answer(engine):
-    events = []
-    answer = engine.ask(AskRequest(SPEED), on_event=events.append)
-    assert Searched(SPEED) in events
-    assert "".join(event.text for event in events if isinstance(event, Token)) == answer.text
 
 
 def test_a_question_that_is_cancelled_ends_before_its_search(engine):

@@ -6,28 +6,12 @@ from threading import Event
 import pytest
 
 from ragscience.core.errors import LibraryBusy
-from ragscience.engine import PaperFailed, PaperStored, PlanMade, SearchRequest, Warned
+from ragscience.engine import PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted, SyncPlan
 from tests.commands.papers import KILNS
 from tests.pdf_factory import make_pdf
 
 VOLES = ["Voles in winter\n\nThe voles store 47 grams of seed in each burrow."]
-
-
-def test_an_open_engine_finds_what_it_has_just_added(engine, tmp_path, capfd):
-    make_pdf(tmp_path / "voles.pdf", VOLES)
-    (tmp_path / "broken.pdf").write_bytes(b"nothing")
-    assert "voles.pdf" not in {hit.chunk.file for hit in engine.search(SearchRequest("seed of voles")).hits}
-    events = []
-    result = engine.ingest.add([tmp_path / "voles.pdf", tmp_path / "broken.pdf"], on_event=events.append)
-    assert [paper.file for paper in result.added] == ["voles.pdf"]
-    assert [failure.path.name for failure in result.failures] == ["broken.pdf"]
-    assert (result.papers, len(engine.papers.list())) == (4, 4)
-    kinds = [type(event) for event in events if isinstance(event, PlanMade | PaperStored | PaperFailed)]
-    assert kinds == [PlanMade, PaperStored, PaperFailed]
-    assert engine.search(SearchRequest("seed of voles")).hits[0].chunk.file == "voles.pdf"
-    assert engine.ingest.add([tmp_path / "voles.pdf"]).known == 1
-    assert capfd.readouterr() == ("", "")
 
 
 def test_papers_can_be_searched_while_one_is_added_and_nobody_else_can_write(engine, tmp_path):

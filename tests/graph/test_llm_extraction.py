@@ -71,26 +71,6 @@ def test_what_the_passage_names_is_kept_as_it_stands_there(server):
     )
 
 
-def test_what_is_invented_of_another_type_or_relation_or_far_too_long_is_dropped(server):
-    server.script(
-        reply(
-            [
-                ("FogNet", "METHOD"), ("RainNet", "METHOD"), ("Dover", "CITY"), ("GRU", "PERSON"), ("Fog", "METHOD"),
-                ("F" * 10_000, "METHOD"), ("", "METHOD"), ("...", "METHOD"), ("SkyView", "DATASET"),
-                ("FogNet", "DATASET"), (" ".join(TEXT.split()[:40]), "CONCEPT"),
-            ],
-            [
-                ("FogNet", "LOVES", "SkyView"), ("FogNet", "USES", "RainNet"), ("FogNet", "USES", "fognets"),
-                ("F" * 10_000, "USES", "FogNet"), ("SkyView", "USES", "FogNet"), ("SkyView", "USES", "FogNet"),
-            ],
-        )
-    )  # fmt: skip
-    asked = ask(server)
-    (found,) = asked.value
-    assert [(each.name, each.entity_type) for each in found.mentions] == [("SkyView", "DATASET"), ("FogNet", "METHOD")]
-    assert [(each.subject, each.relation, each.object) for each in found.triples] == [("SkyView", "USES", "FogNet")]
-
-
 class Saying:
     """A model that says this, always."""
 

@@ -8,22 +8,14 @@ from .making import found
 
 SAME = [
     ("LSTM", "LSTMs"),
-    ("GPT-3", "gpt 3"),
     ("GPT‑3", "GPT3"),
-    ("ResNet-50", "ResNet50"),
     ("co-occurrence", "Co occurrence"),
     ("GPUs", "gpu"),
-    ("GRUs", "GRU"),
     ("word embeddings", "Word Embedding"),
-    ("query", "queries"),
-    ("BLEU scores", "BLEU  score"),
     ("losses", "loss"),
-    ("batch sizes", "batch size"),
     ("patches", "patch"),
-    ("biases", "bias"),
     ("attention matrices", "attention matrix"),
     ("“attention”", "attention"),
-    ("Adam’s", "Adams"),
     ("ﬁne-tuning", "fine tuning"),
 ]
 DIFFERENT = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
+from ragscience.core.errors import LibraryUnavailable, UsageError
 from ragscience.library import history as history_module
 from ragscience.library.history import History
 
@@ -27,18 +27,6 @@ def history(path):
 
 def questions(kept):
     return [item.answer.question for item in kept]
-
-
-def test_a_key_is_a_name_then_a_number_then_an_answer(history):
-    named = history.add([turn(answer_id="100000000001")], name="1000")
-    plain = history.add([turn(answer_id="abc")])
-    assert history.find(" 1000 ").conversation_id == named
-    assert history.find(str(plain)).conversation_id == plain
-    assert history.find("10000").answer.answer_id == "100000000001"
-    assert history.find("ab").answer.answer_id == "abc"
-    for nothing in ("", "9" * 18, "9" * 40, "%", "_"):
-        with pytest.raises(NothingFound):
-            history.find(nothing)
 
 
 def test_a_search_finds_turns_that_have_every_word(history):

@@ -9,7 +9,6 @@ import pytest
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.llm_reranker import INSTRUCTIONS, LLMReranker
-from ragscience.search.reranking import rerank
 from tests.ollama_server import OllamaServer
 from tests.text.attacks import ATTACKS, INVISIBLE, SPECIAL
 
@@ -55,10 +54,6 @@ def make(server, warnings, ollama_llm):
     return make
 
 
-def order_of(reranker, passages):
-    return rerank(QUESTION, passages, reranker).order
-
-
 def chats(server):
     return server.of("/api/chat")
 
@@ -72,22 +67,6 @@ def test_ten_passages_are_one_call_with_a_number_for_each(server, make, warnings
     names = [str(number) for number in range(1, 11)]
     assert list(body["format"]["properties"]) == body["format"]["required"] == names
     assert body["format"]["properties"]["1"] == {"type": "integer", "minimum": 0, "maximum": 10}
-
-
-def test_only_the_first_ten_are_scored_and_the_rest_follow(server, make, warnings):
-    passages = [*TEN, passage(10, 10), passage(11, 10)]
-    assert np.isnan(make().score(QUESTION, passages)).tolist() == [False] * 10 + [True] * 2
-    assert order_of(make(), passages)[10:] == [10, 11]
-    assert warnings == []
-    assert list(read_passages(chats(server)[0])) == list(range(1, 11))
-
-
-def test_passages_that_do_not_fit_the_window_are_cut_at_their_ends(server, make, warnings):
-    passages = [f"{text} " + "filler words of a paper " * 80 for text in TEN]
-    assert make(num_ctx=3000).score(QUESTION, passages).tolist() == WORTH
-    (body,) = chats(server)
-    assert {len(read) for read in read_passages(body).values()} < set(range(120, 1000))
-    assert warnings == []
 
 
 def test_a_question_that_fills_the_window_says_what_helps(make):
@@ -126,13 +105,6 @@ def test_what_cannot_be_used_keeps_the_first_pass(server, make, warnings, said):
     assert len(chats(server)) == 2
     (warning,) = warnings
     assert warning.startswith("3 of 3 passages keep the first pass's score and place: llama3.1:8b gave no usable JSON")
-
-
-def test_a_wrong_reply_is_told_what_is_wrong_and_may_be_put_right(server, make, warnings):
-    server.script(pieces=['{"1": 3, "2": 99}'])
-    assert make().score(QUESTION, TEN[:2]).tolist() == WORTH[:2]
-    assert "there is no number of 0 to 10 for passage 2" in chats(server)[1]["messages"][-1]["content"]
-    assert (len(chats(server)), warnings) == (2, [])
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -8,7 +8,6 @@ import pytest
 from ragscience.agent.agent_state import CountedLLM
 from ragscience.ask.generation import CancellableLLM, Generation
 from ragscience.core.errors import Cancelled
-from ragscience.models.model_http import cancellable
 
 HI = [("user", "hi")]
 
@@ -50,15 +49,3 @@ def test_the_connection_of_a_cancelled_reply_is_closed_at_once(ollama_llm, wrapp
         with pytest.raises(Cancelled):
             generation.run(HI, 64)
         assert server.left.wait(100), "the server goes on reading a prompt that nobody waits for"
-
-
-def test_ctrl_c_closes_the_connection(ollama_llm):
-    def interrupted():
-        raise KeyboardInterrupt
-
-    with DeafServer() as server:
-        reply = iter(ollama_llm(server.url).reply(HI, max_tokens=64))
-        pieces = cancellable(reply, lambda: server.asked.is_set() and interrupted())
-        with pytest.raises(KeyboardInterrupt):
-            next(pieces)
-        assert server.left.wait(100)

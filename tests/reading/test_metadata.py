@@ -126,18 +126,6 @@ def test_the_year_comes_from_what_is_surest(lines, file, year):
     assert read(TITLE, AUTHORS, *lines, *body(), file=file).year == year
 
 
-@pytest.mark.parametrize(
-    ("printed", "doi"),
-    [
-        ("https://doi.org/10.1145/3292500.3330701.", "10.1145/3292500.3330701"),
-        ("(doi:10.1016/S0140-6736(07)61235-5)", "10.1016/S0140-6736(07)61235-5"),
-        ("version 10.12 of it", ""),
-    ],
-)
-def test_a_doi_without_the_signs_around_it(printed, doi):
-    assert read(TITLE, *body(), row(750, 8, printed)).doi == doi
-
-
 # Old fonts and wild input
 
 

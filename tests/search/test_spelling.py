@@ -32,18 +32,12 @@ def library(made_once):
     [
         ("How long is the trainig?", {"trainig": "training"}),
         ("How long is the tarinign?", {}),  # two edits
-        ("How long is the triaining?", {"triaining": "training"}),
         ("How many imagees has the trainnig?", {"imagees": "images", "trainnig": "training"}),
         ("Which data has the Beekeper?", {"Beekeper": "Beekeeper"}),
-        ("Which data have the Imagees?", {}),  # nothing called Images is known
         ("Which data has the BeeKeper?", {}),  # a coined name, and no paper has one like it
         ("Which rank has the HoneNet?", {"HoneNet": "HoneyNet"}),
-        ("Which rank has the QHoneyNet?", {}),  # another letter in capitals is another name
         ("How do I bake bread?", {}),  # a word, though not of this library
-        ("Is the rink of interest?", {}),
         ("What are steps2, GPT-22 and 4001?", {}),
-        ("How long are the stepps?", {"stepps": "steps"}),
-        ("How long is tha trainings?", {}),
         ("", {}),
     ],
 )

@@ -106,15 +106,3 @@ def test_a_blank_line_and_a_form_feed_end_a_paragraph():
         "but a new paragraph",
         "and a page",
     ]
-
-
-PROSE = "Multi-head attention lets the model attend to parts of the input at once,\nand it costs about as much as one."
-TABLE = "Model\nNQ\nTQA\nREALM [20]\n40.4\n40.7\nRAG-Seq.\n44.5\n56.8"
-
-
-def test_a_table_becomes_rows_of_labels_with_their_figures():
-    spans = split_sentences(f"{PROSE}\n{TABLE}\n{PROSE}")
-    text = f"{PROSE}\n{TABLE}\n{PROSE}"
-    rows = [text[s.start : s.end] for s in spans if s.kind == "row"]
-    assert rows == ["Model\nNQ\nTQA\nREALM [20]\n40.4\n40.7", "RAG-Seq.\n44.5\n56.8"]
-    assert [text[s.start : s.end] for s in spans if s.kind == "sentence"] == [PROSE, PROSE]

@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,11 +14,10 @@ import pytest
 from ragscience.core.records import EmbedderIdentity
 from ragscience.library.sealed_rows import read_state, write_state
 from ragscience.library.store import Home, Library
-from tests.conftest import NOBODY, ROOT, Commands
+from tests.conftest import NOBODY, ROOT
 from tests.library.making import add, numbered_paper
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
-from tests.pdf_factory import make_pdf
 from tests.warm_processes import run_warm
 
 
@@ -118,16 +116,3 @@ def test_a_check_says_on_the_terminal_what_it_looks_at_and_leaves_stdout_alone(c
     assert [line for line in said if line not in shown] == []
     assert ("contents" in shown) == ("--json" in command and "doctor" in command and "--fast" not in command)
     assert shown.endswith("\r\x1b[K") if said else shown == ""
-
-
-def test_a_copied_home_has_the_same_ledger_and_doctor_is_content(commands, tmp_path):
-    make_pdf(commands.home / "papers" / "more" / "bees.pdf", ["Bees fly at 12 km/h in fog."])
-    commands.ingest()
-    copy = Commands(tmp_path / "copy")
-    shutil.copytree(commands.home, copy.home)
-    found = json.loads(copy.ingest("doctor", "--json").out)
-    assert [one for one in found["findings"] if one["severity"] in ("warning", "error")] == []
-    assert copy.ingest().code == 0
-    ledger = (commands.home / "ingested.json").read_bytes()
-    assert (copy.home / "ingested.json").read_bytes() == ledger
-    assert b'"path": "papers/more/bees.pdf"' in ledger
