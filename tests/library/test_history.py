@@ -144,8 +144,8 @@ def test_a_list_reads_no_whole_answer(history):
     for number in range(150):
         history.add([turn(f"question {number}", "x" * 100_000)])
     history.last()
-    began = time.perf_counter()
+    began = time.thread_time()
     found = history.conversations()
-    listing, began = time.perf_counter() - began, time.perf_counter()
+    listing, began = time.thread_time() - began, time.thread_time()
     assert [history.turns(one.conversation_id)[0].answer.question for one in found] == [one.title for one in found]
-    assert listing < 0.1 * (time.perf_counter() - began)
+    assert listing < 0.1 * (time.thread_time() - began)
