@@ -93,15 +93,20 @@ def test_every_closed_route_needs_a_token(lab, routes):
     wrong = ["Bearer", "Bearer x", f"Bearer {token[:-1]}", f"Bearer {token}0", token, f"Basic {token}"]
     others = [{}, {"Cookie": f"session={token}"}, {"X-Api-Key": token}]
     assert {path for _, path in routes if is_open(filled(path))} == OPEN
-    every = [*({"Authorization": each} for each in wrong), *others]
     with lab.client() as client:
-        for number, (method, path) in enumerate(sorted(each for each in routes if each[1] not in OPEN)):
-            for headers in every if not number else ({}, every[number % len(every)]):
+        for method, path in sorted(each for each in routes if each[1] not in OPEN):
+            for headers in [*({"Authorization": each} for each in wrong), *others]:
                 response = client.request(method, filled(path), headers=headers, params={"token": token})
                 assert response.status_code == 401, (method, path)
                 assert response.headers["www-authenticate"].startswith("Bearer")
                 assert response.headers["content-type"] == "application/problem+json"
                 assert response.json()["fix"]
+
+
+def test_two_authorizations_are_none(lab):
+    with lab.client() as client:
+        headers = [("Authorization", f"Bearer {lab.tokens['ana']}"), ("Authorization", "Bearer x")]
+        assert client.get("/api/v1/papers", headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["/nosuch", "/api/v1/papers/", "/API/v1/papers", "//api/v1/papers", "/docs", "/v1"])
@@ -110,6 +115,21 @@ def test_what_is_no_route_is_closed_too(lab, path):
         assert client.get(path).status_code == 401
     with lab.client("ana") as client:
         assert client.get(path).status_code == 404
+
+
+def test_the_page_and_health_and_the_session_are_open(lab):
+    with lab.client() as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/").status_code == 200
+        assert client.get("/page/app.js").status_code == 200
+        assert client.get(SESSION).json() == {"name": None, "role": None, "sign_in": True}
+
+
+def test_a_token_is_let_in(lab):
+    with lab.client("ana") as client:
+        assert len(client.get("/api/v1/papers").json()["papers"]) == 3
+        assert client.get(SESSION).json() == {"name": "ana", "role": "reader", "sign_in": True}
+        assert client.get("/api/v1/papers").headers["cache-control"] == "private, no-cache"
 
 
 def test_without_tokens_nothing_changes(client):
@@ -143,6 +163,31 @@ def test_a_browser_signs_in_and_out(lab):
         assert client.get("/api/v1/papers").status_code == 401
     with lab.client(cookies=kept) as client:
         assert client.get("/api/v1/papers").status_code == 401
+
+
+def test_signing_in_again_ends_the_session_before(lab):
+    with lab.client() as client:
+        client.post(SESSION, json={"token": lab.tokens["ana"]})
+        before = dict(client.cookies)
+        client.post(SESSION, json={"token": lab.tokens["ben"]})
+        assert client.get(SESSION).json()["name"] == "ben"
+    with lab.client(cookies=before) as client:
+        assert client.get(SESSION).json()["name"] is None
+
+
+def test_a_wrong_bearer_is_not_helped_by_a_cookie(lab):
+    with lab.client() as client:
+        client.post(SESSION, json={"token": lab.tokens["ana"]})
+        assert client.get("/api/v1/papers", headers=bearer("x")).status_code == 401
+
+
+@pytest.mark.parametrize("body", [{}, {"token": ""}, {"token": None}, {"token": ["x"]}, {"token": "x" * 201}, [], "x"])
+def test_what_is_no_token_is_refused_without_repeating_it(lab, body):
+    with lab.client() as client:
+        response = client.post(SESSION, json=body)
+        assert response.status_code == 422
+        assert "x" * 20 not in response.text
+        assert "set-cookie" not in response.headers
 
 
 def test_a_token_that_is_not_known_opens_no_session(own_lab):
@@ -276,6 +321,15 @@ async def ask_by_mcp(url, headers, question):
     ):
         result = await client.call_tool("ask", {"question": question})
         assert not result.is_error
+
+
+def test_a_follow_up_goes_on_in_ones_own_conversation(own_lab):
+    with own_lab.client("ana") as ana, own_lab.client("ben") as ben:
+        for client in (ana, ben):
+            assert client.post("/api/v1/ask", json={"question": "What do bees eat?"}).json()["conversation"] == 1
+        ana.post("/api/v1/ask", json={"question": "Where do they live?", "conversation": 1})
+        turns = [len(client.get("/api/v1/conversations/1").json()["turns"]) for client in (ana, ben)]
+        assert turns == [2, 1]
 
 
 # Secrets

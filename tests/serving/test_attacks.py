@@ -22,16 +22,24 @@ FOREIGN_HOSTS = {
     "another-name": "evil.example:{port}",
     "another-address": "192.168.0.1:{port}",
     "another-port": "127.0.0.1:1",
+    "no-port": "127.0.0.1",
     "trailing-dot": "localhost.:{port}",
     "suffix": "127.0.0.1:{port}.evil.example",
+    "suffix-before-port": "127.0.0.1.evil.example:{port}",
     "prefix": "evil-127.0.0.1:{port}",
+    "userinfo": "127.0.0.1:{port}@evil.example",
     "userinfo-before": "evil.example@127.0.0.1:{port}",
+    "decimal-address": "2130706433:{port}",
     "octal-address": "0177.0.0.1:{port}",
+    "short-address": "127.1:{port}",
     "every-address": "0.0.0.0:{port}",
     "every-address-6": "[::]:{port}",
     "mapped-address": "[::ffff:127.0.0.1]:{port}",
+    "bare-6": "::1:{port}",
     "zone": "[::1%25lo]:{port}",
+    "two-in-one": "127.0.0.1:{port}, evil.example",
     "path": "127.0.0.1:{port}/evil",
+    "fragment": "evil.example#127.0.0.1:{port}",
     "empty": "",
 }
 
@@ -74,17 +82,28 @@ def test_dns_rebinding_by_a_proxys_header_changes_nothing(address, name):
     assert b"evil" not in right.body + bytes(right.headers)
 
 
+@pytest.mark.parametrize("host", ["LOCALHOST:{port}", "127.0.0.1:{port}", "[::1]:{port}"])
+def test_its_own_names_are_known_in_any_case(address, host):
+    line = f"Host: {host.format(port=port_of(address))}"
+    assert exchanged(address, request(address, "/healthz", host=line)).status == 200
+
+
 # Pages of other sites
 
 FOREIGN_ORIGINS = {
     "another-site": "https://evil.example",
     "null": "null",
+    "empty": "",
     "another-port": "http://127.0.0.1:1",
     "no-port": "http://127.0.0.1",
+    "suffix": "http://127.0.0.1:{port}.evil.example",
     "prefix": "http://evil-127.0.0.1:{port}",
     "userinfo": "http://127.0.0.1:{port}@evil.example",
+    "another-scheme": "ftp://127.0.0.1:{port}",
     "file": "file://",
+    "extension": "chrome-extension://abcdefghijklmnop",
     "trailing-slash": "http://127.0.0.1:{port}/",
+    "trailing-dot": "http://localhost.:{port}",
     "two": "http://127.0.0.1:{port} https://evil.example",
 }
 EFFECTS = ("/api/v1/ask", "/api/v1/uploads", "/v1/chat/completions", "/mcp")
@@ -138,6 +157,14 @@ def test_csrf_by_an_upload_of_another_site(client, served_home):
     assert sorted(path.name for path in (served_home / "papers").iterdir()) == before
 
 
+@pytest.mark.parametrize("path", ["/api/v1/ask", "/api/v1/ask/events", "/api/v1/search", "/api/v1/uploads", "/mcp"])
+def test_csrf_by_a_link(client, path):
+    response = client.get(path, params={"question": "bees"})
+    assert response.status_code == 405
+    assert "POST" in response.headers["allow"]
+    check_problem(response)
+
+
 @pytest.mark.parametrize("path", ["/api/v1/ask", "/mcp", "/v1/chat/completions", "/api/v1/papers/" + "0" * 32])
 @pytest.mark.parametrize("wanted", ["POST", "DELETE", "PUT"])
 def test_a_cors_preflight_gets_no_permission(client, path, wanted):
@@ -163,19 +190,29 @@ def test_unknown_methods(address, method, path):
     assert b"12345" not in reply.body
 
 
+@pytest.mark.parametrize("target", ["evil.example:443", "127.0.0.1:22"])
+def test_the_server_is_no_proxy(address, target):
+    assert exchanged(address, request(address, target, method="CONNECT"), "GET").status in REFUSED
+
+
 # Paths
 
 TRAVERSALS = {
     "plain": "../../../../etc/passwd",
     "encoded": "%2e%2e%2f%2e%2e%2f%2e%2e%2fetc%2fpasswd",
     "double-encoded": "%252e%252e%252f%252e%252e%252fetc%252fpasswd",
+    "backslash": "..\\..\\..\\etc\\passwd",
     "encoded-backslash": "..%5c..%5cetc%5cpasswd",
     "nul": "index.html%00.pdf",
     "overlong-utf-8": "%c0%ae%c0%ae%c0%af%c0%ae%c0%ae%c0%afetc%c0%afpasswd",
     "bad-utf-8": "%ff%fe",
+    "drive": "C:/Windows/win.ini",
+    "absolute": "/etc/passwd",
     "file-url": "file:///etc/passwd",
+    "semicolon": "..;/..;/etc/passwd",
     "dots": "....//....//etc/passwd",
     "source": "../page_routes.py",
+    "percent": "%",
     "very-long": "a" * 20000,
 }
 
@@ -189,8 +226,35 @@ def test_a_path_out_of_the_folder(address, path):
         assert b"import " not in reply.body
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/../etc/passwd",
+        "/.git/config",
+        "/.env",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/page",
+        "/docs",
+        "/redoc",
+        "*",
+        "/papers/bees.pdf",
+    ],
+)
+def test_nothing_else_is_served(address, target):
+    assert exchanged(address, request(address, target)).status in REFUSED
+
+
 @pytest.mark.parametrize("md5", ["0" * 33, "0" * 5000, "A" * 32, "%00" * 32, "0" * 31 + "%27", "٠" * 32])
 def test_ids_are_never_taken_raw(client, md5):
     for path in (f"/api/v1/papers/{md5}", f"/api/v1/papers/{md5}/file", f"/api/v1/graph/similar/{md5}"):
         assert client.get(path).status_code in (404, 422)
     assert client.delete(f"/api/v1/papers/{md5}").status_code in (404, 405, 422)
+
+
+@pytest.mark.parametrize(
+    "number", ["-1", "0", "1.5", "1e3", "9" * 30, "9223372036854775808", "NaN", "0x10", "1.0", "+1", "01", "1_0", "１"]
+)
+def test_conversation_and_page_numbers(client, papers, number):
+    for path in (f"/api/v1/conversations/{number}", f"/api/v1/papers/{next(iter(papers))}/pages/{number}"):
+        response = client.get(path)
+        assert response.status_code in (404, 422)

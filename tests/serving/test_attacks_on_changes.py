@@ -76,6 +76,28 @@ def test_a_method_in_a_header_or_a_query_deletes_nothing(client, targets, target
     assert client.post(path, headers={name: "DELETE"}, data={name: "DELETE"}).status_code == 405
 
 
+NUMBERS = {
+    "all": "*", "nothing": "", "zero": "0", "negative": "-1", "list": "1,2", "range": "1-9", "sql": "1 OR 1=1",
+    "union": "1;DELETE FROM turns", "nul": "1%00", "encoded-slash": "1%2f", "traversal": "../papers/x", "dots": "..",
+    "exponent": "1e0", "hex": "0x1", "other-digits": "%D9%A1",
+    "too-large": "9" * 40,
+    "fraction": "1.0", "fraction-of-zeros": "1.000", "plus": "+1", "leading-zero": "01",
+    "blank": "%201", "blank-after": "1%20",
+    "underscore": "1_0", "name": "graph", "true": "true", "semicolon": "1;x=1", "long": "1" * 9000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
+def test_no_other_word_deletes_a_conversation(address, number):
+    reply = exchanged(address, request(address, f"/api/v1/conversations/{number}", method="DELETE"), "DELETE")
+    assert reply.status in REFUSED
+
+
+def test_a_deletion_with_a_body_is_one_deletion_of_the_number_in_its_path(client, targets):
+    response = client.request("DELETE", "/api/v1/conversations/4611686018427387904", json={"number": 1, "all": True})
+    assert check_problem(response)["status"] == 404
+
+
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
 )

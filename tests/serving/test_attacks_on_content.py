@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.serving.raw_requests import REFUSED, check_problem
+from tests.serving.raw_requests import REFUSED, check_problem, exchanged, request
 
 pytestmark = pytest.mark.usefixtures("unharmed")
 
@@ -68,6 +68,11 @@ def test_bodies_that_are_too_large(client, path, told):
         path, content=body if told else (body[at : at + 65536] for at in range(0, len(body), 65536)), headers=JSON
     )
     assert response.status_code == 413
+
+
+def test_of_two_keys_of_one_name_the_last_counts(client):
+    body = b'{"question": "porcelain glaze", "question": "bees in fog", "top_k": 1}'
+    assert client.post("/api/v1/search", content=body, headers=JSON).json()["question"] == "bees in fog"
 
 
 # Questions and filters: text stays text
@@ -134,6 +139,19 @@ def test_a_filter_is_text(client, text):
         assert not set("\x00\x07\x08\x1b\x7f\x85\x9b\u2028\u202e\u2066") & set(response.text)
 
 
+@pytest.mark.parametrize("text", ["*" * 300, "?*" * 150, "[" * 300, "[!" * 150, "**/" * 100, "[a-" + "z" * 290])
+def test_a_pattern_of_names_takes_no_time(client, text):
+    response = client.post("/api/v1/search", json={"question": "bees", "part": {"papers": [text]}})
+    assert response.status_code in (200, 400, 404)
+
+
+def test_a_question_of_a_megabyte(client):
+    for path, key in (("/api/v1/ask", "question"), ("/api/v1/search", "question")):
+        assert client.post(path, json={key: "bees " * 209_000}).status_code in (413, 422)
+    answer = client.post("/api/v1/ask", json={"question": "bees " * 19_999})
+    assert answer.status_code in (200, 400)
+
+
 # OpenAI's form
 
 USER = {"role": "user", "content": SPEED}
@@ -170,6 +188,23 @@ def test_chats_that_are_refused(client, body):
     assert response.status_code in REFUSED
     check_problem(response)
     assert response.json()["error"]["message"]
+
+
+HARMLESS = {
+    "huge-max-tokens": {"max_tokens": 10**12},
+    "negative-max-tokens": {"max_tokens": -1, "temperature": 1e308},
+    "tools": {"tools": [{"type": "function", "function": {"name": "rm", "parameters": {}}}], "tool_choice": "required"},
+    "response-format": {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}},
+    "unknown-field": {"functions": [], "logit_bias": {"1": 100}, "user": "../../etc"},
+}
+
+
+@pytest.mark.parametrize("more", HARMLESS.values(), ids=HARMLESS)
+def test_settings_of_other_models_change_nothing(client, more):
+    body = {"model": "ragscience", "messages": [USER]} | more
+    reply = client.post("/v1/chat/completions", json=body).json()
+    assert "3.7" in reply["choices"][0]["message"]["content"]
+    assert reply["choices"][0]["finish_reason"] == "stop"
 
 
 @pytest.mark.parametrize("role", ["system", "developer"])
@@ -243,3 +278,30 @@ def test_messages_of_assistants(client, data):
     if reply.status_code == 200:
         assert "error" in reply.json()
     assert "Traceback" not in reply.text
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///etc/passwd",
+        "paper://../../etc/passwd",
+        "paper://" + "0" * 32,
+        "paper://%2e%2e/1",
+        "paper://x/1",
+        "http://127.0.0.1:1/",
+        "paper://" + "0" * 32 + "/-1",
+        "paper:///etc/passwd",
+        "x" * 10_000,
+    ],
+)
+def test_resources_by_other_names(client, uri):
+    reply = client.post("/mcp", json=rpc("resources/read", uri=uri), headers={"Accept": "application/json"})
+    assert "error" in reply.json()
+    assert "root:" not in reply.text
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_mcp_opens_no_stream(address, method):
+    reply = exchanged(address, request(address, "/mcp", "Accept: text/event-stream", method=method))
+    assert reply.status == 405
+    assert reply.headers["Allow"] == "POST"

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -192,6 +193,11 @@ def test_forms_that_are_broken(client, home, body):
     assert files_of(home) == before
 
 
+@pytest.mark.parametrize("kind", ["multipart/form-data", "application/pdf", "text/plain", "application/json"])
+def test_uploads_that_are_no_forms(client, kind):
+    check_problem(client.post("/api/v1/uploads", content=b"%PDF-1.7", headers={"Content-Type": kind}))
+
+
 def test_of_several_files_none_stays_where_one_is_refused(client, home):
     before = files_of(home)
     files = [("files", ("a.pdf", b"%PDF-1.7 a")), ("files", ("b.pdf", b"%PDF-1.7 b")), ("files", ("c.pdf", b"<html>"))]
@@ -207,6 +213,19 @@ def test_a_full_disk_is_one_problem_and_leaves_nothing(client, home, monkeypatch
     assert response.status_code == 507
     assert "No space left" in check_problem(response)["detail"]
     assert files_of(home) == before
+
+
+def test_two_uploads_at_once_are_both_read(client, home, tmp_path):
+    before = files_of(home)
+    for name in ("moss", "lichen"):
+        make_pdf(tmp_path / f"{name}.pdf", [f"Growth of {name}\n\nThe {name} grows on granite and on slate."])
+    with ThreadPoolExecutor(2) as threads:
+        made = [(name, (tmp_path / f"{name}.pdf").read_bytes()) for name in ("moss", "lichen")]
+        replies = list(threads.map(lambda each: sent(client, f"{each[0]}.pdf", each[1]), made))
+    jobs = [finished(client, reply.json()) for reply in replies]
+    assert [(job["state"], job["files"]) for job in jobs] == [("done", ["moss.pdf"]), ("done", ["lichen.pdf"])]
+    for new in set(files_of(home)) - set(before):
+        (home / new).unlink()
 
 
 # Files that are served

@@ -76,3 +76,31 @@ def test_requests_that_never_end_keep_nobody_waiting(address, client):
             connection.sendall(whole[: 20 + number % (len(whole) - 20)])
         for _ in range(5):
             assert client.post("/api/v1/search", json={"question": "bees"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["Range", "If-Range", "If-None-Match", "If-Modified-Since", "Accept-Encoding", "Cookie", "Authorization"]
+)
+def test_headers_of_nonsense(client, papers, name):
+    for value in (
+        "bytes=" + "0-1," * 5000,
+        "\xff" * 100,
+        "%0d%0aX-Evil: 1",
+        "bytes=9999999999999999999-",
+        "W/" * 1000,
+    ):
+        for path in (f"/api/v1/papers/{next(iter(papers))}/file", "/", "/map", "/api/v1/papers"):
+            response = client.get(path, headers=[(name.encode(), value.encode("latin-1"))])
+            assert response.status_code < 500
+            assert "x-evil" not in response.headers
+
+
+def test_a_web_socket(address):
+    lines = (
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    )
+    reply = exchanged(address, request(address, "/mcp", *lines))
+    assert reply.status in REFUSED
