@@ -1,16 +1,14 @@
-"""Papers that come by themselves: a fetch, which searches, chooses and downloads them, and a watch of a folder."""
+"""A fetch: papers are searched for at their sources, chosen, downloaded and read."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagScienceError, UsageError
+from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Metadata
 from ragscience.engine.events import (
     FetchedPaper,
@@ -20,13 +18,11 @@ from ragscience.engine.events import (
     IngestResult,
     Noted,
     OnEvent,
-    PaperFailed,
     downloading,
 )
 from ragscience.engine.ingest_runs import IngestRun
-from ragscience.engine.shared_parts import SharedParts, open_store, paper_files, refuse_papers_in, require_some_left
-from ragscience.library.ingestion import file_state, find_pdfs, make_plan
-from ragscience.library.seen_files import LOOK_SECONDS, SETTLE_SECONDS, Folder, FolderState, Work, looks_whole
+from ragscience.engine.shared_parts import SharedParts, open_store, refuse_papers_in
+from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Store, known_files
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import LARGEST_FEED, Arxiv, Candidate, Search, Wanted, identify, search_query, shown
@@ -34,7 +30,6 @@ from ragscience.sources.downloads import Known, Shelf, fetch, once
 from ragscience.sources.http_client import HttpClient
 
 if TYPE_CHECKING:
-    from ragscience.engine.events import Event
     from ragscience.library.store import Home
 
 
@@ -227,116 +222,3 @@ def _loose_files(home: Home, library: Store) -> dict[str, Path]:
         except (OSError, FileProblem):
             continue  # the ingest reports it
     return {md5: path for md5, path in loose.items() if library.paper(md5=md5) is None}
-
-
-BUSY_SECONDS = 1.0
-"""Pause before the next try while another process writes the library, or the folder is gone."""
-_LOOK_SHARE = 20
-"""Times as long as a search of the folder took is waited before the next one."""
-PROBLEM_SECONDS = 30.0
-"""Pause after an error that is not of a file: a full disk, a server that is down."""
-
-
-class WatchRun:
-    """Writes the changes of a folder into a library, which is locked only during each piece of work.
-
-    The models stay from one piece to the next.
-    """
-
-    def __init__(self, shared: SharedParts, on_event: OnEvent, cancel: Flag | None = None) -> None:
-        self._shared = shared
-        self._home, self._settings = shared.home, shared.settings
-        self._files = paper_files(shared.home, shared.settings)
-        self._publish = on_event
-        self._cancel = cancel or Flag()
-        self._is_waiting = False
-        self._has_worked = False
-
-    def watch(self, folder: Path | None = None) -> None:
-        """Follow the folder, papers/ without one, until the cancel flag is set.
-
-        Raises UsageError where there is no such folder, and what the first piece of work raises, LibraryBusy aside;
-        later errors are events, and the work is tried again.
-        """
-        path = Path(os.path.abspath(folder or self._home.papers))  # noqa: PTH100  # a link keeps its own name
-        if self._settings.papers and path == Path(os.path.abspath(self._home.papers)):  # noqa: PTH100
-            what = f"The papers are in {self._settings.papers}, and a watch follows a folder."
-            raise UsageError(what, "Run `python ingest.py sync` when the bucket has changed.")
-        if folder is None:
-            path.mkdir(parents=True, exist_ok=True)
-        elif not path.is_dir():
-            raise UsageError(f"There is no folder {path}.", "Name the folder to watch, or none for papers/.")
-        self._follow(Folder(path))
-
-    def _follow(self, folder: Folder) -> None:
-        with open_store(self._home, self._settings) as library:
-            papers = [Path(paper.path) for paper in library.papers()]
-        known = [path for path in papers if path.is_relative_to(folder.path)]
-        state = FolderState(known, settle_seconds=SETTLE_SECONDS, is_whole=looks_whole)
-        pause = 0.0
-        wall_ns: int | None = time.time_ns()
-        is_there = True
-        self._publish(Noted(f"watching {folder.path}"))
-        while not self._cancel.wait(pause):
-            now = time.monotonic()
-            files = folder.files()
-            least = max(LOOK_SECONDS, _LOOK_SHARE * (time.monotonic() - now))
-            if (files is not None) != is_there:
-                is_there = files is not None
-                lost = "the folder is gone; its papers stay in the library"
-                self._publish(Noted(f"{folder.path}: {'the folder is there again' if is_there else lost}"))
-            if files is None:
-                pause = LOOK_SECONDS
-                continue
-            work = state.look(files, now, wall_ns=wall_ns)
-            wall_ns = None
-            pause = self.carry_out(work)
-            if pause:
-                state.again(work)
-            pause = pause or least
-        self._publish(Noted("stopped"))
-
-    def carry_out(self, work: Work) -> float:
-        """Do a piece of work; 0, or where it fails, the seconds until the next try."""
-        if not (work.read or work.gone):
-            return 0.0
-        try:
-            self._write(work)
-        except LibraryBusy as busy:
-            if not self._is_waiting:
-                self._publish(Noted(f"waiting: {busy.message}"))
-            self._is_waiting = True
-            return BUSY_SECONDS
-        except RagScienceError as problem:
-            if not self._has_worked:
-                raise
-            # Models are made again: what they were made for may have changed.
-            self._shared.close("models")
-            self._publish(Noted(f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
-            self._is_waiting = True
-            return PROBLEM_SECONDS
-        self._is_waiting, self._has_worked = False, True
-        return 0.0
-
-    def _write(self, work: Work) -> None:
-        with self._shared.writing() as library:
-            run = IngestRun(library, self._shared, self._on_event, cancel=self._cancel)
-            plan = make_plan(library, work.read, where=self._files)
-            self._files.save()
-            moved = {paper.paper_id for paper, _ in plan.moved}
-            found = [library.paper(path=str(path)) for path in work.gone if not os.path.lexists(path)]
-            gone = [
-                paper
-                for paper in found
-                if paper is not None and paper.paper_id not in moved and self._files.is_gone(Path(paper.path))
-            ]
-            require_some_left(self._home, self._settings, library.papers(), gone)
-            run.remove_gone(gone, plan)
-            if gone and not plan.to_read:
-                library.refresh_indexes()
-            run.carry_out(plan)
-
-    def _on_event(self, event: Event) -> None:
-        # A file that is gone by now is an event of its own when it counts as gone.
-        if not (isinstance(event, PaperFailed) and not self._files.exists(str(event.path))):
-            self._publish(event)

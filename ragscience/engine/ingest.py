@@ -12,10 +12,11 @@ from ragscience.core.errors import FileProblem
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted
 from ragscience.engine.events import IngestResult, Noted, OnEvent, PaperRemoved, Progressed, Warned, unheard
-from ragscience.engine.fetch_runs import FetchRun, WatchRun
+from ragscience.engine.fetch_runs import FetchRun
 from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import EMBEDDED, SharedParts
+from ragscience.engine.watch_runs import WatchRun
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.seen_files import note_removed
 from ragscience.library.similarity import near_duplicates, without_older

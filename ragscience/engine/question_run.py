@@ -124,7 +124,7 @@ class QuestionRun:
         """The question with words that no passage has corrected to the library's own, each with a warning."""
         if not self.library.about.chunks:
             return self.question
-        from ragscience.search.spelling import corrected
+        from ragscience.search.question_words import corrected
 
         question, corrections = corrected(self.question, self.library)
         for each in corrections:

@@ -13,9 +13,9 @@ from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass, min_max
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
+from ragscience.search.question_words import readable
 from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, mixed_scores, rerank
 from ragscience.search.search_signals import log_odds, signals
-from ragscience.search.spelling import readable
 
 if TYPE_CHECKING:
     import numpy as np

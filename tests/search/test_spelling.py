@@ -3,7 +3,7 @@
 import pytest
 
 from ragscience.library.store import Home, Library
-from ragscience.search.spelling import corrected
+from ragscience.search.question_words import corrected
 from tests.commands.papers import fill
 from tests.conftest import Commands
 from tests.pdf_factory import make_pdf
