@@ -40,6 +40,8 @@ WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
 _ASKS_WHAT_IS = re.compile(
     r"(?:what|which|who|where)(?:'s| is| are| was| were) (?:the|its|their)\b|the\b", re.IGNORECASE
 )
+_ASKS_ALONE = re.compile(rf"(?:who|when|where|why|how(?! (?:{'|'.join(sorted(HOW))})\b))\b", re.IGNORECASE)
+""" "Who wrote X?" becomes "When wrote X?"; "what" and "how many" belong to what they ask for."""
 _END_OF_PHRASE = re.compile(
     r" (?:on|in|for|with|at|by|from|of|under|after|before|using|and|or|than|does|do|is|are)\b|(?<![,;?.!])[,;?.!]*+$"
 )
@@ -97,7 +99,8 @@ def put_into(last: str, fragment: str, named: Sequence[MentionedPaper], names: P
     bare = fragment.strip(" ?.!,")
     words = WORD.findall(bare)
     if words and words[0].casefold() in ASKING and len(words) == 1:
-        return f"{capital(bare)}? {last}"
+        own = _ASKS_ALONE.match(last)
+        return f"{capital(bare)}{last[own.end() :]}" if own else f"{capital(bare)}? {last}"
     before = surely_named(last, names)
     written = list(WORD.finditer(last))
     if named:

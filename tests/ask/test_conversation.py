@@ -59,6 +59,7 @@ def names(tmp_path_factory):
         ([ABOUT_TIDE], "ok and what does Lantern dim?", "new", "What does Lantern dim?", ()),
         ([ABOUT_TIDE], "What is a kiln made of?", "new", "What is a kiln made of?", ()),
         ([ABOUT_TIDE], "why?", "follow-up", "Why? Which optimizer does TideNet use?", (TIDE,)),
+        ([Turn("Who wrote TideNet?", f"Ada ({TIDE}, p.1).")], "and when?", "follow-up", "When wrote TideNet?", (TIDE,)),
         ([ABOUT_TIDE], "how is that different from KTR?", "follow-up", "how is TideNet different from KTR?", ()),
         ([ABOUT_TIDE], "How long did it take to fire KTR?", "new", "How long did it take to fire KTR?", ()),
         ([ABOUT_BOTH], "when was the second one published?", "follow-up", "when was KTR published?", (KILN,)),
