@@ -172,7 +172,7 @@ $ python query.py "How long did training take?"
 
 ## The metrics
 
-A server counts its questions at `/metrics`, beside its requests and jobs. Times are in seconds; each histogram has its
+A server counts its questions at `/metrics`, beside its jobs and papers. Times are in seconds; each histogram has its
 `_bucket` series, too. Of each of the metrics of questions, what it is and one sample:
 
 ```text

@@ -18,18 +18,15 @@ from ragscience.engine.events import ModelChosen, OnEvent, PassagesRead, unheard
 from ragscience.graph import graph_exchange, traversal
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
-from ragscience.graph.graph_records import ENTITY_TYPES, matched
+from ragscience.graph.graph_records import ENTITY_TYPES
 from ragscience.graph.graph_records import Entity as Entity
 from ragscience.graph.graph_records import Relation as Relation
 from ragscience.graph.graph_search import keys_named
 from ragscience.graph.paper_map import (
     PAPER,
-    Evidence,
     MapDrawing,
     map_drawing,
     paper_map,
-    papers_of_passages,
-    passage_quotes,
     similarity_edges,
 )
 from ragscience.library.store import Store
@@ -178,36 +175,6 @@ class LibraryGraph:
             }
             unread = [one for one in papers if (found := read.get(one.paper_id)) and found[0] > found[1]]
             return counts, unread
-
-    def named(self, query: str, *, limit: int, offset: int = 0) -> tuple[int, list[Entity]]:
-        """(how many entities have a name with the query in it, those from `offset` on).
-
-        Names that are the query come first, then those that begin with it; among these the most frequent. An empty
-        query fits all.
-        """
-        graph, _ = self._shared.graph_and_vectors()
-        wanted, ranks = matched(query), dict[str, int]()
-        for name, keys in graph.names.items():
-            if wanted in name:
-                rank = 0 if name == wanted else 1 if name.startswith(wanted) else 2
-                ranks |= {key: min(rank, ranks.get(key, rank)) for key in keys}
-        order = sorted(ranks, key=lambda key: (ranks[key], -graph.entity(key).mentions, key))
-        return len(order), [graph.entity(key) for key in order[offset : offset + limit]]
-
-    def passages_of(
-        self, entities: Sequence[Entity], *, limit: int, offset: int = 0
-    ) -> tuple[list[tuple[Paper, int]], Sequence[Evidence], int]:
-        """(papers with how many of their passages name these entities, by file, a quote of each passage, how many).
-
-        The quotes are of `limit` passages from `offset` on.
-        """
-        with self._library() as library:
-            owner_of = papers_of_passages(library)
-            present = sorted({chunk for one in entities for chunk in one.chunk_ids if chunk in owner_of})
-            counts = Counter(owner_of[chunk] for chunk in present)
-            papers = [(one, counts[one.paper_id]) for one in library.papers() if one.paper_id in counts]
-            names = [name for one in entities for name in one.names]
-            return papers, passage_quotes(library, present[offset : offset + limit], names), len(present)
 
     def neighbours(
         self, name: str, *, hops: int | None = None, most: int | None = None, together: bool = False

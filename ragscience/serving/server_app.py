@@ -22,7 +22,7 @@ from ragscience.serving.access import Access, AccessGate, ServerOptions, ServerS
 from ragscience.serving.mcp_server import McpMount
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
 from ragscience.serving.request_guard import RequestGuard, known_hosts
-from ragscience.serving.status_routes import MeasuredRequests, ServerMetrics
+from ragscience.serving.status_routes import ServerMetrics
 from ragscience.serving.work import IngestQueue, end_answers
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     count_questions(engine, app.state.metrics.registry)
     app.add_middleware(Access, gate=gate)
     app.add_middleware(RequestGuard, hosts=hosts, max_body=options.max_body, max_upload=options.max_upload)
-    app.add_middleware(MeasuredRequests, metrics=app.state.metrics)  # outside of the guard: what it refuses counts
     return app
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
-import time
 from collections import Counter as Tally
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import prometheus_client as prometheus
 from fastapi import APIRouter, Request
@@ -22,8 +21,6 @@ from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
 from ragscience.serving.problem_responses import json_reply, problem_response, status_of
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from ragscience.serving.access import ServerState
 
 
@@ -79,39 +76,20 @@ def metrics(request: Request) -> Response:
     return Response(counted.text(state_of(request)), media_type=prometheus.CONTENT_TYPE_PLAIN_0_0_4)
 
 
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
-"""Upper bounds in seconds: from a page's file to the end of a streamed answer."""
 JOB_STATES = ("waiting", "running", "done", "failed")
-_PREFIXES = ("/api/v1", "/api", "/v1")
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
 class ServerMetrics:
-    """The metrics of one server. No label has a word of a client: a route is named by its template."""
+    """The metrics of one server. No label has a word of a client."""
 
     def __init__(self) -> None:
         self.registry = prometheus.CollectorRegistry()
-        labels = ("method", "route")
-        self._requests = prometheus.Counter(
-            "ragscience_http_requests", "Requests answered.", (*labels, "status"), registry=self.registry
-        )
-        self._seconds = prometheus.Histogram(
-            "ragscience_http_request_duration_seconds", "From a request to the end of its reply.", labels,
-            buckets=BUCKETS, registry=self.registry,
-        )  # fmt: skip
         gauge = partial(prometheus.Gauge, registry=self.registry)
         self._questions = gauge("ragscience_open_questions", "Questions by state.", ["state"])
         self._jobs = gauge("ragscience_jobs", "Remembered changes of the library.", ["state"])
         self._papers = gauge("ragscience_library_papers", "Papers in the library.")
         self._passages = gauge("ragscience_library_passages", "Passages in the library.")
         prometheus.ProcessCollector(registry=self.registry)
-
-    def record(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count one request."""
-        method = scope["method"] if scope["method"] in _METHODS else "other"
-        route = _template(scope)
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
 
     def text(self, state: ServerState) -> bytes:
         """All metrics in Prometheus' text form; those of the library as they last were where it cannot be read."""
@@ -126,40 +104,6 @@ class ServerMetrics:
             self._papers.set(about.papers)
             self._passages.set(about.chunks)
         return prometheus.generate_latest(self.registry)
-
-
-class MeasuredRequests:
-    """ASGI middleware that counts each request and its reply."""
-
-    def __init__(self, app: ASGIApp, *, metrics: ServerMetrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 500
-
-        async def sent(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, sent)
-        finally:
-            self._metrics.record(scope, status, time.perf_counter() - began)
-
-
-def _template(scope: Any) -> str:
-    """The template of the route that a request has taken, with its router's prefix; "other" where none was."""
-    path = getattr(scope.get("route"), "path", None)
-    if path is None:
-        return "other"
-    return next((prefix for prefix in _PREFIXES if scope["path"].startswith(f"{prefix}/")), "") + str(path)
 
 
 session_routes = APIRouter(tags=["session"], default_response_class=Response)

@@ -246,7 +246,7 @@ def test_nothing_else_is_served(address, target):
 
 @pytest.mark.parametrize("md5", ["0" * 33, "0" * 5000, "A" * 32, "%00" * 32, "0" * 31 + "%27", "٠" * 32])
 def test_ids_are_never_taken_raw(client, md5):
-    for path in (f"/api/v1/papers/{md5}", f"/api/v1/papers/{md5}/file", f"/api/v1/graph/similar/{md5}"):
+    for path in (f"/api/v1/papers/{md5}", f"/api/v1/papers/{md5}/file", f"/api/v1/papers/{md5}/outline"):
         assert client.get(path).status_code in (404, 422)
     assert client.delete(f"/api/v1/papers/{md5}").status_code in (404, 405, 422)
 

@@ -28,8 +28,6 @@ def test_a_library_without_a_graph_says_so_and_builds_one(own):
     before = client.get("/api/v1/graph").json()
     assert (before["built"], before["entities"], before["passages_read"]) == (False, 0, 0)
     assert [paper["file"] for paper in before["unread"]] == ["bees.pdf", "bert.pdf", "kilns.pdf", "tides.pdf"]
-    refused = client.get("/api/v1/graph/concepts")
-    assert (refused.status_code, refused.json()["fix"]) == (404, "POST /api/v1/graph builds it.")
     started = client.post("/api/v1/graph")
     assert started.status_code == 202
     job = finished(client, started.json())
@@ -37,41 +35,6 @@ def test_a_library_without_a_graph_says_so_and_builds_one(own):
     after = client.get("/api/v1/graph").json()
     assert (after["built"], after["papers_unread"], after["passages_read"]) == (True, 0, before["passages"])
     assert after["entities"] == sum(after["entity_types"].values()) > 0
-
-
-def test_concepts_are_found_by_a_part_of_a_name_and_page_by_page(graph):
-    found = graph.get("/api/v1/graph/concepts", params={"q": "radar"}).json()
-    assert [(one["id"], one["name"], one["type"]) for one in found["concepts"]] == [
-        ("METHOD:harmonic radar", "Harmonic radar", "METHOD")
-    ]
-    every = graph.get("/api/v1/graph/concepts").json()
-    assert every["total"] == len(every["concepts"]) == 6
-    second = graph.get("/api/v1/graph/concepts", params={"limit": 2, "offset": 2}).json()
-    assert second["concepts"] == every["concepts"][2:4]
-    assert graph.get("/api/v1/graph/concepts", params={"q": "turnip"}).json()["concepts"] == []
-
-
-@pytest.mark.parametrize("name", ["harmonic radar", "METHOD:harmonic radar", "Harmonic-Radar"])
-def test_a_concept_has_its_papers_passages_and_relations(graph, name):
-    bees = paper_of(graph, "bees.pdf")
-    found = graph.get(f"/api/v1/graph/concepts/{name}").json()
-    assert [one["id"] for one in found["entities"]] == ["METHOD:harmonic radar"]
-    assert [(one["md5"], one["passages"]) for one in found["papers"]] == [(bees["md5"], 1)]
-    quote = found["passages"][0]
-    assert (quote["md5"], quote["file"], quote["page"]) == (bees["md5"], "bees.pdf", 2)
-    assert "harmonic radar" in quote["quote"]
-    stated = [(one["source"], one["relation"], one["target"], one["depth"]) for one in found["relations"]]
-    assert stated == [("Harmonic radar", "USES", "Transponder X2", 1), ("Transponder X2", "PART_OF", "Bee tag", 2)]
-    assert found["relations"][0]["pages"] == [{"md5": bees["md5"], "file": "bees.pdf", "page": 2}]
-
-
-def test_a_path_leads_from_one_thing_to_another(graph):
-    found = graph.get("/api/v1/graph/path", params={"from": "bee tag", "to": "harmonic radar"}).json()
-    assert (found["source"], found["target"]) == ("Bee tag", "Harmonic radar")
-    assert [step["relation"] for step in found["steps"]] == ["PART_OF", "USES"]
-    assert all(page["md5"] for step in found["steps"] for page in step["pages"])
-    apart = graph.get("/api/v1/graph/path", params={"from": "bee tag", "to": "brass wheel"})
-    assert apart.status_code == 404
 
 
 def test_the_map_runs_its_own_script_alone_and_only_in_this_servers_frames(graph, graph_home):

@@ -50,7 +50,6 @@ def test_only_what_nobody_expects_is_called_unexpected(address, client, monkeypa
         ("GET", "/api/v1/conversations/99999", None),
         ("POST", "/api/v1/search", QUESTION | {"part": {"papers": ["nosuch"]}}),
         ("POST", "/api/v1/search", QUESTION | {"part": {"authors": ["nosuch"]}}),
-        ("GET", "/api/v1/graph/concepts/nosuch", None),
         ("POST", "/v1/chat/completions", {"model": "nosuch", "messages": [{"role": "user", "content": "x"}]}),
         ("POST", "/api/v1/ask", {"question": " "}),
     ],
@@ -72,7 +71,7 @@ NO = "0" * 32
         f"papers/{NO}", f"papers/{NO}/file", "papers/..%2f..%2fetc%2fpasswd", "papers/..%2f..%2fetc%2fpasswd/file",
         f"papers/{NO}/pages/1/geometry", f"papers/{NO}/pages/1/image", "papers/BEES/pages/9/geometry",
         "papers/BEES/pages/9/image", "passages/99999999", "answers/ffffffff/sources", f"jobs/{NO}",
-        f"bibliography?md5={NO}", f"graph/similar/{NO}", "graph/similar/..%2f..%2fetc%2fpasswd",
+        f"bibliography?md5={NO}",
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_a_problem(client, papers, path):
