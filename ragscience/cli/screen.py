@@ -182,7 +182,7 @@ class IngestScreen:
     def __enter__(self) -> Self:
 
         def stop() -> None:
-            STATUS.show("stopping", stops=LEAVES)
+            STATUS.show_in_handler("stopping", stops=LEAVES)
             raise KeyboardInterrupt
 
         self._two_interrupts.enter_context(first_interrupt(stop, signal.SIGINT))
@@ -294,7 +294,7 @@ def cancelled_by_signals() -> Iterator[Flag]:
 
     def stop() -> None:
         cancel.set()
-        STATUS.show("stopping after this paper", stops=LEAVES)
+        STATUS.show_in_handler("stopping after this paper", stops=LEAVES)
 
     with first_interrupt(stop, signal.SIGINT, signal.SIGTERM):
         yield cancel

@@ -68,6 +68,16 @@ class StatusLine:
             self._text, self._stops, self._is_free = text, stops, True
             self._draw()
 
+    def show_in_handler(self, text: str, *, stops: str) -> None:
+        """As `show`, in a signal's handler: who has the lock may wait for the write that the signal interrupted."""
+        if self._lock.acquire(timeout=_SECONDS):
+            try:
+                self.show(text, stops=stops)
+            finally:
+                self._lock.release()
+        else:  # the thread draws it
+            self._text, self._stops = text, stops
+
     def hide(self, _: str = "") -> None:
         """Remove the line until the next `show`."""
         with self._lock:
@@ -169,7 +179,8 @@ def catch_interrupts() -> None:
 def first_interrupt(act: Callable[[], None], *numbers: int) -> Iterator[None]:
     """The first of these signals calls `act`; a second one ends the process at once, whatever it does.
 
-    For work that may be killed at any time. A signal that is ignored remains so.
+    For work that may be killed at any time. A signal that is ignored remains so. After the first one the command is
+    about to end, and a second one ends it also in its last lines.
     """
     before = {number: signal.getsignal(number) for number in numbers}
 
@@ -184,7 +195,8 @@ def first_interrupt(act: Callable[[], None], *numbers: int) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is not _exit:
+                signal.signal(number, handler)
 
 
 def _exit(*_: object) -> NoReturn:

@@ -16,11 +16,12 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self
 
@@ -50,6 +51,8 @@ class Task:
     file: ExitStack = field(default_factory=ExitStack)
     """Keeps the file where it is while it is open."""
     result: Future[TaskResult] = field(default_factory=Future)
+    done: SimpleQueue[object] = field(default_factory=SimpleQueue)
+    """Has something when the result is there. Ctrl-C while one waits for the future itself may leave its lock taken."""
 
 
 class PaperWorkers(ABC):
@@ -103,7 +106,9 @@ class PaperWorkers(ABC):
                 ahead.append(Task(self._job_of(waiting.popleft())))
                 self._send(ahead[-1])
             first = ahead[0]
-            if not wait([first.result], _LOOK_SECONDS).done:
+            try:
+                first.done.get(timeout=_LOOK_SECONDS)
+            except Empty:
                 progress.waiting(first.job.path)
                 continue
             result = self._result(first)
@@ -130,6 +135,8 @@ class PaperWorkers(ABC):
             message = f"{printable_name(task.job.path)} cannot be read: {getattr(error, 'strerror', '')}."
             task.result = Future()
             task.result.set_result(error if isinstance(error, FileProblem) else FileProblem(message))
+        task.done = SimpleQueue()
+        task.result.add_done_callback(task.done.put)
 
 
 class WorkerProcesses(PaperWorkers):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Self
 
@@ -24,6 +25,8 @@ _LOOK_SECONDS = 0.2
 
 Opened = Callable[[Path], AbstractContextManager[Path]]
 """The file to read for a path, for as long as it is read. Raises FileProblem where it cannot be had."""
+Done = SimpleQueue[Future[Document | FileProblem]]
+"""Gets a file's future when it is done: Ctrl-C while one waits for the future itself may leave its lock taken."""
 
 
 class ReadingProgress:
@@ -103,12 +106,14 @@ class ReadingPool:
         workers cannot be started. Only one such loop at a time: leaving it ends the reading.
         """
         progress = progress or ReadingProgress()
-        ahead: deque[tuple[Path, Future[Document | FileProblem]]] = deque()
+        ahead: deque[tuple[Path, Done]] = deque()
         abandoned = threading.Event()
         threads = ThreadPoolExecutor(self.workers, thread_name_prefix="reading")
         try:
             for path in paths:
-                ahead.append((path, threads.submit(self._read, path, password, abandoned, progress, opened)))
+                ahead.append((path, SimpleQueue()))
+                future = threads.submit(self._read, path, password, abandoned, progress, opened)
+                future.add_done_callback(ahead[-1][1].put)
                 if len(ahead) >= self.workers * _AHEAD:
                     yield _next(ahead, progress)
             while ahead:
@@ -164,10 +169,9 @@ class ReadingPool:
         reader.close()
 
 
-def _next(
-    ahead: deque[tuple[Path, Future[Document | FileProblem]]], progress: ReadingProgress
-) -> tuple[Path, Document | FileProblem]:
-    path, future = ahead.popleft()
-    while not wait([future], _LOOK_SECONDS).done:
+def _next(ahead: deque[tuple[Path, Done]], progress: ReadingProgress) -> tuple[Path, Document | FileProblem]:
+    path, done = ahead.popleft()
+    while True:
+        with suppress(Empty):
+            return path, done.get(timeout=_LOOK_SECONDS).result()
         progress.waiting(path)
-    return path, future.result()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ragscience.core.records import Document
-from ragscience.reading.worker_pool import ReadingPool
+from ragscience.reading.worker_pool import ReadingPool, ReadingProgress
 from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_pdf
 from tests.reading.processes import is_gone, reader_of, until, workers_of
 
@@ -65,7 +65,7 @@ def test_a_file_beyond_the_memory_is_too_large_and_the_next_is_read(papers, tmp_
 SCRIPT = """
 import sys
 from pathlib import Path
-from ragscience.reading.worker_pool import ReadingPool
+from ragscience.reading.worker_pool import ReadingPool, ReadingProgress
 assert "pymupdf" not in sys.modules
 with ReadingPool(1, float(sys.argv[1]), 1 << 30) as pool:
     for path, result in pool.read_all(Path(name) for name in sys.argv[2:]):
@@ -109,3 +109,26 @@ def test_an_idle_worker_ends_with_its_killed_pool(papers):
     parent.kill()
     end(parent)
     until(lambda: is_gone(worker))
+
+
+class Interrupted(ReadingProgress):
+    """Raises KeyboardInterrupt at the nth call or return of the thread that waits, as a signal's handler may."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def waiting(self, path):
+        sys.setprofile(self.count)
+
+    def count(self, frame, event, of):
+        self.number -= 1
+        if not self.number:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_at_any_point_of_waiting_ends_the_reading(tmp_path):
+    endless = make_endless_pdf(tmp_path / "endless.pdf")
+    for number in range(1, 25):
+        with ReadingPool(1, LONG, GIGABYTE) as pool, pytest.raises(KeyboardInterrupt):
+            list(pool.read_all([endless], progress=Interrupted(number)))
