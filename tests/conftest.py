@@ -75,12 +75,13 @@ def nothing_from_outside(model_cache, tmp_path_factory):
         patch.setenv("HF_HUB_OFFLINE", "1")
         # Nobody's certificates, which each client of httpx reads anew: all that a system has take 50 ms.
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
-        from ragscience.models import minilm
+        from ragscience.models import bert_session
         from ragscience.models.model_servers import Ollama
         from ragscience.reading import reader_process
 
         patch.setattr(Ollama, "connect_seconds", 30.0)  # however busy the machine is
-        patch.setattr(minilm, "load_tokenizer", functools.lru_cache(minilm.load_tokenizer))  # takes 50 ms
+        load = functools.lru_cache(bert_session.load_tokenizer)  # takes 50 ms
+        patch.setattr(bert_session, "load_tokenizer", load)
         with_warm_readers = SimpleNamespace(**vars(subprocess) | {"Popen": WarmProcess})
         patch.setattr(reader_process, "subprocess", with_warm_readers)
         yield

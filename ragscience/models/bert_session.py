@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,11 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_graph import GRAPH_VERSION, NotBert, read_config, write_graph
+from ragscience.models.token_counting import load_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
 
 BATCH_TOKENS = 512
@@ -157,28 +160,37 @@ class BertSession:
 
     def __init__(
         self,
-        source: Path,
+        source: Path | Callable[[], Path],
         *,
         cache_folder: Path,
-        expected_sha256: str | None,
         on_warning: Callable[[str], None],
+        expected_sha256: str | None = None,
         packed: bool = False,
         cores: int = 0,
     ) -> None:
-        """`cores`: how many to use; 0: all."""
+        """`source`: the model's folder, or what finds it for the first text; `cores`: how many to use, 0: all."""
+        self._found = source
         self._cores = cores
         self._adapter: Path | None = None
-        self._source = source
         self._always_packed = packed
-        self._cache_folder = cache_folder
-        self._expected_sha256 = expected_sha256
-        self._on_warning = on_warning
+        self._how: dict[str, Any] = {
+            "cache_folder": cache_folder, "on_warning": on_warning, "expected_sha256": expected_sha256,
+        }  # fmt: skip
         self._prepared: PreparedModel | None = None
         self._sessions: dict[bool, Any] = {}
         """The sessions, by whether their weights are packed."""
         self.opened = 0
         """How many times onnxruntime has loaded the model for this object."""
         self._opening = Lock()
+
+    @cached_property
+    def _source(self) -> Path:
+        return self._found if isinstance(self._found, Path) else self._found()
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model. Raises ModelProblem."""
+        return load_tokenizer(self._source)
 
     def adapted(self, adapter: Path) -> BertSession:
         """The session, which has read nothing yet, with an adapter as in `write_graph`."""
@@ -190,13 +202,7 @@ class BertSession:
         """The model files, made now if missing. Raises ModelProblem."""
         if self._prepared is None:
             try:
-                self._prepared = prepare(
-                    self._source,
-                    adapter=self._adapter,
-                    cache_folder=self._cache_folder,
-                    expected_sha256=self._expected_sha256,
-                    on_warning=self._on_warning,
-                )
+                self._prepared = prepare(self._source, adapter=self._adapter, **self._how)
             except NotBert as error:
                 raise ModelProblem(
                     f"The model in {self._source} cannot be read: {error}.",

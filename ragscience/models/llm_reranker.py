@@ -47,7 +47,7 @@ _LEAST_CHARACTERS = 120
 class LLMReranker:
     """A Reranker: an LLM that scores the first `depth` passages, in at most `seconds` per question.
 
-    `on_warning` receives how many passages got no score, and why.
+    `on_warning` receives why they got no scores.
     """
 
     scale: Scale = "other"
@@ -69,28 +69,27 @@ class LLMReranker:
         """
         scores = np.full(len(passages), np.nan, np.float32)
         read = list(passages[: self._depth])
-        for _ in range(2 if read else 0):
-            messages, best = _messages(question, self._fitting(question, read)), dict[int, float]()
-            result = ask_structured(
-                self._llm,
-                messages,
-                schema=_schema(len(read)),
-                read=partial(_read, passages=len(read), best=best),
-                max_tokens=_REPLY_RESERVE + _TOKENS_A_SCORE * len(read),
-                seconds=self._seconds,
-            )
-            if result.problem is not None:
-                raise result.problem
-            counts = result.tokens.get("prompt"), result.tokens.get("answer")
-            # The counts of two calls belong to two different prompts.
-            if result.calls == 2 or not self._llm.was_cut(messages, *counts):
-                scores[[number - 1 for number in best]] = list(best.values())
-                why = result.failure
-                break
-            why = f"{self._llm.name} did not read them to the end; a larger RAG_NUM_CTX may help."  # it is known now
-        unscored = int(np.isnan(scores[: len(read)]).sum())
-        if unscored:
-            self._on_warning(f"{unscored} of {len(read)} passages keep the first pass's score and place: {why}")
+        if not read:
+            return scores
+        messages = _messages(question, self._fitting(question, read))
+        result = ask_structured(
+            self._llm,
+            messages,
+            schema=_schema(len(read)),
+            read=partial(_read, passages=len(read)),
+            max_tokens=_REPLY_RESERVE + _TOKENS_A_SCORE * len(read),
+            seconds=self._seconds,
+        )
+        if result.problem is not None:
+            raise result.problem
+        why, counts = result.failure, (result.tokens.get("prompt"), result.tokens.get("answer"))
+        # A repair's counts are of two prompts.
+        if result.calls == 1 and self._llm.was_cut(messages, *counts):
+            why = f"{self._llm.name} did not read them to the end; a larger RAG_NUM_CTX may help."
+        if why:
+            self._on_warning(f"The passages keep the first pass's scores and places: {why}")
+        else:
+            scores[: len(read)] = result.value
         return scores
 
     def _fitting(self, question: str, passages: Sequence[str]) -> list[str]:
@@ -127,27 +126,19 @@ def _schema(passages: int) -> dict[str, Any]:
     return {"type": "object", "properties": scores, "required": names, "additionalProperties": False}
 
 
-def _read(value: Any, passages: int, best: dict[int, float]) -> dict[int, float]:
-    """All the scores. Raises ValueError if one is missing, not a number from 0 to 10, or superfluous.
-
-    Usable scores of the fuller of two replies are put in `best`; a reply with too many numbers its passages
-    differently, so none of it is.
-    """
+def _read(value: Any, passages: int) -> list[float]:
+    """All the scores in order. Raises ValueError if one is missing, not a number from 0 to 10, or superfluous."""
     if not isinstance(value, dict):
         raise ValueError("it is no object")
-    names = {str(number): number for number in range(1, passages + 1)}
+    names = [str(number) for number in range(1, passages + 1)]
     unknown = next((name for name in value if name not in names), None)
-    if unknown is not None:
+    if unknown is not None:  # it numbers its passages differently
         raise ValueError(f"there is no passage {unknown!r:.20}")
-    scores = {
-        names[name]: float(score)
-        for name, score in value.items()
-        if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= HIGHEST
-    }
-    if len(scores) > len(best):
-        best.clear()
-        best.update(scores)
-    wrong = [name for name, number in names.items() if number not in scores]
+    wrong = [name for name in names if not _is_score(value.get(name))]
     if wrong:
         raise ValueError(f"there is no number of 0 to {HIGHEST} for passage {', '.join(islice(wrong, 10))}")
-    return scores
+    return [float(value[name]) for name in names]
+
+
+def _is_score(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= HIGHEST

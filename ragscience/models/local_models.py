@@ -21,11 +21,10 @@ from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import NotBert, read_config, read_json
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
-from ragscience.models.token_counting import load_tokenizer, unit_rows
+from ragscience.models.token_counting import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
     from ragscience.models.model_protocols import Embedder, Reranker, Scale
 
@@ -57,18 +56,16 @@ def open_embedder(
         return SentenceTransformerEmbedder(folder, name, row)
     if row is None or config.labels:
         return SentenceTransformerEmbedder(folder, name, row)
-    session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning, packed=packed)
-    tokenizer = load_tokenizer(folder)
-    tokenizer.enable_truncation(min(row.tokens, config.max_tokens))
-    return OnnxEmbedder(name, row, config.hidden, tokenizer, session)
+    session = BertSession(folder, cache_folder=cache_folder, on_warning=on_warning, packed=packed)
+    session.tokenizer.enable_truncation(min(row.tokens, config.max_tokens))
+    return OnnxEmbedder(name, row, config.hidden, session)
 
 
 class OnnxEmbedder:
     """An Embedder over a known BERT, with the pooling, prefixes and length of its row."""
 
-    def __init__(self, name: str, row: KnownModel, dimension: int, tokenizer: Tokenizer, session: BertSession) -> None:
-        self._name, self._row, self._dimension = name, row, dimension
-        self._tokenizer, self._session = tokenizer, session
+    def __init__(self, name: str, row: KnownModel, dimension: int, session: BertSession) -> None:
+        self._name, self._row, self._dimension, self._session = name, row, dimension, session
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
@@ -87,7 +84,7 @@ class OnnxEmbedder:
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.empty((len(texts), self._dimension), dtype=np.float32)
-        ids = [self._tokenizer.encode(storable(text)).ids for text in texts]
+        ids = [self._session.tokenizer.encode(storable(text)).ids for text in texts]
         for numbers, states in self._session.run(ids):
             rows[numbers] = states[:, 0] if self._row.pooling == "cls" else states.mean(axis=1)
         return unit_rows(rows, self._name)
@@ -225,15 +222,13 @@ class OnnxCrossEncoder:
     def __init__(
         self, folder: Path, name: str, *, scale: Scale, cache_folder: Path, on_warning: Callable[[str], None]
     ) -> None:
-        self._folder = folder
         self.name = name
         """Its name in the answer's JSON."""
         self.scale: Scale = scale
         """Log-odds, or probabilities where the model's files name a sigmoid, or nothing."""
-        self._tokenizer = load_tokenizer(folder)
+        self._session = BertSession(folder, cache_folder=cache_folder, on_warning=on_warning)
         limit = min(PAIR_TOKENS, read_config(folder).max_tokens)
-        self._tokenizer.enable_truncation(limit, strategy="longest_first")
-        self._session = BertSession(folder, cache_folder=cache_folder, expected_sha256=None, on_warning=on_warning)
+        self._session.tokenizer.enable_truncation(limit, strategy="longest_first")
 
     @property
     def digest(self) -> str:
@@ -247,7 +242,7 @@ class OnnxCrossEncoder:
         `scale` is "probability". Pairs are cut to 512 tokens, the longer text first.
         """
         scores = np.empty(len(passages), dtype=np.float32)
-        pairs = [self._tokenizer.encode(storable(question), storable(passage)) for passage in passages]
+        pairs = [self._session.tokenizer.encode(storable(question), storable(passage)) for passage in passages]
         for numbers, logits in self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs]):
             scores[numbers] = logits[:, 0]
         # tanh does not overflow.

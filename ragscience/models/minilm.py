@@ -8,10 +8,9 @@ sentence-transformers (Reimers and Gurevych 2019); a text longer than the window
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from ragscience.core.serialization import storable
 from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.model_protocols import TokenVectors
-from ragscience.models.token_counting import load_tokenizer, split_windows
+from ragscience.models.token_counting import split_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,27 +79,9 @@ def common_words() -> frozenset[str]:
 class MiniLM:
     """A thread-safe Embedder. Its files are found, and its session opened, with the first text."""
 
-    def __init__(
-        self,
-        *,
-        cache_folder: Path,
-        on_warning: Callable[[str], None],
-        folder: Path | None = None,
-        packed: bool = False,
-        cores: int = 0,
-    ) -> None:
-        """`packed`: many texts come, so that the weights are made ready for them; `cores` to use, 0: all.
-
-        A packed model gives a text the same vectors in whatever batch it comes; see `BertSession`.
-        """
-        self._options: dict[str, Any] = {
-            "cache_folder": cache_folder,
-            "on_warning": on_warning,
-            "packed": packed,
-            "cores": cores,
-        }
-        self._folder = folder
-        self._loading = Lock()
+    def __init__(self, folder: Path | None = None, **how: Any) -> None:
+        """`how` it runs, as for `BertSession`: packed, it gives a text the same vectors in whatever batch it comes."""
+        self._session = BertSession(folder or find_minilm, expected_sha256=WEIGHTS_SHA256, **how)
         self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
         """Where each word piece that `compress` keeps begins and ends in a text, shape (n, 2); raises ModelProblem."""
         self._recent: dict[str, TokenVectors] = {}
@@ -135,7 +116,7 @@ class MiniLM:
 
     def _read(self, texts: Sequence[str]) -> list[TokenVectors]:
         """One pass over texts; the last bits of a light session's output depend on the batch, see `BertSession`."""
-        tokenizer, session = self._load()
+        tokenizer, session = self._session.tokenizer, self._session
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(storable(text)) for text in texts]
         pieces = [encoding.ids[1:-1] for encoding in encodings]
@@ -156,18 +137,8 @@ class MiniLM:
         return results
 
     def _kept_places(self, text: str) -> NDArray[np.int32]:
-        tokenizer, _ = self._load()
-        offsets, pieces = _places(tokenizer.encode(storable(text)))
+        offsets, pieces = _places(self._session.tokenizer.encode(storable(text)))
         return offsets[carries_meaning(pieces)]
-
-    def _load(self) -> tuple[Any, BertSession]:
-        with self._loading:
-            return self._loaded
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, BertSession]:
-        folder = self._folder or find_minilm()
-        return load_tokenizer(folder), BertSession(folder, expected_sha256=WEIGHTS_SHA256, **self._options)
 
 
 def _places(encoding: Any) -> tuple[NDArray[np.int32], tuple[str, ...]]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, suppress
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -29,10 +29,13 @@ from ragscience.models.model_http import (
     json_errors,
     one_line,
     positive,
+    retry_pause,
     said_by,
     status_of,
 )
 from ragscience.models.model_protocols import ModelDetails, ServerStatus
+
+T = TypeVar("T")
 
 _LONGEST_ANSWER = 16 * 2**20
 """Bytes of the answer to a small request: a list of ten thousand models."""
@@ -168,6 +171,24 @@ class ModelServer(ABC):
         if not isinstance(value, dict):
             raise ValueError("not a JSON object")
         return value
+
+    def asked(
+        self, name: str, ask: Callable[[], Generator[T, None, None]], *, attempts: int, sleep: Callable[[float], None]
+    ) -> Generator[T, None, None]:
+        """What `ask` gives, asked again after a pause where it failed before anything came. Raises ModelProblem."""
+        for attempt in range(1, attempts + 1):
+            begun = False
+            try:
+                with closing(ask()) as pieces:
+                    for piece in pieces:
+                        begun = True
+                        yield piece
+                return
+            except self.reply_errors() as error:
+                pause = retry_pause(error)
+                if begun or attempt == attempts or pause is None:
+                    raise self.problem(error, name) from error
+                sleep(pause)
 
     def problem(self, error: Exception, name: str) -> ModelProblem:
         """One of `reply_errors` or `json_errors` as one line and a fix, without the key."""

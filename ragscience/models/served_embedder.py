@@ -8,7 +8,7 @@ LangChain is imported when the first text is embedded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ import numpy as np
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
-from ragscience.models.model_http import retry_pause
 from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 from ragscience.models.token_counting import byte_windows, unit_rows
@@ -162,17 +161,11 @@ class ServedEmbedder:
 
     def _rows(self, inputs: list[str]) -> list[NDArray[np.float32]]:
         """One call, tried again after a transient failure."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                rows = [np.asarray(row, dtype=np.float32) for row in self._client.embed_documents(inputs)]
-            except self.server.reply_errors() as error:
-                pause = retry_pause(error)
-                if attempt == ATTEMPTS or pause is None:
-                    raise self.server.problem(error, self._name) from error
-                self._sleep(pause)
-            else:
-                return rows
-        raise NotImplementedError  # the loop returns or raises
+
+        def ask() -> Generator[NDArray[np.float32], None, None]:
+            yield from (np.asarray(row, dtype=np.float32) for row in self._client.embed_documents(inputs))
+
+        return list(self.server.asked(self._name, ask, attempts=ATTEMPTS, sleep=self._sleep))
 
     @cached_property
     def _client(self) -> Any:

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.serialization import storable
-from ragscience.models.model_http import Silence, SilentReply, cancellable, positive, retry_pause
+from ragscience.models.model_http import Silence, SilentReply, cancellable, positive
 from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 from ragscience.models.token_counting import TokenCounter
@@ -117,28 +117,13 @@ class ServedReply:
     def _in_time(self) -> Generator[AIMessageChunk, None, None]:
         """The chunks, read in a thread of their own, with the limits of silence; the connection ends with this."""
         llm = self._llm
-        with closing(cancellable(self._chunks(), lambda: False, llm.silence)) as stream:
+        ask = partial(llm.chunks, self._messages, self._max_tokens, schema=self._schema)
+        pieces = llm.server.asked(llm.name, ask, attempts=2, sleep=llm.sleep)
+        with closing(cancellable(pieces, lambda: False, llm.silence)) as stream:
             try:
                 yield from stream
             except SilentReply as silent:
                 raise llm.silence_problem(silent) from silent
-
-    def _chunks(self) -> Generator[AIMessageChunk, None, None]:
-        llm = self._llm
-        for attempt in (1, 2):
-            begun = False
-            try:
-                with closing(llm.chunks(self._messages, self._max_tokens, schema=self._schema)) as stream:
-                    for chunk in stream:
-                        begun = True
-                        yield chunk
-            except llm.server.reply_errors() as error:
-                pause = retry_pause(error)
-                if begun or attempt == 2 or pause is None:
-                    raise llm.server.problem(error, llm.name) from error
-                llm.sleep(pause)
-            else:
-                return
 
 
 class ServedLLM:

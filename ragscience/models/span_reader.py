@@ -8,12 +8,11 @@ the adapter, and says on what; figures: docs/benchmarks.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import read_tensors
 from ragscience.models.bert_session import BertSession
 from ragscience.models.minilm import WEIGHTS_SHA256, find_minilm
-from ragscience.models.token_counting import load_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,20 +32,6 @@ LONGEST_SPAN = 30
 """In word pieces."""
 _SOFTER = 4.0
 """By which scores are divided; of 1, 2, 4 and none the one that orders the sentences of papers best."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairStates:
-    """What a head with n outputs makes of two texts that are read together."""
-
-    number: int
-    """Which of the second texts it is."""
-    whole: NDArray[np.float32]
-    """Of both texts together, shape (n,)."""
-    pieces: NDArray[np.float32]
-    """Of the word pieces of the second text, shape (pieces, n)."""
-    offsets: Sequence[tuple[int, int]]
-    """Where each piece begins and ends, in characters of the second text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,63 +50,41 @@ class AnswerSpan:
         return float(0.5 * (1.0 + np.tanh(0.5 * self.score / _SOFTER)))
 
 
-class PairReader:
-    """MiniLM with an adapter, which reads two texts together, thread-safe; its files are loaded with the first pair."""
-
-    adapter: ClassVar[Path]
-    adapter_sha256: ClassVar[str]
-
-    def __init__(
-        self, *, cache_folder: Path, on_warning: Callable[[str], None], packed: bool = False, cores: int = 0
-    ) -> None:
-        """As `MiniLM`."""
-        self._options: dict[str, Any] = {
-            "cache_folder": cache_folder,
-            "on_warning": on_warning,
-            "packed": packed,
-            "cores": cores,
-        }
-        self._loading = Lock()
-
-    def _states(self, one: str, others: Sequence[str]) -> Iterator[PairStates]:
-        """What the adapter's head makes of `one` with each of `others`, in any order. Raises ModelProblem."""
-        with self._loading:
-            tokenizer, session, head, bias = self._loaded
-        asked = tokenizer.encode(storable(one), add_special_tokens=False).ids[:QUESTION_TOKENS]
-        texts = [tokenizer.encode(storable(other), add_special_tokens=False) for other in others]
-        first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-        begin = len(asked) + 2
-        rows = [[first, *asked, last, *text.ids[: ROW_TOKENS - begin - 1], last] for text in texts]
-        types = [[0] * begin + [1] * (len(row) - begin) for row in rows]
-        for numbers, states in session.run(rows, types):
-            for number, logits in zip(numbers, states @ head.T + bias, strict=True):
-                offsets = texts[number].offsets[: len(rows[number]) - begin - 1]
-                yield PairStates(number, logits[0], logits[begin:-1], offsets)
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, BertSession, NDArray[np.float32], NDArray[np.float32]]:
-        folder, file = find_minilm(), self.adapter
-        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != self.adapter_sha256:
-            raise ModelProblem(f"The reader's file {file} is missing or damaged.", "Install RAG Science again.")
-        adapter = read_tensors(file)
-        session = BertSession(folder, expected_sha256=WEIGHTS_SHA256, **self._options).adapted(file)
-        head, bias = (adapter[f"head.{name}"].astype(np.float32) for name in ("weight", "bias"))
-        return load_tokenizer(folder), session, head, bias
-
-
-class SpanReader(PairReader):
-    """Finds where passages answer a question."""
+class SpanReader:
+    """Finds the answer to a question in passages. Thread-safe; the model is found and opened with the first passage."""
 
     adapter = Path(__file__).with_name("span_reader.safetensors")
     adapter_sha256 = "6798841e988ada2383ce3873f5c79871068b43f28d291dc3e35acbfcac1c6d28"
 
+    def __init__(self, **how: Any) -> None:
+        """`how` it runs, as `BertSession` takes it."""
+        self._session = BertSession(find_minilm, expected_sha256=WEIGHTS_SHA256, **how).adapted(self.adapter)
+
     def read(self, question: str, passages: Sequence[str]) -> list[AnswerSpan]:
-        """The best span of each passage. Raises ModelProblem."""
+        """The best span of each passage, in their order. Raises ModelProblem."""
         spans = [AnswerSpan(-np.inf, 0, 0)] * len(passages)
-        for pair in self._states(question, passages):
-            if pair.offsets:
-                spans[pair.number] = best_span(pair.whole, pair.pieces, pair.offsets)
+        head, bias = self._head
+        tokenizer: Any = self._session.tokenizer
+        asked = tokenizer.encode(storable(question), add_special_tokens=False).ids[:QUESTION_TOKENS]
+        texts = [tokenizer.encode(storable(passage), add_special_tokens=False) for passage in passages]
+        first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        begin = len(asked) + 2
+        rows = [[first, *asked, last, *text.ids[: ROW_TOKENS - begin - 1], last] for text in texts]
+        types = [[0] * begin + [1] * (len(row) - begin) for row in rows]
+        for numbers, states in self._session.run(rows, types):
+            for number, logits in zip(numbers, states @ head.T + bias, strict=True):
+                if offsets := texts[number].offsets[: len(rows[number]) - begin - 1]:
+                    spans[number] = best_span(logits[0], logits[begin:-1], offsets)
         return spans
+
+    @cached_property
+    def _head(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """What makes two scores of a token's vector: the one of a span's beginning, the other of its end."""
+        file = self.adapter
+        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != self.adapter_sha256:
+            raise ModelProblem(f"The reader's file {file} is missing or damaged.", "Install RAG Science again.")
+        adapter = read_tensors(file)
+        return adapter["head.weight"].astype(np.float32), adapter["head.bias"].astype(np.float32)
 
 
 def best_span(none: NDArray[np.float32], logits: NDArray[np.float32], offsets: Sequence[tuple[int, int]]) -> AnswerSpan:

@@ -226,8 +226,8 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     os.environ["RAG_CACHE_FOLDER"] = str(models)
     sessions = _SESSIONS
     open_session = bert_session._inference_session
-    loaded: list[Any] = []
-    load = minilm.MiniLM._load
+    made: list[Any] = []
+    make = minilm.BertSession
 
     def session_of(folder: Path, *, packed: bool) -> Any:
         key = folder, packed
@@ -235,10 +235,10 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
             sessions[key] = open_session(folder, packed=packed)
         return sessions[key]
 
-    def load_once(model: minilm.MiniLM) -> Any:
-        if not loaded:
-            loaded.append(load(model))
-        return loaded[0]
+    def made_once(*source: Any, **how: Any) -> Any:
+        if not made:
+            made.append(make(*source, **how))
+        return made[0]
 
     embed = minilm.MiniLM.embed_with_tokens
 
@@ -250,7 +250,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
 
     minilm.MiniLM.embed_with_tokens = embed_known  # type: ignore[method-assign]
     bert_session._inference_session = session_of
-    minilm.MiniLM._load = load_once  # type: ignore[method-assign]
+    minilm.BertSession = made_once  # type: ignore[misc,assignment]
     bucket_files.CACHE_BYTES = CACHE_BYTES
     worker_pool.ReaderProcess = ReaderHere  # type: ignore[misc,assignment]
     typer.main.get_command = lru_cache(typer.main.get_command)
