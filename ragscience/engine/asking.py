@@ -24,6 +24,7 @@ from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
+from ragscience.search.profiles import passages_wanted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -258,7 +259,8 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
         again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
         llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         title_of=title_of,
-        most_passages=run.profiles.wanted_for_answer or run.answer_profile.top_k + EXTRA_PASSAGES,
+        most_passages=passages_wanted(run.settings, request.top_k, for_answer=True)
+        or run.answer_profile.top_k + EXTRA_PASSAGES,
         seconds=run.settings.answer_seconds,
     )
     return Corrective(context, on_failure=circuit.failed)

@@ -13,7 +13,7 @@ from ragscience.core.records import Answer, Paper, StoredChunk, Turn
 from ragscience.core.settings import deciding_values
 from ragscience.core.tokenizing import counted
 from ragscience.engine.places import holds
-from ragscience.engine.requests import DECIDING_WHERE_SET, AskRequest
+from ragscience.engine.requests import AskRequest
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.history import History, KeptAnswer, check_name
 from ragscience.library.history_database import AUDIT_SCHEMA_VERSION, of_answer, place_of, plain, without_credentials
@@ -215,7 +215,6 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
             }
             for turn in request.history
         ],
-        "chosen": sorted(run.settings.model_fields_set & DECIDING_WHERE_SET),
     }
     record: dict[str, Any] = plain(asked) | without_credentials(depends_on)
     return record | of_answer(answer, papers, run.warnings)

@@ -14,8 +14,9 @@ from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.records import Filters, Found, Profile, Step, StoredChunk
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
-from ragscience.engine.requests import QuestionProfiles, SearchRequest, check_question
+from ragscience.engine.requests import SearchRequest, check_question
 from ragscience.search.names import PaperNames
+from ragscience.search.profiles import profile_of
 from ragscience.search.reranking import WordPresence
 
 if TYPE_CHECKING:
@@ -141,21 +142,20 @@ class QuestionRun:
     # Profiles
 
     @cached_property
-    def profiles(self) -> QuestionProfiles:
-        """The profiles that this question may be searched with."""
-        return QuestionProfiles(self.settings, self.request.top_k)
+    def named_profile(self) -> Profile:
+        """The profile of the settings, whoever reranks."""
+        return profile_of(self.settings, self.request.top_k)
 
     @cached_property
     def profile(self) -> Profile:
-        """How this question is searched."""
-        return self.profiles.of_search(by_llm=self.llm_reranker is not None)
+        """How it is searched."""
+        return profile_of(self.settings, self.request.top_k, by_llm=self.llm_reranker is not None)
 
     @cached_property
     def answer_profile(self) -> Profile:
-        """The same search, with as many passages as an answer is made from."""
-        return self.profiles.of_answer(by_llm=self.llm_reranker is not None)
-
-    # Models
+        """How it is searched for an answer, which is made of more passages."""
+        by_llm = self.llm_reranker is not None
+        return profile_of(self.settings, self.request.top_k, for_answer=True, by_llm=by_llm)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -172,7 +172,7 @@ class QuestionRun:
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The language model that scores the passages, where the settings or the profile ask for it."""
-        return self.shared.models.llm_reranker(self.settings, self.profiles.named, self.warn, self.cancellable)
+        return self.shared.models.llm_reranker(self.settings, self.named_profile, self.warn, self.cancellable)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -274,7 +274,7 @@ class QuestionRun:
         """The knowledge graph for this search; None if it is off or does not exist."""
         settings = self.settings
         wanted = settings.graph == "on" or self.request.graph_filter
-        if not (wanted or (settings.graph == "auto" and self.profiles.named.more_weights)):
+        if not (wanted or (settings.graph == "auto" and self.named_profile.more_weights)):
             return None
         graph, triples = self.shared.graph_and_vectors()
         if not len(graph):

@@ -23,6 +23,7 @@ from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.named_papers import named_texts
 from ragscience.search.names import PaperNames
+from ragscience.search.profiles import passages_wanted, profile_of
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext, ToolUse
@@ -69,7 +70,7 @@ def agent_profile(run: QuestionRun) -> Profile:
     """
     if run.settings.profile != "default" or run.llm_reranker is not None:
         return run.answer_profile
-    return run.profiles.of_sub_query("rrf")
+    return profile_of(run.settings, run.request.top_k, name="rrf", for_answer=True)
 
 
 def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
@@ -150,7 +151,7 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
         library.about.version,
         asdict(library.about.embedder) if library.about.embedder else None,
         deciding_values(run.settings),
-        run.profiles.wanted_for_answer,
+        passages_wanted(run.settings, run.request.top_k, for_answer=True),
         [llm.name, llm.digest] if llm else None,
         request.strict,
         *([run.person] if run.person else []),

@@ -118,6 +118,31 @@ def profile_named(name: str, settings: Settings, wanted: int | None = None) -> P
     )
 
 
+def passages_wanted(settings: Settings, requested: int | None, *, for_answer: bool = False) -> int | None:
+    """How many passages somebody asked for, in the request or in a setting; None where nobody did."""
+    own = settings.chosen("answer_passages") if for_answer else None
+    return requested or own or settings.chosen("top_k")
+
+
+def profile_of(
+    settings: Settings, requested: int | None, *, name: str = "", for_answer: bool = False, by_llm: bool = False
+) -> Profile:
+    """How a question is searched, and how many passages it or its answer gets; `name`: by this profile alone.
+
+    `requested` are the passages that the request asks for; `by_llm`: whether a language model reranks. An answer gets
+    `answer_passages` where nobody asked for a number.
+    """
+    wanted = passages_wanted(settings, requested, for_answer=for_answer)
+    profile = profile_named(name or settings.profile, settings, wanted)
+    if settings.graph == "on" and not name:
+        profile = with_graph(profile)
+    if by_llm:
+        return read_by_llm(profile, wanted=wanted)
+    if not for_answer or wanted is not None or profile.name == "guide":  # whose number is the design card's
+        return profile
+    return replace(profile, top_k=max(profile.top_k, settings.answer_passages))
+
+
 def with_graph(profile: Profile) -> Profile:
     """The profile with the knowledge graph's scores added, with the weights of the production notes.
 

@@ -4,7 +4,7 @@ import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.settings import default_settings, load_settings
-from ragscience.engine.requests import QuestionProfiles
+from ragscience.search.profiles import profile_of
 
 SPEED = "How fast do bees fly in fog?"
 
@@ -29,9 +29,9 @@ SPEED = "How fast do bees fly in fog?"
     ],
 )
 def test_what_somebody_set_wins(tmp_path, profile, flags, requested, of_search, of_answer):
-    profiles = QuestionProfiles(default_settings(tmp_path, profile=profile, **flags), requested)
-    assert profiles.of_search(by_llm=False).top_k == of_search
-    assert profiles.of_answer(by_llm=False).top_k == of_answer
+    settings = default_settings(tmp_path, profile=profile, **flags)
+    assert profile_of(settings, requested).top_k == of_search
+    assert profile_of(settings, requested, for_answer=True).top_k == of_answer
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_what_somebody_set_wins(tmp_path, profile, flags, requested, of_search, 
 def test_a_language_model_that_reranks_keeps_its_five_unless_somebody_set_a_number(
     tmp_path, flags, of_search, of_answer
 ):
-    profiles = QuestionProfiles(default_settings(tmp_path, **flags))
-    assert profiles.of_search(by_llm=True).top_k == of_search
-    assert profiles.of_answer(by_llm=True).top_k == of_answer
+    settings = default_settings(tmp_path, **flags)
+    assert profile_of(settings, None, by_llm=True).top_k == of_search
+    assert profile_of(settings, None, for_answer=True, by_llm=True).top_k == of_answer
 
 
 def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monkeypatch):

@@ -69,7 +69,6 @@ DEPENDS_ON = {
     "filters": {"papers": [], "pages": None},
     "history": [],
     "settings": {"top_k": 4, "ollama_url": "http://127.0.0.1:11434"},
-    "chosen": [],
     "library": {"id": "cafe", "generation": 4, "chunker": "sections", "embedder": None},
     "models": {"embedder": {"name": "all-MiniLM-L6-v2", "digest": "ab" * 32}, "reranker": None, "llm": None},
 }
