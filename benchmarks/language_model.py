@@ -33,7 +33,7 @@ from benchmarks.running import Options
 from benchmarks.significance import p_of, shown_p
 from ragscience.ask.prompts import Prompts
 from ragscience.core.records import PASSAGES
-from ragscience.core.settings import Settings, deciding_values, load_settings
+from ragscience.core.settings import Settings, load_settings
 from ragscience.engine import Engine
 from ragscience.engine.eval_runs import EvalRequest
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
@@ -149,7 +149,7 @@ def _kept(file: Path) -> Iterator[dict[str, Any]]:
 def _key(engine: Engine, name: str) -> str:
     """Of all that decides the answers of a way, 12 hexadecimal digits."""
     way, settings = WAYS[name], engine.settings
-    decides = {key: value for key, value in deciding_values(settings).items() if key not in ADDRESSES}
+    decides = {key: value for key, value in settings.deciding_values().items() if key not in ADDRESSES}
     decides |= {"answer_passages": settings.chosen("answer_passages"), "top_k": settings.chosen("top_k")}
     parts: dict[str, Any] = {"way": [way.mode, *sorted(way.settings.items())], "settings": decides}
     if way.has_model:

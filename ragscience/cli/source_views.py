@@ -21,7 +21,8 @@ from ragscience.cli.screen import cost_line, step_lines
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.records import Answer, Found, PathStep
 from ragscience.core.sentences import formulas_named
-from ragscience.core.system import GROUP_OF_ITS_OWN, slashed
+from ragscience.core.serialization import slashed
+from ragscience.core.system import GROUP_OF_ITS_OWN
 from ragscience.engine import places
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.printable import counted, one_line, plain, shortened

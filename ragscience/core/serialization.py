@@ -7,6 +7,7 @@ a worker's start may.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -92,3 +93,8 @@ def select(fields: str, *sources: object, **given: Any) -> dict[str, Any]:
         if name not in values:
             values[name] = next(getattr(source, name) for source in sources if hasattr(source, name))
     return {name: values[name] for name in fields.split()}
+
+
+def slashed(path: str) -> str:
+    """A path with "/" between its folders, as names are shown, typed and kept, also on Windows."""
+    return path.replace(os.sep, "/")

@@ -254,6 +254,11 @@ class Settings(BaseSettings):
         guarded=True,
     )
 
+    def deciding_values(self) -> dict[str, Any]:
+        """The values that an answer depends on, by name, as JSON has them."""
+        extras: dict[str, Any] = {name: field.json_schema_extra for name, field in type(self).model_fields.items()}
+        return self.model_dump(mode="json", include={name for name in extras if extras[name]["decides"] == ANSWER})
+
     def chosen(self, name: str) -> Any:
         """The value of the setting where somebody has set it, be it to the default; else None."""
         return getattr(self, name) if name in self.model_fields_set else None

@@ -22,7 +22,7 @@ from platformdirs import user_config_path
 from pydantic import ValidationError
 
 from ragscience.core.errors import UsageError
-from ragscience.core.setting_fields import ANSWER, ENV_PREFIX, Decides, Settings, server_key
+from ragscience.core.setting_fields import ENV_PREFIX, Decides, Settings, server_key
 from ragscience.core.system import small_text, write_atomically
 
 __all__ = ["ENV_PREFIX", "Settings", "server_key"]
@@ -133,8 +133,6 @@ def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings
 
     Raises UsageError for a value that is not allowed.
     """
-    if not changes:
-        return settings
     unset = {name for name, value in changes.items() if value is None}
     defaults = {name: Settings.model_fields[name].default for name in unset}
     try:
@@ -247,16 +245,6 @@ def decides(name: str) -> Decides:
 def is_guarded(name: str) -> bool:
     """Whether it can start a program, send text elsewhere, or read or write files."""
     return name in Settings.model_fields and bool(_extra(name)["guarded"])
-
-
-def deciding_settings() -> frozenset[str]:
-    """The settings that an answer depends on."""
-    return frozenset(name for name in Settings.model_fields if decides(name) == ANSWER)
-
-
-def deciding_values(settings: Settings) -> dict[str, Any]:
-    """The values that an answer depends on, by name, as JSON has them."""
-    return settings.model_dump(mode="json", include=set(deciding_settings()))
 
 
 def _extra(name: str) -> dict[str, Any]:

@@ -100,11 +100,6 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def slashed(path: str) -> str:
-    """A path with "/" between its folders, as names are shown, typed and kept, also on Windows."""
-    return path.replace(os.sep, "/")
-
-
 def small_text(path: Path, most: int) -> str:
     """The UTF-8 text of a file of at most so many bytes.
 

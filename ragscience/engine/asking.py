@@ -58,7 +58,7 @@ def search(
         stages=(*found.stages, *timings.stages),
         warnings=_once(found.warnings, run.all_warnings()),
     )
-    if shared.telemetry.is_on:
+    if shared.telemetry.sinks:
         shared.telemetry.record(of_search(found, run.models_of_search(found)))
     return found
 
@@ -89,7 +89,7 @@ def ask(
     answer = _recorded(run, "agent" if request.agent else "ask", lambda: answer_of(run, request))
     warnings = _once((*answer.found.warnings, *answer.warnings), run.all_warnings())
     answer = replace(answer, question=run.question, warnings=warnings)
-    if shared.telemetry.is_on:
+    if shared.telemetry.sinks:
         shared.telemetry.record(of_answer(answer))
     at = datetime.now(UTC).isoformat(timespec="seconds")
     audit = _audit_record(run, answer, request, at) if dialogue.is_kept and shared.settings.audit else None

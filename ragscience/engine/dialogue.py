@@ -10,7 +10,6 @@ from ragscience.ask.conversation import state_after
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Paper, StoredChunk, Turn
-from ragscience.core.settings import deciding_values
 from ragscience.core.tokenizing import counted
 from ragscience.engine.places import holds
 from ragscience.engine.requests import AskRequest
@@ -187,7 +186,7 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
         papers = _papers(library, [*(hit.chunk for hit in answer.found.hits), *earlier])
         embedder = library.about.embedder
         depends_on = {
-            "settings": deciding_values(run.settings),
+            "settings": run.settings.deciding_values(),
             "library": {
                 "id": library.about.library_id,
                 "generation": library.about.version,

@@ -59,7 +59,8 @@ class QuestionRun:
         self.shared = shared
         self.request = request
         self.person = person
-        self.settings = changed_settings(shared.settings, request.overrides())
+        changes = request.overrides()
+        self.settings = changed_settings(shared.settings, changes) if changes else shared.settings
         self.question = check_question(request.question)
         self.library = shared.library
         self.warnings: list[str] = []

@@ -15,7 +15,6 @@ from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SURE, SubQuery, compared, sides
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
-from ragscience.core.settings import deciding_values
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
 from ragscience.engine.requests import described
@@ -150,7 +149,7 @@ def _run_id(run: QuestionRun, request: AskRequest) -> str:
         asdict(request.filters),
         library.about.version,
         asdict(library.about.embedder) if library.about.embedder else None,
-        deciding_values(run.settings),
+        run.settings.deciding_values(),
         passages_wanted(run.settings, run.request.top_k, for_answer=True),
         [llm.name, llm.digest] if llm else None,
         request.strict,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import ASKED_KINDS, Filters, Paper, title_of
-from ragscience.core.system import slashed
+from ragscience.core.serialization import slashed
 from ragscience.library.snapshots import Database, Snapshot
 
 if TYPE_CHECKING:

@@ -223,18 +223,21 @@ class Keywords:
     @contextmanager
     def _intact(self, at: Snapshot) -> Iterator[None]:
         """Raises LibraryDamaged where the index is not what was written, as far as that is checked or FTS5 sees it."""
-        damaged = LibraryDamaged("The keyword index is damaged.", REBUILD_INDEXES)
         state = at.state
         try:
             if self._checked != (state.library_id, state.version):
                 if state.keywords_at == state.version and is_damaged(at.db, _CHECKED_BYTES):
-                    raise damaged
+                    raise _damaged()
                 self._checked = state.library_id, state.version
             yield
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
-                raise damaged from error
+                raise _damaged() from error
             raise
+
+
+def _damaged() -> LibraryDamaged:
+    return LibraryDamaged("The keyword index is damaged.", REBUILD_INDEXES)
 
 
 def _span(ids: Ids) -> tuple[int, int]:

@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.records import Document, Metadata, Paper, StoredChunk
-from ragscience.core.serialization import storable
-from ragscience.core.system import slashed
+from ragscience.core.serialization import slashed, storable
 
 if TYPE_CHECKING:
     from ragscience.library.top_scores import Ids

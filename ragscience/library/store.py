@@ -1,32 +1,35 @@
-"""A home's library, how a damaged one is put aside, and how often terms occur in passages of a store."""
+"""A home's library, and how a damaged one is put aside."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
-from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.atomic_files import Home, WriterLock
 from ragscience.library.changes import Change, SqlDatabase
 from ragscience.library.database import OldLibrary, check_schema, connect_for_reading, database_errors, listed_files
 from ragscience.library.dense_search import Dense
-from ragscience.library.keywords import Keywords, bm25, counts_in, is_damaged, norms_of
+from ragscience.library.keywords import Keywords, is_damaged
 from ragscience.library.paper_contents import NewPaper, text_hash
 from ragscience.library.paper_rows import FileSource
 from ragscience.library.sealed_rows import LIST_DAMAGED, REBUILD_INDEXES, Damage, DenseIndexInfo, DenseSizes, read_state
 from ragscience.library.snapshots import read_listing, read_notes, read_sources
-from ragscience.library.store_protocol import Store, known_files, require_identity
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids, Scores
-
+from ragscience.library.store_protocol import (
+    Store,
+    TermCounts,
+    keyword_scores,
+    known_files,
+    require_identity,
+    term_counts,
+)
 
 __all__ = [
     "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts",
@@ -184,69 +187,3 @@ def free_name(path: Path) -> Path:
     """The first name beside `path` for what is damaged: `library.sqlite.damaged-1`."""
     names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
     return next(name for name in names if not name.exists())
-
-
-# Terms
-
-
-@dataclass(frozen=True, slots=True)
-class TermCounts:
-    """Where the terms of a question occur: the counts behind keyword scores."""
-
-    terms: tuple[str, ...]
-    """Distinct terms, in the order of the question."""
-    passages: int
-    """Number of passages searched."""
-    frequencies: Ids
-    """How many of these contain each term, shape (terms,)."""
-    counts: Ids
-    """How often each term occurs in each requested passage, shape (terms, ids); 0 in a missing one."""
-    norms: Scores
-    """`k1 * (1 - b + b * length / mean length)` of each requested passage, shape (ids,)."""
-
-
-def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Scores:
-    """The BM25 score of each passage of `ids` for `text`, float64, shape (len(ids),); 0 where no word of it matches."""
-    import numpy as np
-
-    terms = tokenize(text)
-    if not terms or not len(ids):
-        return np.zeros(len(ids), np.float64)
-    with library.snapshot():
-        return bm25(terms, _terms_of(library, ids), library.keywords.frequencies(terms))
-
-
-def _terms_of(library: Store, ids: Sequence[int] | Ids) -> list[list[str]]:
-    """The terms of each passage; none of a missing one."""
-    found = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
-    return [found.get(int(one), []) for one in ids]
-
-
-def term_counts(
-    library: Store,
-    terms: Sequence[str],
-    ids: Sequence[int] | Ids,
-    allowed: Ids | None = None,
-) -> TermCounts:
-    """Where the terms (as `tokenize` gives them) occur: in the passages `ids`, and in how many of `allowed`.
-
-    Where `allowed` is more than half of the passages, those of the whole library are counted instead: only how rare a
-    term is matters then.
-    """
-    import numpy as np
-
-    distinct = tuple(dict.fromkeys(terms))
-    with library.snapshot():
-        known = library.keywords.frequencies(distinct)
-        numbers, passages = [known.having[term] for term in distinct], known.passages
-        if allowed is not None and 2 * allowed.size <= passages:
-            numbers = [library.keywords.having([term], allowed).size if n else 0 for term, n in known.having.items()]
-            passages = int(allowed.size)
-        passages_terms = _terms_of(library, ids)
-    return TermCounts(
-        distinct,
-        passages,
-        np.array(numbers, np.int64),
-        counts_in(distinct, passages_terms).astype(np.int64),
-        norms_of([len(each) for each in passages_terms], known),
-    )

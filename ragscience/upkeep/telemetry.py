@@ -154,26 +154,21 @@ class Telemetry:
     """All sinks of a run; safe for several threads. A sink's error goes to `on_problem`, and no answer is lost."""
 
     def __init__(self, sinks: Sequence[Sink], on_problem: Callable[[str], None]) -> None:
-        self._sinks = tuple(sinks)
+        self.sinks = tuple(sinks)
         self._on_problem = on_problem
         self._lock = Lock()
 
     def add(self, sink: Sink) -> None:
         """Write the questions from now on to another place, too."""
-        self._sinks = (*self._sinks, sink)
-
-    @property
-    def is_on(self) -> bool:
-        """Whether there is any sink."""
-        return bool(self._sinks)
+        self.sinks = (*self.sinks, sink)
 
     def record(self, asked: AskedQuestion) -> None:
         """Write one question to all sinks."""
-        self._each([partial(sink.record, asked) for sink in self._sinks])
+        self._each([partial(sink.record, asked) for sink in self.sinks])
 
     def close(self) -> None:
         """Let all sinks write what is pending."""
-        self._each([sink.close for sink in self._sinks])
+        self._each([sink.close for sink in self.sinks])
 
     def _each(self, writes: Sequence[Callable[[], None]]) -> None:
         problems = []
