@@ -14,7 +14,7 @@ from ragscience.ask.confidence import answerability
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import UNCITED, Answer, Found, Hit, QuestionPart
 from ragscience.core.tokenizing import tokenize
-from ragscience.search.search_signals import asked_terms
+from ragscience.search.first_pass import asked_terms
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext

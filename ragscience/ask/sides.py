@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from ragscience.core.tokenizing import terms
-from ragscience.search.name_strength import NOUN
 from ragscience.search.named_papers import asked_about
-from ragscience.search.names import MentionedPaper, PaperNames
+from ragscience.search.names import NOUN, MentionedPaper, PaperNames
 
 SURE = 0.5
 """Strength of a name from which it leads to its paper."""

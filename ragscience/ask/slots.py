@@ -13,7 +13,7 @@ from ragscience.ask.intents import frame_words
 from ragscience.ask.route_records import SMALL_WORDS, Conditions, has_author, of_venue
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
-from ragscience.search.name_strength import NOUN
+from ragscience.search.names import NOUN
 
 if TYPE_CHECKING:
     from ragscience.ask.route_records import RouteContext

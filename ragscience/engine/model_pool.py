@@ -193,7 +193,7 @@ class ModelPool:
 
     def span_reader(self, settings: Settings, warn: Warn) -> Reader:
         """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
-        from ragscience.models.span_reader import SpanReader
+        from ragscience.models.minilm import SpanReader
 
         def make(warn: Warn) -> SpanReader:
             return SpanReader(cache_folder=settings.cache_folder, on_warning=warn, packed=self._stays)

@@ -94,7 +94,7 @@ def asked_terms(question: str) -> frozenset[str]:
 
     Of a script without spaces: its pairs of characters.
     """
-    from ragscience.search.search_signals import asked_terms as content_terms
+    from ragscience.search.first_pass import asked_terms as content_terms
 
     return frozenset(term for term in content_terms(question) if len(term) > 1)
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile
-from ragscience.search.first_pass import Scope, weighted_sum
+from ragscience.search.first_pass import Scope, log_odds, signals, weighted_sum
 from ragscience.search.reranking import rerank
-from ragscience.search.search_signals import log_odds, signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

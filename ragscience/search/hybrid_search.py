@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING
 from ragscience.core.answer_records import timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
-from ragscience.search.first_pass import FirstPass, Question, Scope, ScoreSource, SearchLog, first_pass, min_max
+from ragscience.search.first_pass import (
+    FirstPass,
+    Question,
+    Scope,
+    ScoreSource,
+    SearchLog,
+    first_pass,
+    log_odds,
+    min_max,
+    signals,
+)
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
 from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, mixed_scores, rerank
-from ragscience.search.search_signals import log_odds, signals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +115,7 @@ def search(
     Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
     A question in another language is searched by the words of it that the library has, with a warning, where the
     library was embedded with the embedded model: `Found.question` has them. `Found.signals` are those of
-    search/search_signals.py. Where the embedder fails, keyword search alone gives the candidates; where a reranker
+    search/first_pass.py. Where the embedder fails, keyword search alone gives the candidates; where a reranker
     fails, the order stays; both with a warning. Raises NothingFound where a filter fits no paper.
     """
     with library.snapshot():

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import keyword_scores
-from ragscience.search.first_pass import min_max, weighted_sum
+from ragscience.search.first_pass import asked_terms, min_max, weighted_sum
 from ragscience.search.names import MentionedPaper, PaperNames
 from ragscience.search.reranking import late_scores
-from ragscience.search.search_signals import asked_terms
 
 if TYPE_CHECKING:
     import numpy as np

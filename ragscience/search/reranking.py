@@ -19,9 +19,8 @@ import numpy as np
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters
 from ragscience.library.store import term_counts
-from ragscience.search.first_pass import weighted_sum
+from ragscience.search.first_pass import SMALLEST, weighted_sum
 from ragscience.search.names import PaperNames
-from ragscience.search.search_signals import SMALLEST
 
 if TYPE_CHECKING:
     import numpy as np

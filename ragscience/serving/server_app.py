@@ -115,8 +115,7 @@ def _lifespan(
 
 
 def _add_routes(app: FastAPI) -> None:
-    from ragscience.serving.graph_routes import graph_routes, map_page_route
-    from ragscience.serving.guide_routes import guide_routes
+    from ragscience.serving.guide_routes import graph_routes, guide_routes, map_page_route
     from ragscience.serving.openai_routes import openai_routes
     from ragscience.serving.paper_routes import paper_routes
     from ragscience.serving.question_routes import question_routes

@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import UsageError
-from ragscience.graph.map_html import check_target, file_link, map_page, write_file
-from ragscience.graph.paper_map import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode, positions
+from ragscience.graph.paper_map import (
+    PAPER_RADIUS,
+    Evidence,
+    MapDrawing,
+    MapEdge,
+    MapNode,
+    check_target,
+    file_link,
+    map_page,
+    positions,
+    write_file,
+)
 
 HOSTILE = [
     "<script>document.title='broken'</script>",

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.store import Home, Library
-from ragscience.search.first_pass import Scope
-from ragscience.search.search_signals import TOGETHER, signals
+from ragscience.search.first_pass import TOGETHER, Scope, signals
 from tests.library.making import WORDS, add, numbered_paper
 
 
