@@ -105,16 +105,17 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
         if not is_there:
             print(f"left out, as this machine does not permit them: {', '.join(lost)}", flush=True)
     classes = _classes(options.kind)
-    world = prepared(folder, disk, kinds, [one for one, _ in classes])
     numbers = [options.only] if options.only is not None else range(options.first, options.first + options.rounds)
+    # Each by itself, so that a round is the same with --kind and without.
+    chosen = {one: random.Random(f"kind {options.seed}-{one}").choices(*zip(*classes, strict=True))[0] for one in numbers}
+    world = prepared(folder, disk, kinds, list(dict.fromkeys(chosen.values())))
     began, done, broken = time.monotonic(), 0, []
     for number in numbers:
         if options.minutes and time.monotonic() - began > options.minutes * 60:
             break
         while options.pause and options.pause.exists():
             time.sleep(1)
-        # By itself, so that a round is the same with --kind and without.
-        (kind,) = random.Random(f"kind {options.seed}-{number}").choices(*zip(*classes, strict=True))
+        kind = chosen[number]
         one, started = kind(world, options.seed, number), time.monotonic()
         try:
             one.run()
