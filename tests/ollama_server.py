@@ -277,6 +277,7 @@ class _QuietServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     script: OllamaServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are written by themselves
 
     def log_message(self, *args: object) -> None:
         pass

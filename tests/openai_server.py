@@ -138,6 +138,7 @@ class OpenAIServer:
 class _Handler(BaseHTTPRequestHandler):
     script: OpenAIServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are written by themselves
 
     def log_message(self, *_: Any) -> None:
         """Nothing on stderr."""

@@ -98,6 +98,7 @@ class FaultyS3:
     def _handler(proxy):  # noqa: N805
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body are written by themselves
 
             def handle_one(self):
                 line = unquote(f"{self.command} {self.path}")

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -21,6 +20,7 @@ from ragscience.sources.http_client import HttpClient
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
+from tests.warm_processes import run_warm
 
 from .arxiv_feed import ATOM, ArxivServer, FeedPaper, error_feed, feed
 from .fault_server import Reply
@@ -236,7 +236,7 @@ def test_killed_at_any_step_there_is_nothing_or_a_good_paper(arxiv, pdfs, tmp_pa
         home = Home(tmp_path / f"home{step}")
         home.root.mkdir()
         command = [sys.executable, "-c", KILLED, str(home.root), str(step)]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        done = run_warm(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         files = [path.read_bytes() for path in home.papers.glob("*")]
         assert files in ([], [pdfs["one"]])
         if files:
