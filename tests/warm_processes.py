@@ -219,7 +219,31 @@ def attend(job, reply, streams):
         os._exit(0)
 
 
+class Leaving:
+    """The end of a forked process behind all else that is done at its end: taking apart what was imported takes long."""
+
+    def __init__(self):
+        self.code = None
+        atexit.register(self)
+
+    def __call__(self):
+        if isinstance(self.code, int):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # and Python itself says so
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(self.code & 0xFF)
+
+    def run(self, words):
+        try:
+            run(words)
+            self.code = 0
+        except SystemExit as ended:
+            self.code = ended.code or 0
+            raise
+
+
 def main():
+    leaving = Leaving()  # what is registered first comes last
     import_everything()
     jobs = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -231,7 +255,7 @@ def main():
         if not os.fork():
             jobs.close()
             if attend(job, reply, streams):
-                run(job["words"])
+                leaving.run(job["words"])
                 return
         for descriptor in descriptors:
             os.close(descriptor)

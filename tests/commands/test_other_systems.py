@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ragscience.core.paper_records import Paper
-from ragscience.core.system import slashed
+from ragscience.core.serialization import slashed
 from ragscience.library.filter_selection import papers_fitting
 from ragscience.library.paper_rows import path_from, path_within, short_names
 from tests.conftest import ROOT

@@ -107,7 +107,9 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
     classes = _classes(options.kind)
     numbers = [options.only] if options.only is not None else range(options.first, options.first + options.rounds)
     # Each by itself, so that a round is the same with --kind and without.
-    chosen = {one: random.Random(f"kind {options.seed}-{one}").choices(*zip(*classes, strict=True))[0] for one in numbers}
+    chosen = {
+        one: random.Random(f"kind {options.seed}-{one}").choices(*zip(*classes, strict=True))[0] for one in numbers
+    }
     world = prepared(folder, disk, kinds, list(dict.fromkeys(chosen.values())))
     began, done, broken = time.monotonic(), 0, []
     for number in numbers:
