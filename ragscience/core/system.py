@@ -7,9 +7,11 @@ import secrets
 import signal
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 GROUP_OF_ITS_OWN: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 """`creationflags` of `subprocess.Popen`: on Windows what `start_new_session` is elsewhere, so that Ctrl-C in the
@@ -115,3 +117,17 @@ def small_text(path: Path, most: int) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise OSError(0, "it is not UTF-8") from None
+
+
+class Closing(ABC):
+    """What is closed at the end of its `with` block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what it holds."""

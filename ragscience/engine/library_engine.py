@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Profile
@@ -68,14 +67,6 @@ class Engine(SharedParts):
         if settings.log_file or environment:
             _ = engine.telemetry
         return engine
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # Questions
 

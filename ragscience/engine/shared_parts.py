@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.core.errors import RagScienceError, SourceError, UsageError
 from ragscience.core.settings import Settings
+from ragscience.core.system import Closing
 from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
 from ragscience.library.atomic_files import read_checked_json, write_checked_json
 from ragscience.library.ingestion import LOCAL, LocalFiles
@@ -84,7 +85,7 @@ def refuse_papers_in(settings: Settings) -> None:
 T = TypeVar("T")
 
 
-class SharedParts:
+class SharedParts(Closing):
     """The parts of one engine; safe for several threads."""
 
     def __init__(

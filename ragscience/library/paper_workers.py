@@ -13,7 +13,7 @@ import signal
 import socket
 import threading
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -22,11 +22,10 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError, missing_package
-from ragscience.core.system import interrupts_held
+from ragscience.core.system import Closing, interrupts_held
 from ragscience.library.paper_task import EmbeddedPaper, PaperJob, TaskOptions, close_readers, embed_paper
 from ragscience.reading.text_cleaning import printable_name
 from ragscience.reading.worker_pool import Opened, ReadingProgress
@@ -55,7 +54,7 @@ class Task:
     """Has something when the result is there. Ctrl-C while one waits for the future itself may leave its lock taken."""
 
 
-class PaperWorkers(ABC):
+class PaperWorkers(Closing):
     """Workers that read, cut and embed; use it in a `with`, and for one `read_all` at a time."""
 
     def __init__(self, options: TaskOptions, job_of: Callable[[Path], PaperJob]) -> None:
@@ -82,12 +81,8 @@ class PaperWorkers(ABC):
     def _end(self) -> None:
         """End what is under way, and the workers where they are this run's own."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the workers, and let go of the files that they have not read."""
         self._end()
         while self._ahead:
             self._ahead.popleft().file.close()

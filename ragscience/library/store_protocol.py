@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
+from ragscience.core.system import Closing
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.changes import Change
@@ -35,7 +35,7 @@ _CONTENTS_KEPT = 32
 """Papers whose pages stay in memory: an answer quotes some of a dozen."""
 
 
-class Store(ABC):
+class Store(Closing):
     """A library, opened for reading or for writing; a context manager.
 
     Thread-safe: each thread reads its own snapshots. Reading never writes, and any number of readers run next to one
@@ -64,14 +64,6 @@ class Store(ABC):
             self._write_ledger()
         finally:
             self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

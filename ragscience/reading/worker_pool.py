@@ -10,11 +10,10 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Self
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document
+from ragscience.core.system import Closing
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS, ReaderProcess
 
 _AHEAD = 2
@@ -42,7 +41,7 @@ class ReadingProgress:
         """The loop waits for this file; comes several times a second, in the thread of the loop."""
 
 
-class ReadingPool:
+class ReadingPool(Closing):
     """Reads PDFs in at most `workers` processes, started when there is a file for them; use it in a `with`.
 
     A file that takes longer than `timeout_seconds`, crashes its worker or needs more than `memory_bytes` of address
@@ -68,14 +67,6 @@ class ReadingPool:
         self._idle: list[ReaderProcess] = []
         self._busy: set[ReaderProcess] = set()
         self._is_closed = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all workers; an open `read_all` raises RuntimeError when it continues."""
