@@ -274,7 +274,7 @@ def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     from ragscience.models.minilm import IDENTITY
 
     is_embedded = run.embedder.identity == IDENTITY
-    embedder = run.embedder if is_embedded else run.shared.models.minilm(run.settings, run.warn)
+    embedder = run.embedder if is_embedded else run.shared.models.minilm(run.settings)
     try:
         together = embedder.embed_documents([question, run.spelled])  # which the search reads next
         return np.asarray(probabilities(weights(), together[:1])[0], np.float32)

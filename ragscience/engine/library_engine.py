@@ -128,8 +128,7 @@ class Engine(SharedParts):
         """What each part ("embedder", "reranker", "answer") would use, where its files are and why."""
         library = self.library
         late = bool(library.tokens.size_bytes() or not library.about.chunks)
-        warn = lambda text: self.publish(Warned(text))  # noqa: E731
-        return self.models.rows(self.settings, library.about.embedder, warn, late=late)
+        return self.models.rows(self.settings, library.about.embedder, late=late)
 
     def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:
         """Problems of the library and the models, with `network` also of the servers; writes nothing.

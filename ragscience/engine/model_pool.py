@@ -47,27 +47,26 @@ _KNOWN_CONNECTION = ("ollama_url", "llm_url", "embed_url", "llm_timeout_seconds"
 class ModelPool:
     """Embedders, rerankers and language models by the settings that decide them; safe for several threads."""
 
-    def __init__(self, on_choice: Callable[[str, str], None], *, stays: bool = False) -> None:
+    def __init__(
+        self, on_choice: Callable[[str, str], None], on_warning: Callable[[str], None], *, stays: bool = False
+    ) -> None:
         """`on_choice` receives the part and a line about each choice that the settings leave open.
 
-        `stays` as `Engine.open`.
+        `on_warning` receives what a model says of its own files; `stays` as `Engine.open`.
         """
         self._stays = stays
         self._on_choice = on_choice
+        self._on_warning = on_warning
         self._lock = RLock()
-        self._made: dict[Hashable, tuple[Any, list[str]]] = {}
+        self._made: dict[Hashable, Any] = {}
 
-    def _once(self, key: Hashable, make: Callable[[Warn], T], warn: Warn) -> T:
-        """What `make` gives, made by the first caller; what it warns of is repeated to each. A failure is not kept."""
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made by the first caller. A failure is not kept."""
         with self._lock:
             if key not in self._made:
-                warnings: list[str] = []
-                self._made[key] = make(warnings.append), warnings
-            made, given = self._made[key]
-        for text in [*given]:
-            warn(text)
-        found: T = made
-        return found
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
 
     # Servers
 
@@ -75,7 +74,7 @@ class ModelPool:
         """The client of the Ollama server, whose state is requested once."""
         seconds, offline = settings.llm_timeout_seconds, settings.offline
         make = partial(Ollama, settings.ollama_url, timeout_seconds=seconds, offline=offline)
-        return self._once(("ollama", *_connection(settings)), lambda _: make(), _ignore)
+        return self._once(("ollama", *_connection(settings)), make)
 
     def server(self, settings: Settings, name: UrlSetting) -> OpenAIServer | None:
         """The client of the server with OpenAI's API that the setting `name` names, if it does. Raises UsageError."""
@@ -83,17 +82,17 @@ class ModelPool:
             return None
         named, seconds = f"{ENV_PREFIX}{name.upper()}", settings.llm_timeout_seconds
         make = partial(OpenAIServer, url, setting=named, timeout_seconds=seconds, offline=settings.offline)
-        return self._once((name, *_connection(settings)), lambda _: make(key=server_key(settings)), _ignore)
+        return self._once((name, *_connection(settings)), lambda: make(key=server_key(settings)))
 
     def _forget_servers(self, settings: Settings) -> None:
         for name in ("ollama", "llm_url", "embed_url"):
             self._made.pop((name, *_connection(settings)), None)
 
-    def _sources(self, settings: Settings, name: UrlSetting, warn: Warn, *, packed: bool = False) -> ModelSources:
+    def _sources(self, settings: Settings, name: UrlSetting, *, packed: bool = False) -> ModelSources:
         return ModelSources(
             ollama=self.ollama(settings),
             cache_folder=settings.cache_folder,
-            on_warning=warn,
+            on_warning=self._on_warning,
             server=self.server(settings, name),
             model_is_set=settings.chosen("embedding_model" if name == "embed_url" else "llm") is not None,
             packed=packed,
@@ -102,53 +101,48 @@ class ModelPool:
     # Embedders
 
     def embedder_choice(
-        self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
+        self, settings: Settings, required: EmbedderIdentity | None, *, packed: bool = False
     ) -> ModelChoice[Embedder]:
         """The embedder of a library that was made with `required`, or for an empty one, and why."""
         packed = packed or self._stays
 
-        def make(warn: Warn) -> ModelChoice[Embedder]:
-            sources = self._sources(settings, "embed_url", warn, packed=packed)
+        def make() -> ModelChoice[Embedder]:
+            sources = self._sources(settings, "embed_url", packed=packed)
             return choose_embedder(settings.embedder, settings.embedding_model, sources=sources, required=required)
 
-        return self._once(_embedder_key(settings, required, packed), make, warn)
+        return self._once(_embedder_key(settings, required, packed), make)
 
-    def embedder(
-        self, settings: Settings, required: EmbedderIdentity | None, warn: Warn, *, packed: bool = False
-    ) -> Embedder:
+    def embedder(self, settings: Settings, required: EmbedderIdentity | None, *, packed: bool = False) -> Embedder:
         """The same without the reason; for an empty library the choice goes to `on_choice`.
 
         `packed` for passages: the same text then has the same vector in whatever batch it comes (`BertSession`).
         """
-        choice = self.embedder_choice(settings, required, warn, packed=packed)
+        choice = self.embedder_choice(settings, required, packed=packed)
         if required is None:
             identity = choice.model.identity
             self._on_choice("embedder", f"embedder: {identity.model} ({choice.why})")
             # The library that is made with it asks for it by its identity.
-            self._made.setdefault(_embedder_key(settings, identity, packed or self._stays), (choice, []))
+            self._made.setdefault(_embedder_key(settings, identity, packed or self._stays), choice)
         return choice.model
 
-    def query_embedder(self, settings: Settings, required: EmbedderIdentity | None, warn: Warn) -> Embedder:
+    def query_embedder(self, settings: Settings, required: EmbedderIdentity | None) -> Embedder:
         """The same for questions: one that may not be there (a server's, a folder's) fails at its calls, not here.
 
         A question is then searched by its words. Raises ModelProblem for an empty library.
         """
         if required is None or required.provider == "embedded":
-            return self.embedder(settings, required, warn)
+            return self.embedder(settings, required)
+        from ragscience.models.served_embedder import QueryEmbedder
 
         def open_embedder() -> Embedder:
             try:
-                return self.embedder_choice(settings, required, _ignore).model
+                return self.embedder_choice(settings, required).model
             except ModelProblem:
                 self._forget_servers(settings)  # their state is asked for again, once the pause is over
                 raise
 
-        def make(_: Warn) -> Embedder:
-            from ragscience.models.served_embedder import QueryEmbedder
-
-            return QueryEmbedder(required, open_embedder)
-
-        return self._once(("query", *_embedder_key(settings, required, packed=False)), make, warn)
+        key = ("query", *_embedder_key(settings, required, packed=False))
+        return self._once(key, lambda: QueryEmbedder(required, open_embedder))
 
     def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
         """What makes the token vectors that are kept: the embedded model, whatever the embedder is.
@@ -164,41 +158,37 @@ class ModelPool:
         except ModelProblem as problem:
             warn(f"No token vectors are stored, so passages are not reranked without a cross-encoder: {problem}")
             return None
-        return self.minilm(settings, warn, packed=True)
+        return self.minilm(settings, packed=True)
 
-    def query_tokens(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> TokenEmbedder | None:
+    def query_tokens(self, settings: Settings, embedder: Embedder, library: Store) -> TokenEmbedder | None:
         """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
         if settings.rerank not in ("auto", "late-interaction", "llm"):
             return None
         if isinstance(embedder, TokenEmbedder):
             return embedder
         is_wanted = settings.rerank == "late-interaction" or library.tokens.size_bytes()
-        return self.minilm(settings, warn) if is_wanted else None
+        return self.minilm(settings) if is_wanted else None
 
-    def matcher(self, settings: Settings, embedder: Embedder, library: Store, warn: Warn) -> Matcher | None:
+    def matcher(self, settings: Settings, embedder: Embedder, library: Store) -> Matcher | None:
         """What matches a question with the words of passages, for quotes; None where no token vectors are stored."""
-        tokens_from = self.query_tokens(settings, embedder, library, warn) if library.tokens.size_bytes() else None
+        tokens_from = self.query_tokens(settings, embedder, library) if library.tokens.size_bytes() else None
         return None if tokens_from is None else partial(token_matches, library=library, tokens_from=tokens_from)
 
-    def minilm(self, settings: Settings, warn: Warn, *, packed: bool = False) -> MiniLM:
+    def minilm(self, settings: Settings, *, packed: bool = False) -> MiniLM:
         """The embedded model, whatever the embedder is; its calls raise ModelProblem where it is not installed."""
         from ragscience.models.minilm import MiniLM
 
-        packed = packed or self._stays
+        packed, folder = packed or self._stays, settings.cache_folder
+        make = partial(MiniLM, cache_folder=folder, on_warning=self._on_warning, packed=packed)
+        return self._once(("minilm", folder, packed), make)
 
-        def make(warn: Warn) -> MiniLM:
-            return MiniLM(cache_folder=settings.cache_folder, on_warning=warn, packed=packed)
-
-        return self._once(("minilm", settings.cache_folder, packed), make, warn)
-
-    def span_reader(self, settings: Settings, warn: Warn) -> Reader:
+    def span_reader(self, settings: Settings) -> Reader:
         """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
         from ragscience.models.minilm import SpanReader
 
-        def make(warn: Warn) -> SpanReader:
-            return SpanReader(cache_folder=settings.cache_folder, on_warning=warn, packed=self._stays)
-
-        return self._once(("spans", settings.cache_folder), make, warn).read
+        folder = settings.cache_folder
+        make = partial(SpanReader, cache_folder=folder, on_warning=self._on_warning, packed=self._stays)
+        return self._once(("spans", folder), make).read
 
     # Rerankers
 
@@ -207,12 +197,11 @@ class ModelPool:
         if settings.rerank == "llm":
             return ModelChoice(self.llm_reranker(settings, None, warn, lambda llm: llm), "the setting is llm")
 
-        def make(warn: Warn) -> ModelChoice[Reranker | None]:
-            return choose_reranker(
-                settings.rerank, settings.reranker, late=late, cache_folder=settings.cache_folder, on_warning=warn
-            )
+        def make() -> ModelChoice[Reranker | None]:
+            given, folder = (settings.rerank, settings.reranker), settings.cache_folder
+            return choose_reranker(*given, late=late, cache_folder=folder, on_warning=self._on_warning)
 
-        return self._once(("reranker", settings.rerank, settings.reranker, late), make, warn)
+        return self._once(("reranker", settings.rerank, settings.reranker, late), make)
 
     def reranker(self, settings: Settings, warn: Warn, *, late: bool) -> Reranker | None:
         """The cross-encoder, or None without one; what is missing is a warning."""
@@ -265,12 +254,12 @@ class ModelPool:
         answerer, is_set = setting or settings.answerer, settings.chosen("llm") is not None
         options = ChatOptions(settings.temperature, settings.num_ctx, settings.max_answer_tokens)
 
-        def make(warn: Warn) -> ModelChoice[ServedLLM | None]:
-            sources = self._sources(settings, "llm_url", warn)
+        def make() -> ModelChoice[ServedLLM | None]:
+            sources = self._sources(settings, "llm_url")
             return choose_llm(answerer, settings.llm, options=options, sources=sources)
 
         key = ("llm", answerer, settings.llm, is_set, options, *_connection(settings))
-        return self._once(key, make, _ignore)
+        return self._once(key, make)
 
     def chat_models(self, settings: Settings) -> tuple[list[str], str]:
         """The models that the language model's server has, without the embedding model, and why there are none."""
@@ -287,14 +276,11 @@ class ModelPool:
 
     # What there is, and what can be fetched
 
-    def rows(
-        self, settings: Settings, made_by: EmbedderIdentity | None, warn: Warn | None = None, *, late: bool
-    ) -> Sequence[ModelRow]:
+    def rows(self, settings: Settings, made_by: EmbedderIdentity | None, *, late: bool) -> Sequence[ModelRow]:
         """What each part would use for a library, where its files are and why; `late` as `reranker_choice`."""
-        warn = warn or _ignore
         return [
-            row("embedder", lambda: self.embedder_choice(settings, made_by, warn)),
-            row("reranker", lambda: self.reranker_choice(settings, warn, late=late)),
+            row("embedder", lambda: self.embedder_choice(settings, made_by)),
+            row("reranker", lambda: self.reranker_choice(settings, self._on_warning, late=late)),
             row("answer", lambda: self.llm_choice(settings)),
         ]
 
@@ -306,7 +292,3 @@ def _connection(settings: Settings) -> tuple[Hashable, ...]:
 
 def _embedder_key(settings: Settings, required: EmbedderIdentity | None, packed: bool) -> tuple[Hashable, ...]:
     return ("embedder", settings.embedder, settings.embedding_model, required, packed, *_connection(settings))
-
-
-def _ignore(_: str) -> None:
-    """These make no warnings."""

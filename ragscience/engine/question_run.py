@@ -77,10 +77,6 @@ class QuestionRun:
 
     def all_warnings(self) -> list[str]:
         """The warnings so far, with those that the models in use have given since they were loaded."""
-        if "embedder" in self.__dict__:
-            self.shared.models.query_embedder(self.settings, self.library.about.embedder, self.warn)
-        if self.__dict__.get("reranker") is not None and self.llm_reranker is None:
-            self.shared.models.reranker(self.settings, self.warn, late=self.tokens_from is not None)
         for text in self.library.damage():
             self.warn(text)
         return self.warnings
@@ -161,14 +157,14 @@ class QuestionRun:
     @cached_property
     def embedder(self) -> Embedder:
         """The embedder that the library was made with; its calls raise ModelProblem where it is not there."""
-        return self.shared.models.query_embedder(self.settings, self.library.about.embedder, self.warn)
+        return self.shared.models.query_embedder(self.settings, self.library.about.embedder)
 
     @cached_property
     def tokens_from(self) -> TokenEmbedder | None:
         """What makes a question's token vectors for late interaction, or None where it is off or nothing is stored."""
         if not self.profile.rerank_depth or self.profile.name == "guide":
             return None
-        return self.shared.models.query_tokens(self.settings, self.embedder, self.library, self.warn)
+        return self.shared.models.query_tokens(self.settings, self.embedder, self.library)
 
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
@@ -249,9 +245,9 @@ class QuestionRun:
         settings = self.settings
         return AnswerContext(
             llm=self.announced(self.llm) if self.llm else None,
-            matcher=self.shared.models.matcher(self.settings, self.embedder, self.library, self.warn),
+            matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
             scorer=self.scorer,
-            spans=self.shared.models.span_reader(settings, self.warn),
+            spans=self.shared.models.span_reader(settings),
             models=self.models_used,
             prompts=self.prompts,
             circuit=self.shared.circuit,

@@ -164,7 +164,9 @@ class SharedParts(Closing):
         def on_choice(part: str, text: str) -> None:
             self.publish(ModelChosen(text, part))
 
-        return self._made_once("models", lambda: ModelPool(on_choice, stays=self._stays))
+        return self._made_once(
+            "models", lambda: ModelPool(on_choice, lambda text: self.publish(Warned(text)), stays=self._stays)
+        )
 
     @property
     def circuit(self) -> Circuit:

@@ -24,7 +24,7 @@ from ragscience.search.first_pass import (
 )
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
-from ragscience.search.reranking import InBatches, late_scores, maxsim_scores, mixed_scores, rerank
+from ragscience.search.reranking import late_scores, maxsim_scores, mixed_scores, rerank
 
 if TYPE_CHECKING:
     import numpy as np
@@ -222,9 +222,8 @@ def _reranked(
     passages = [chunk.searched for chunk in chunks.values()]
     if models.on_rerank is not None:
         models.on_rerank(len(passages))
-    reranker = InBatches(models.reranker, profile.rerank_batch) if profile.rerank_batch else models.reranker
     try:
-        read = rerank(question, passages, reranker)
+        read = rerank(question, passages, models.reranker, profile.rerank_batch)
     except ModelProblem as problem:
         log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
         return before

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ragscience.core.records import StoredChunk
     from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Reranker, Scale, TokenEmbedder
+    from ragscience.models.model_protocols import Reranker, TokenEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,35 +46,11 @@ class Reranked:
         return [number if score is None else next(best) for number, score in enumerate(self.scores)]
 
 
-@dataclass(frozen=True, slots=True)
-class InBatches:
-    """A reranker that receives at most `size` passages at a time."""
-
-    reranker: Reranker
-    size: int
-
-    @property
-    def name(self) -> str:
-        """The reranker's own."""
-        return self.reranker.name
-
-    @property
-    def scale(self) -> Scale:
-        """The reranker's own."""
-        return self.reranker.scale
-
-    def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
-        """The reranker's scores, shape (len(passages),), float32. Raises ModelProblem."""
-        scores = np.empty(len(passages), np.float32)
-        for start in range(0, len(passages), self.size):
-            batch = passages[start : start + self.size]
-            scores[start : start + len(batch)] = self.reranker.score(question, batch)
-        return scores
-
-
-def rerank(question: str, passages: Sequence[str], reranker: Reranker) -> Reranked:
-    """The reranker's scores of the passages. Raises ModelProblem where the reranker does."""
-    scores = reranker.score(question, passages).tolist() if passages else []
+def rerank(question: str, passages: Sequence[str], reranker: Reranker, batch: int = 0) -> Reranked:
+    """The passages read by the reranker, so many at a time; 0: all at once. Raises ModelProblem."""
+    size = batch or max(len(passages), 1)
+    parts = [passages[start : start + size] for start in range(0, len(passages), size)]
+    scores = [score for part in parts for score in reranker.score(question, part).tolist()]
     return Reranked(tuple(None if np.isnan(score) else score for score in scores))
 
 

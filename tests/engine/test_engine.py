@@ -145,4 +145,4 @@ def test_a_warning_of_one_thread_is_in_no_answer_of_another(engine):
 
 
 def _embedder_of(engine):
-    return engine.settings, engine.library.about.embedder, lambda _: None
+    return engine.settings, engine.library.about.embedder
