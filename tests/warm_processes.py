@@ -220,7 +220,7 @@ def attend(job, reply, streams):
 
 
 class Leaving:
-    """The end of a forked process behind all else that is done at its end: taking apart what was imported takes long."""
+    """The end of a forked process, behind all else at its end: taking apart what it has imported takes long."""
 
     def __init__(self):
         self.code = None
