@@ -367,10 +367,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(b"404 page not found", 404, "text/plain")
 
     def _show(self, name: str, model: ServedModel) -> None:
-        info: dict[str, Any] = {
-            "general.architecture": model.architecture,
-            "general.parameter_count": model.parameters,
-        }
+        info: dict[str, Any] = {"general.architecture": model.architecture, "general.parameter_count": model.parameters}
         info[f"{model.architecture}.context_length"] = model.context_length
         info[f"{model.architecture}.embedding_length"] = model.dimension or 4096
         self._json(

@@ -62,10 +62,7 @@ def test_a_paper_leaves_only_where_one_that_is_the_same_stays(tmp_path):
             new = paper_of(f"/p/{name}.pdf", [text], unit_rows(np.random.default_rng(at), 1))
             library.add_paper(NewPaper(**vars(new), size_bytes=1, modified_ns=at + 1))
         pairs = near_duplicates(library.fingerprints())
-        assert [(pair.newer, pair.older) for pair in pairs] == [
-            ("b.pdf", "a.pdf"),
-            ("c.pdf", "b.pdf"),
-        ]
+        assert [(pair.newer, pair.older) for pair in pairs] == [("b.pdf", "a.pdf"), ("c.pdf", "b.pdf")]
         assert [pair.older for pair in without_older(pairs)] == ["b.pdf"]
 
 

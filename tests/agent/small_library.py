@@ -63,13 +63,7 @@ ATTENTION = document(
         (3, "4 Results", "table", "Table 1: BLEU\n| model | BLEU |\n| big | 28.4 |"),
         (4, "References", "reference", "[1] Somebody. Something. 1999."),
     ],
-    Metadata(
-        "Attention Is All You Need",
-        ("Ashish Vaswani", "Noam Shazeer"),
-        2017,
-        "NIPS",
-        arxiv_id="1706.03762v7",
-    ),
+    Metadata("Attention Is All You Need", ("Ashish Vaswani", "Noam Shazeer"), 2017, "NIPS", arxiv_id="1706.03762v7"),
 )
 BERT = document(
     [
@@ -81,8 +75,7 @@ BERT = document(
     Metadata("BERT: Pre-training of Deep Bidirectional Transformers", ("Jacob Devlin", "Ming-Wei Chang"), 2019),
 )
 SOIL = document(
-    [(1, "", "text", "Soil bacteria fix nitrogen in the roots of legumes. " * 8), (2, "", "text", "")],
-    Metadata(),
+    [(1, "", "text", "Soil bacteria fix nitrogen in the roots of legumes. " * 8), (2, "", "text", "")], Metadata()
 )
 PAPERS = {"attention_is_all_you_need_1706.03762.pdf": ATTENTION, "bert_1810.04805.pdf": BERT, "soil_[x].pdf": SOIL}
 
@@ -111,12 +104,6 @@ def searcher(library):
     profile = profile_named("balanced", Settings(), 4)
 
     def find(question: str, filters: Filters) -> Found:
-        return search(
-            question,
-            library=library,
-            models=SearchModels(WordEmbedder()),
-            profile=profile,
-            filters=filters,
-        )
+        return search(question, library=library, models=SearchModels(WordEmbedder()), profile=profile, filters=filters)
 
     return find

@@ -10,16 +10,7 @@ from ragscience.agent.agent_state import MOST_QUERIES, ToolNote, ToolsUsed
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.errors import LibraryUnavailable, ModelProblem, NothingFound, RagScienceError
 from ragscience.core.records import Answer, Found
-from tests.agent.agent_runs import (
-    ANSWERED,
-    LIMITS,
-    PASSAGES,
-    TWO_PARTS,
-    UNANSWERED,
-    Library,
-    ScriptedLLM,
-    run,
-)
+from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, ScriptedLLM, run
 
 QUESTIONS = st.sampled_from([ANSWERED, TWO_PARTS, UNANSWERED, "What is this about?", "?", "Compare BERT and Adam."])
 TEXTS = st.text(max_size=40)

@@ -20,10 +20,7 @@ def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=409
     waited = []
     ollama = Ollama(url, timeout_seconds=timeout_seconds, offline=False)
     llm = ServedLLM(
-        ollama,
-        LLAMA,
-        options=ChatOptions(0.0, num_ctx, num_predict, first_token_seconds),
-        sleep=waited.append,
+        ollama, LLAMA, options=ChatOptions(0.0, num_ctx, num_predict, first_token_seconds), sleep=waited.append
     )
     llm.waited = waited
     try:

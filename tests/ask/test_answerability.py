@@ -2,12 +2,7 @@ import math
 
 import pytest
 
-from ragscience.ask.confidence import (
-    SIGNALS_OF,
-    WITH_TOKEN_VECTORS,
-    answerability,
-    is_answerable,
-)
+from ragscience.ask.confidence import SIGNALS_OF, WITH_TOKEN_VECTORS, answerability, is_answerable
 from ragscience.core.records import Found
 from tests.ask.passages import SAMPLING, TRAINING
 

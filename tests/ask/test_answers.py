@@ -132,12 +132,7 @@ FAR = hit("Bananas ripen in warm kitchens.", dense=0.1)
 @pytest.mark.parametrize("with_llm", [True, False])
 def test_nothing_relevant_is_refused_without_asking_the_model(server, hits, with_llm, llm):
     heard = []
-    given = ask(
-        llm if with_llm else None,
-        Search(*hits),
-        question="Which quantum annealer?",
-        on_token=heard.append,
-    )
+    given = ask(llm if with_llm else None, Search(*hits), question="Which quantum annealer?", on_token=heard.append)
     assert (given.text, given.refused, given.citations) == (REFUSAL, True, ())
     assert given.found.hits == hits
     assert given.models["llm"] is None

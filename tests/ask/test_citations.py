@@ -11,9 +11,7 @@ from tests.ask.span_reading import read
 from tests.cpu_limit import cpu_limit
 
 TWO_PAGES = hit(
-    "Dropout of 0.1 is applied to each layer. Label smoothing was employed as well.",
-    breaks=((0, 8), (41, 9)),
-    rank=3,
+    "Dropout of 0.1 is applied to each layer. Label smoothing was employed as well.", breaks=((0, 8), (41, 9)), rank=3
 )
 HITS = (TRAINING, SAMPLING, TWO_PAGES)
 CLAIM = "Training took 3.5 days for the big models"

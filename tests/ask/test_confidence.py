@@ -52,10 +52,7 @@ def judged(question, *hits):
 
 
 def test_what_the_paper_has_not_is_said_and_makes_it_low():
-    assert judged("What was the LC50 of the Arabidopsis?") == (
-        "low",
-        ("‘Arabidopsis’ does not occur in roots.pdf.",),
-    )
+    assert judged("What was the LC50 of the Arabidopsis?") == ("low", ("‘Arabidopsis’ does not occur in roots.pdf.",))
 
 
 def test_the_paper_that_is_named_is_looked_through():

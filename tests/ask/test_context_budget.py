@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.prompts import (
-    CUT_MARK,
-    Prompts,
-    Window,
-    conversation,
-    passage_text,
-    plan,
-)
+from ragscience.ask.prompts import CUT_MARK, Prompts, Window, conversation, passage_text, plan
 from ragscience.core.records import Found, Turn
 from tests.ask.asking import SAID, ask, open_llm, prompt
 from tests.ask.passages import Search, hit

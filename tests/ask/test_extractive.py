@@ -186,10 +186,7 @@ def test_a_short_table_is_whole(count, is_whole):
     assert [citation.quote for citation in block.citations] == [rows[0]]
 
 
-@given(
-    st.text(st.sampled_from("ab.9 \n-T"), max_size=300),
-    st.lists(st.integers(0, 300), max_size=4),
-)
+@given(st.text(st.sampled_from("ab.9 \n-T"), max_size=300), st.lists(st.integers(0, 300), max_size=4))
 def test_each_word_of_a_unit_is_on_exactly_one_page(text, offsets):
     breaks = [(0, 1)] + [(offset, page) for page, offset in enumerate(sorted(set(offsets) - {0}), start=2)]
     breaks = [(offset, page) for offset, page in breaks if offset < max(1, len(text))]

@@ -38,8 +38,7 @@ def test_the_filters_narrow_it(bees):
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["What is the paper about?", "What is attention about?", "What topics does LDA find?"],
+    "question", ["What is the paper about?", "What is attention about?", "What topics does LDA find?"]
 )
 def test_other_questions_are_left_alone(bees, question):
     assert route(question, context(bees)) is None

@@ -5,11 +5,7 @@ from dataclasses import replace
 import pytest
 
 from config import load_settings
-from ragscience.ask.prompts import (
-    ANSWER_RULES,
-    REFUSAL,
-    Prompts,
-)
+from ragscience.ask.prompts import ANSWER_RULES, REFUSAL, Prompts
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
 from tests.ask.asking import LLAMA, SAID, ask, open_llm

@@ -76,10 +76,7 @@ def test_a_table_has_its_caption_its_header_and_a_mark_at_the_row_that_was_asked
 
 def test_rows_that_the_answer_leaves_out_are_said_across_the_table(drawn):
     shown = bare(drawn(Block("table", TABLE.replace("| honey bee | 3.7 | 12 |", "| … 24 rows left out | | |"))))
-    assert shown.splitlines()[2:] == [
-        "   … 24 rows left out",
-        "▸  mason bee           2.1           9",
-    ]
+    assert shown.splitlines()[2:] == ["   … 24 rows left out", "▸  mason bee           2.1           9"]
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 200])

@@ -8,7 +8,7 @@ BEES = [
 ]
 KILNS = [
     "Firing porcelain in a tunnel kiln\n\nThe glaze matures at 1280 degrees Celsius.\n"
-    "Cobalt oxide gives the blue colour of the glaze.",
+    "Cobalt oxide gives the blue colour of the glaze."
 ]
 TIDES = [
     "Predicting tides with the Kelvin-7 machine\n\nThe machine sums ten harmonic constituents.",

@@ -84,13 +84,7 @@ def test_conversations_are_named_listed_and_switched(own):
 
 def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(own, tmp_path):
     (tmp_path / "a.md").write_text("Mine.")
-    ran = typed(
-        own,
-        SPEED,
-        f"/save {tmp_path}/a.md",
-        f"/save {tmp_path}/b",
-        f"/save {tmp_path}/c.pdf",
-    )
+    ran = typed(own, SPEED, f"/save {tmp_path}/a.md", f"/save {tmp_path}/b", f"/save {tmp_path}/c.pdf")
     assert " ".join(ran.err.split()).count("a.md already exists. Give another name.") == 1
     assert (tmp_path / "a.md").read_text() == "Mine."
     assert SPEED in (tmp_path / "b.md").read_text()

@@ -89,7 +89,7 @@ def test_two_ways_of_asking_are_compared_question_by_question(home):
         (
             ["set.jsonl", "--mode", "swarm"],
             "'swarm' is no mode. Take one of ask, agent, corrective, graph, or a profile: default",
-        ),
+        )
     ],
 )
 def test_what_makes_no_sense_is_said_with_the_way_out(commands, args, complaint):

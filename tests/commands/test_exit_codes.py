@@ -83,10 +83,7 @@ def test_a_reader_that_has_read_enough_is_no_failure(commands, words):
     env = {**os.environ, "RAG_HOME": str(commands.home), "RAG_AUDIT": "false", "RAG_HISTORY": "false"}
     try:
         done = run_warm(
-            [sys.executable, ROOT / words[0], *words[1:]],
-            stdout=write_end,
-            stderr=subprocess.PIPE,
-            env=env,
+            [sys.executable, ROOT / words[0], *words[1:]], stdout=write_end, stderr=subprocess.PIPE, env=env
         )
     finally:
         os.close(write_end)

@@ -182,11 +182,7 @@ def in_the_way(path):
 
 @pytest.mark.parametrize(
     ("spoil", "code", "said"),
-    [
-        (another_version, 5, "another version (schema 99"),
-        (damaged, 1, "damaged"),
-        (in_the_way, 1, "history.sqlite"),
-    ],
+    [(another_version, 5, "another version (schema 99"), (damaged, 1, "damaged"), (in_the_way, 1, "history.sqlite")],
 )
 def test_a_history_that_cannot_be_used_costs_a_warning_and_no_answer(own, spoil, code, said):
     path = own.home / "vectorstore" / "history.sqlite"

@@ -36,7 +36,7 @@ def test_files_of_people_are_for_their_owner_alone(engine):
     people = engine.home.people
     assert people.stat().st_mode & 0o777 == 0o700
     assert {path.name: path.stat().st_mode & 0o777 for path in people.iterdir() if "sqlite-" not in path.name} == {
-        "ana.sqlite": 0o600,
+        "ana.sqlite": 0o600
     }
 
 

@@ -58,8 +58,7 @@ def test_evidence_counts_by_page(hits, expected):
 
 
 @pytest.mark.parametrize(
-    ("hits", "expected"),
-    [((), (0, 0)), ((BEES, BEES, BEES, BEES, KILNS), (0.5, 0)), ((TIDES, KILNS), (1, 1))],
+    ("hits", "expected"), [((), (0, 0)), ((BEES, BEES, BEES, BEES, KILNS), (0.5, 0)), ((TIDES, KILNS), (1, 1))]
 )
 def test_the_share_of_the_evidence_that_was_given(hits, expected):
     values = measured(*hits)

@@ -4,12 +4,7 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import tokenize
-from ragscience.graph.graph_search import (
-    MOST_CONCEPTS,
-    MOST_EMBEDDED,
-    GraphSearch,
-    best_paths,
-)
+from ragscience.graph.graph_search import MOST_CONCEPTS, MOST_EMBEDDED, GraphSearch, best_paths
 
 from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, number
 

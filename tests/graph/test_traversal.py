@@ -6,10 +6,7 @@ from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
-from ragscience.graph.traversal import (
-    shortest_path,
-    walk,
-)
+from ragscience.graph.traversal import shortest_path, walk
 
 from .drawn import ATTENTION, drawn, labels, number
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.core.errors import (
-    LibraryUnavailable,
-)
+from ragscience.core.errors import LibraryUnavailable
 from ragscience.library.atomic_files import write_atomically
 from ragscience.library.store import Home, Library
 

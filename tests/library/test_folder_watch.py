@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.library.seen_files import (
-    Folder,
-    FolderState,
-    Work,
-    looks_whole,
-)
+from ragscience.library.seen_files import Folder, FolderState, Work, looks_whole
 from tests.pdf_factory import make_pdf
 
 A, B = Path("/papers/a.pdf"), Path("/papers/b.pdf")

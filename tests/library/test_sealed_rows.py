@@ -31,12 +31,7 @@ def test_no_flipped_bit_is_taken(bit):
 
 
 @pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM papers WHERE paper_id = 1",
-        "UPDATE state SET row = zeroblob(200)",
-        "DELETE FROM state",
-    ],
+    "statement", ["DELETE FROM papers WHERE paper_id = 1", "UPDATE state SET row = zeroblob(200)", "DELETE FROM state"]
 )
 def test_a_damaged_list_of_papers_is_refused_and_read_again(filled, statement):
     assert damage_of(filled) is None

@@ -66,13 +66,7 @@ class InOpenAI:
     path, kind = "/v1/chat/completions", "text/event-stream"
 
     def llm(self, url, waited, between=LONG_ENOUGH, **options):
-        server = OpenAIClient(
-            url,
-            setting="RAG_LLM_URL",
-            key=SecretStr(KEY),
-            timeout_seconds=between,
-            offline=False,
-        )
+        server = OpenAIClient(url, setting="RAG_LLM_URL", key=SecretStr(KEY), timeout_seconds=between, offline=False)
         return ServedLLM(server, MODEL, options=ChatOptions(0.0, 4096, 64, **options), sleep=waited.append)
 
     def line(self, value):

@@ -1,12 +1,6 @@
 """The measures of tests/gold on examples whose result is plain, and the papers read against the gold."""
 
-from tests.gold.scoring import (
-    load_gold,
-    matrix_of,
-    score_document,
-    table_score,
-    total,
-)
+from tests.gold.scoring import load_gold, matrix_of, score_document, table_score, total
 from tests.shared_data import needs_shared_data, shared_papers
 
 

@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.reading.text_cleaning import (
-    clean_text,
-    sensible_title,
-)
+from ragscience.reading.text_cleaning import clean_text, sensible_title
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -91,12 +91,7 @@ class Terminal:
     def streams(self):
         """What subprocess.Popen needs for a process whose terminal this is."""
         end = self._theirs
-        return {
-            "stdin": end,
-            "stdout": end,
-            "stderr": end,
-            "start_new_session": True,
-        }
+        return {"stdin": end, "stdout": end, "stderr": end, "start_new_session": True}
 
     def type(self, text):
         """As if a person typed it."""

@@ -14,16 +14,7 @@ from tests.library.making import DIMENSION as SIZE
 LONG = " ".join(f"word{number}" for number in range(100))
 NEARLY = LONG.replace("word50", "other")
 HALF = " ".join([*LONG.split()[:50], *(f"new{number}" for number in range(50))])
-TEXTS = [
-    "Bees steer by light.",
-    "bees  STEER by\nlight.",
-    LONG,
-    NEARLY,
-    HALF,
-    "Bees steer by\nnight.",
-    "Fog.",
-    "Fog!",
-]
+TEXTS = ["Bees steer by light.", "bees  STEER by\nlight.", LONG, NEARLY, HALF, "Bees steer by\nnight.", "Fog.", "Fog!"]
 
 
 class Towards:

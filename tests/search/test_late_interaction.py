@@ -69,11 +69,7 @@ def home(tmp_path, model):
 
 def found(library, model, tokens_from, question="How fast do honeybees fly in fog?"):
     return search(
-        question,
-        library=library,
-        models=SearchModels(model, tokens_from),
-        profile=PROFILE,
-        filters=Filters(),
+        question, library=library, models=SearchModels(model, tokens_from), profile=PROFILE, filters=Filters()
     )
 
 

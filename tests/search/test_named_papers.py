@@ -96,10 +96,7 @@ def test_filters_of_the_user_stay(library):
 def test_the_name_is_left_out_of_the_question_for_its_paper(library):
     embedder = OneDirection()
     result = found(library, "Which optimizer was used to train TideNet?", embedder=embedder)
-    assert embedder.questions == [
-        "Which optimizer was used to train TideNet?",
-        "Which optimizer was used to train ?",
-    ]
+    assert embedder.questions == ["Which optimizer was used to train TideNet?", "Which optimizer was used to train ?"]
     found(library, "What is TideNet?", embedder=embedder)
     assert embedder.questions[2:] == ["What is TideNet?"] * 2
     assert result.timings_ms["names_ms"] >= 0

@@ -76,8 +76,7 @@ def test_a_name_leads_to_its_paper(home, text, file, name):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["How mild is the weather?", "How long does a harvest take?", "What is a network?", "Moreau 1987", "moreau"],
+    "text", ["How mild is the weather?", "How long does a harvest take?", "What is a network?", "Moreau 1987", "moreau"]
 )
 def test_no_name(home, text):
     assert named(home, text) == []

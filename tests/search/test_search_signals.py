@@ -38,12 +38,7 @@ def texts_of(library, file=None):
 
 def told(library, question, order, *, allowed=None, cosines=None, maxsims=None, rerank=None):
     return signals(
-        question,
-        order,
-        Scope(library, allowed),
-        cosines=cosines or {},
-        maxsims=maxsims or {},
-        rerank=rerank,
+        question, order, Scope(library, allowed), cosines=cosines or {}, maxsims=maxsims or {}, rerank=rerank
     )
 
 

@@ -136,12 +136,7 @@ BAD = [
     Bad("gzip-unnamed", lambda pdf: [Reply(gzip.compress(pdf))], "not-a-pdf", "without a PDF's beginning"),
     Bad("text", lambda pdf: [Reply(b"hi", content_type="text/plain")], "not-a-pdf", "came as text/plain, without"),
     Bad("late-header", lambda pdf: [Reply(b" " * 1100 + pdf)], "not-a-pdf", "came as application/pdf"),
-    Bad(
-        "endless",
-        lambda pdf: [Reply(pdf, endless=b"x" * 9999)],
-        "too-large",
-        "has more than 1.0 MB",
-    ),
+    Bad("endless", lambda pdf: [Reply(pdf, endless=b"x" * 9999)], "too-large", "has more than 1.0 MB"),
     Bad(
         "endless-chunks",
         lambda pdf: [

@@ -139,11 +139,7 @@ def test_a_file_that_the_user_put_there_is_known_by_its_bytes(run, pdfs):
 
 
 @pytest.mark.parametrize(
-    ("title", "authors", "name"),
-    [
-        ("../../x", ("..",), "2021-x.pdf"),
-        ("注意力机制", ("李明",), "2101-00001v1.pdf"),
-    ],
+    ("title", "authors", "name"), [("../../x", ("..",), "2021-x.pdf"), ("注意力机制", ("李明",), "2101-00001v1.pdf")]
 )
 def test_no_title_leads_out_of_the_folder(run, title, authors, name):
     run.server.papers[0] = FeedPaper("2101.00001v1", title, authors)

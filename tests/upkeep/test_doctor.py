@@ -118,11 +118,7 @@ def test_a_damaged_database_is_one_error_and_never_a_crash(home, damage):
 
 
 def test_what_was_left_behind_is_told_when_it_is_old(home):
-    for path in (
-        home.parts / "abc.pdf",
-        home.root / "ingested.json.17.tmp",
-        home.vectorstore / "x.tmp",
-    ):
+    for path in (home.parts / "abc.pdf", home.root / "ingested.json.17.tmp", home.vectorstore / "x.tmp"):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x" * 2**20)
     assert grave(home) == []
@@ -140,10 +136,7 @@ def test_files_that_are_gone_changed_out_of_reach_or_new(home):
     (home.papers / "more").mkdir()
     (home.papers / "more" / "new.pdf").write_bytes(b"%PDF-1.7 new")
     said = [one.message for one in grave(home)]
-    assert said[:2] == [
-        "bees.pdf is in the library, but its file is gone.",
-        "kilns.pdf has changed since it was read.",
-    ]
+    assert said[:2] == ["bees.pdf is in the library, but its file is gone.", "kilns.pdf has changed since it was read."]
     assert said[2].startswith("tides.pdf is in the library, but its file cannot be reached")
     assert "more/new.pdf is in papers/ and not in the library." in said
     assert not any("copy.pdf" in text for text in said)
