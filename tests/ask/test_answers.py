@@ -191,9 +191,3 @@ def test_what_the_reader_raises_is_raised(server, error, llm):
 
     with pytest.raises(error):
         ask(llm, Search(TRAINING), on_token=on_token)
-
-
-# -- without an LLM -----------------------------------------------------------------------------------------------
-
-
-# -- poisoned passages --------------------------------------------------------------------------------------------

@@ -110,9 +110,6 @@ def test_a_loop_is_stopped_and_cut_to_one_round(server, llm, unit):
     assert any("repeat itself" in warning or "limit of" in warning for warning in given.warnings)
 
 
-# -- strict
-
-
 # -- reading replies
 
 

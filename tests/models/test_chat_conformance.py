@@ -305,9 +305,6 @@ def test_a_count_beyond_the_window_is_a_cut_prompt(says, ask, counted):
     assert "The server cut the prompt" in message
 
 
-# -- the window
-
-
 # -- thoughts
 
 

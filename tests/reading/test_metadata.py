@@ -162,6 +162,3 @@ def test_the_fields_of_any_page_are_clean(lines, file):
         text.encode("utf-8")
         assert not any(unicodedata.category(char) in ("Cc", "Cs", "Co") for char in text)
     assert all(0 < sure <= 1 and math.isfinite(sure) for sure in found.confidence.values())
-
-
-# The shared papers

@@ -42,9 +42,6 @@ def test_without_it_a_scan_is_scanned_and_the_fix_says_what_to_install(no_tesser
     assert "apt-get install tesseract-ocr" in caught.value.fix
 
 
-# What is made of what it sees
-
-
 # Where it is
 
 

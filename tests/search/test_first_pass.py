@@ -142,6 +142,3 @@ def test_a_source_that_fails_costs_a_warning(library):
     result = found(library, NARROW, more={"graph": broken})
     assert ids_of(result) == ids_of(found(library, NARROW))
     assert result.warnings == ("The search went on without the graph: The graph is damaged. Build it again.",)
-
-
-# -- an LLM as the reranker
