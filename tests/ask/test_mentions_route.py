@@ -7,15 +7,6 @@ from ragscience.core.records import Filters
 from tests.ask.paper_library import context
 
 
-@pytest.fixture
-def ask(bees):
-    def ask(question, filters=None):
-        routed = route(question, context(bees, filters))
-        return None if routed is None else "\n".join(block.text for block in routed.blocks)
-
-    return ask
-
-
 def test_who_uses_it_is_said_in_the_papers_words(ask):
     intro, *items = ask("Which papers use honey traps?").split("\n")
     assert intro == "3 papers have “honey traps” in the text."

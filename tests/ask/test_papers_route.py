@@ -8,15 +8,6 @@ from ragscience.core.records import Filters
 from tests.ask.paper_library import context
 
 
-@pytest.fixture
-def ask(bees):
-    def ask(question, filters=None):
-        routed = route(question, context(bees, filters))
-        return None if routed is None else "\n".join(block.text for block in routed.blocks)
-
-    return ask
-
-
 @pytest.mark.parametrize(
     ("question", "said"),
     [

@@ -130,14 +130,6 @@ def test_another_chunk_size_is_refused_until_rebuilt(own):
     assert "new.pdf" in papers_of(own)
 
 
-def test_doctor_finds_nothing_wrong_and_then_a_lost_file(own):
-    healthy = own.ingest("doctor")
-    assert healthy.code == 0
-    assert "warning" not in healthy.out
-    (own.home / "papers" / "bees.pdf").unlink()
-    assert "bees.pdf is in the library, but its file is gone" in own.ingest("doctor").out
-
-
 def test_a_path_that_names_nothing_is_a_failure_of_its_own(own):
     ran = own.ingest("nowhere.pdf")
     assert ran.code == 3

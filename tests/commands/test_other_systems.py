@@ -18,10 +18,22 @@ from tests.pdf_factory import make_pdf
 WITHOUT_POSIX = str(ROOT / "tests" / "without_posix")
 
 
+def with_a_paper(folder):
+    make_pdf(folder / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog.", "Honey is sweet in any weather."])
+    return folder
+
+
 @pytest.fixture
 def home(tmp_path):
-    make_pdf(tmp_path / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog.", "Honey is sweet in any weather."])
-    return tmp_path
+    return with_a_paper(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A home whose paper is read."""
+    home = with_a_paper(tmp_path_factory.mktemp("home"))
+    assert run(home, "ingest.py").returncode == 0
+    return home
 
 
 def run(home, script, *words, stdin=b"", **how):
@@ -46,23 +58,22 @@ def test_papers_are_read_and_asked_without_what_only_posix_has(home):
     assert b"no limit on the memory" in ran[5].stdout
 
 
-def test_one_process_at_a_time_writes(home):
-    run(home, "ingest.py")
+def test_one_process_at_a_time_writes(filled):
     lock = (
         "from filelock import FileLock; import sys; l = FileLock(sys.argv[1]); l.acquire(); print(flush=True); input()"
     )
     holder = subprocess.Popen(
-        [sys.executable, "-c", lock, str(home / "vectorstore" / "writer.lock")],
+        [sys.executable, "-c", lock, str(filled / "vectorstore" / "writer.lock")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     with holder:
         holder.stdout.readline()
-        busy = run(home, "ingest.py", "rebuild")
+        busy = run(filled, "ingest.py", "rebuild")
         holder.communicate(b"\n")
     assert busy.returncode == 5, busy
     assert b"is being written by process" in busy.stderr
-    assert run(home, "ingest.py", "rebuild").returncode == 0
+    assert run(filled, "ingest.py", "rebuild").returncode == 0
 
 
 def test_paths_with_another_separator(monkeypatch):
@@ -86,12 +97,11 @@ def test_a_path_is_kept_within_its_home_and_comes_back(path):
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii"])
-def test_what_an_encoding_lacks_is_replaced_and_json_is_utf_8(home, encoding):
-    run(home, "ingest.py")
+def test_what_an_encoding_lacks_is_replaced_and_json_is_utf_8(filled, encoding):
     env = {"PYTHONIOENCODING": encoding}
-    shown = run(home, "query.py", "Is honey “sweet” → or not?", env=env)
+    shown = run(filled, "query.py", "Is honey “sweet” → or not?", env=env)
     assert (shown.returncode, b"Unexpected" in shown.stderr) == (0, False)
-    machine = run(home, "query.py", "Is honey “sweet” → or not?", "--json", env=env)
+    machine = run(filled, "query.py", "Is honey “sweet” → or not?", "--json", env=env)
     assert json.loads(machine.stdout.decode("utf-8"))["question"] == "Is honey “sweet” → or not?"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.core.errors import LibraryUnavailable, UsageError
+from ragscience.core.errors import UsageError
 from ragscience.library import history as history_module
 from ragscience.library.history import History
 
@@ -126,18 +126,6 @@ def test_an_altered_record_is_left_out_and_said_to_be(path, history):
         db.execute("UPDATE audit SET record = replace(record, '3.7', '3.8') WHERE answer_id = 'a1'")
     assert [one["answer_id"] for one in history.audit(9)] == ["a2"]
     assert history.damage.startswith("1 audit record is damaged and left out.")
-
-
-def test_a_history_of_another_version_is_left_as_it_is(path):
-    with History.open_for_writing(path) as history:
-        history.add([turn()])
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("PRAGMA user_version = 3")
-    before = path.read_bytes()
-    for opened in (History.open, History.open_for_writing):
-        with pytest.raises(LibraryUnavailable, match="another version"):
-            opened(path)
-    assert path.read_bytes() == before
 
 
 def test_a_list_reads_no_whole_answer(history):

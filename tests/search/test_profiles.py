@@ -4,7 +4,6 @@ from typing import get_args
 
 import pytest
 
-from ragscience.core.errors import UsageError
 from ragscience.core.settings import Settings
 from ragscience.search.profiles import PROFILE_NAMES, profile_named, read_by_llm, with_graph
 
@@ -50,8 +49,3 @@ def test_an_llm_reads_ten_and_five_are_kept_unless_others_are_wanted(name):
     profile = read_by_llm(named(name), wanted=None)
     assert (profile.rerank_depth, profile.top_k, profile.rerank_batch) == (10, 5, 0)
     assert read_by_llm(named(name, wanted=8), wanted=8).top_k == 8
-
-
-def test_an_unknown_profile_names_the_known():
-    with pytest.raises(UsageError, match=r"no profile 'fast'.*default, rrf, even, deep, balanced, guide"):
-        named("fast")
