@@ -8,6 +8,7 @@ print(engine.ask(AskRequest("What does the paper say?")).text)
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core import __version__
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from ragscience.core.records import Answer, Filters, Found, Paper
     from ragscience.engine import AskRequest, Engine, SearchRequest
 
+_HOMES = {
+    **dict.fromkeys(("Answer", "Filters", "Found", "Paper"), "core.records"),
+    **dict.fromkeys(("AskRequest", "Engine", "SearchRequest"), "engine"),
+    "RagScienceError": "core.errors",
+}
+"""Where each name is, which is imported when it is first used."""
 __all__ = [
     "Answer",
     "AskRequest",
@@ -31,16 +38,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("AskRequest", "Engine", "SearchRequest"):
-        from ragscience import engine
-
-        return getattr(engine, name)
-    if name in ("Answer", "Filters", "Found", "Paper"):
-        from ragscience.core import records
-
-        return getattr(records, name)
-    if name == "RagScienceError":
-        from ragscience.core.errors import RagScienceError
-
-        return RagScienceError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from threading import BoundedSemaphore, Lock, Timer
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagScienceError, UsageError
@@ -24,21 +24,18 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 8
 """Requests at once, the one that is drawn among them; more are refused."""
-_KEPT_SECONDS = 60.0
-"""How long the process waits for another page."""
 _AS_IT_IS = "`python ingest.py` reads the file as it is."
 
 
 class PagePictures:
-    """Draws pages for any number of threads, one page at a time; its process ends a minute after the last one."""
+    """Draws pages for any number of threads, one page at a time, in a process of its own."""
 
     def __init__(self, where: LocalFiles = LOCAL) -> None:
         """`where` are the papers' files."""
         self._where = where
-        self._kept: KeptReader | None = None
+        self._kept = KeptReader()
         self._waiting = BoundedSemaphore(_MOST_WAITING)
         self._lock = Lock()
-        self._end = Timer(0.0, self.close)
 
     def shape(self, paper: Paper, number: int) -> PageShape:
         """The size of page `number` and how it is turned. Raises as `picture`."""
@@ -62,13 +59,8 @@ class PagePictures:
                 tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
             ):
                 path = file_of(paper, file)
-                self._end.cancel()
-                self._kept = self._kept or KeptReader()
                 target = Path(folder, "page.png")
                 shape = self._kept.reader().draw(path, number, width, target)
-                self._end = Timer(_KEPT_SECONDS, self.close)
-                self._end.daemon = True
-                self._end.start()
                 if isinstance(shape, FileProblem):
                     raise shape
                 return shape, target.read_bytes() if width else b""
@@ -78,9 +70,7 @@ class PagePictures:
     def close(self) -> None:
         """End the process; another picture starts a new one."""
         with self._lock:
-            self._end.cancel()
-            if self._kept is not None:
-                self._kept.close()
+            self._kept.close()
 
 
 def file_of(paper: Paper, path: Path) -> Path:

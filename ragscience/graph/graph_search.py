@@ -143,14 +143,14 @@ class GraphSearch:
         self,
         graph: KnowledgeGraph,
         *,
-        embedder: Embedder | None,
+        embedder: Embedder,
         passages: int,
         types: Iterable[str],
         triples: Cache | None = None,
     ) -> None:
         """`passages` is how many the library has; `types` are the entity types to use (none: all).
 
-        Without an embedder there are no paths. `triples`, the vectors of triples, may be shared between questions.
+        `triples`, the vectors of triples, may be shared between questions.
         """
         self.graph = graph
         self._embedder = embedder
@@ -177,8 +177,6 @@ class GraphSearch:
         """Those paths, best first. Raises ModelProblem where the embedder fails."""
         if question not in self._paths:
             seeds = [key for key, depth in self._walked(question).depths.items() if not depth]
-            if self._embedder is None:
-                return ()
             if len(self._triples) > MOST_KEPT:
                 self._triples.clear()
             vector, vectors = self._embedder.embed_query(question), self._embedder.embed_documents
