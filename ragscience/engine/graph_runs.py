@@ -29,6 +29,7 @@ from ragscience.graph.paper_map import (
     paper_map,
     similarity_edges,
 )
+from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_paper
 
@@ -261,7 +262,7 @@ class LibraryGraph:
 
         Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
-        from ragscience.graph.paper_map import check_target, file_link, map_page, write_file
+        from ragscience.graph.paper_map import check_target, file_link, map_page
 
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
@@ -269,7 +270,9 @@ class LibraryGraph:
         drawing, drawn = self._drawn()
         root, files = self._shared.home.root, self._shared.files
         here = [paper for paper in drawn if files.shown(paper.path) == paper.path]  # a link to a bucket would expire
-        write_file(target, map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here}))
+        page = map_page(drawing, {paper.file: file_link(paper.path, target, root) for paper in here})
+        with disk_errors(target):
+            write_atomically(target, page)
         papers = sum(node.kind == PAPER for node in drawing.nodes)
         return papers, len(drawing.nodes) - papers, drawing.left_out
 

@@ -21,8 +21,6 @@ from ragscience.models.bert_session import available_cores
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from prometheus_client import CollectorRegistry
-
     from ragscience.ask.answer_context import Circuit
     from ragscience.core.records import Paper
     from ragscience.engine.model_pool import ModelPool
@@ -210,13 +208,6 @@ class SharedParts(Closing):
                 self._made[name] = make()
             made: T = self._made[name]
             return made
-
-
-def count_questions(shared: SharedParts, registry: CollectorRegistry) -> None:
-    """Count the questions from now on in a registry of Prometheus, for a server's own /metrics."""
-    from ragscience.upkeep.telemetry import QuestionCounts
-
-    shared.telemetry.add(QuestionCounts(registry))
 
 
 def is_new_choice(file: Path, part: str, text: str) -> bool:

@@ -28,7 +28,7 @@ from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.core.tokenizing import counted
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Relation
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import disk_errors
 
 if TYPE_CHECKING:
     from ragscience.library.store import Store
@@ -370,12 +370,6 @@ def check_target(target: Path, *, force: bool) -> None:
         ours = MADE_HERE in file.read(_LOOKED_AT)
     if not ours:
         raise UsageError(f"{target} exists and is not a map.", "Choose another name, or replace it with --force.")
-
-
-def write_file(target: Path, content: bytes) -> None:
-    """Write the file atomically. Raises RagScienceError where the write fails."""
-    with disk_errors(target):
-        write_atomically(target, content)
 
 
 @dataclass(frozen=True, slots=True)

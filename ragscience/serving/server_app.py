@@ -17,7 +17,6 @@ from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.page_files import PagePictures
-from ragscience.engine.shared_parts import count_questions
 from ragscience.serving.access import Access, AccessGate, ServerOptions, ServerState
 from ragscience.serving.mcp_server import McpMount
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
@@ -82,7 +81,7 @@ def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     # Without sessions there is no stream to GET, and none to DELETE.
     app.router.routes.append(Route("/mcp", assistants, methods=["POST"]))
     app.state.metrics = ServerMetrics()
-    count_questions(engine, app.state.metrics.registry)
+    engine.telemetry.count_in(app.state.metrics.registry)
     app.add_middleware(Access, gate=gate)
     app.add_middleware(RequestGuard, hosts=hosts, max_body=options.max_body, max_upload=options.max_upload)
     return app

@@ -158,9 +158,9 @@ class Telemetry:
         self._on_problem = on_problem
         self._lock = Lock()
 
-    def add(self, sink: Sink) -> None:
-        """Write the questions from now on to another place, too."""
-        self.sinks = (*self.sinks, sink)
+    def count_in(self, registry: CollectorRegistry) -> None:
+        """Count the questions from now on in a registry of Prometheus, too: a server's own."""
+        self.sinks = (*self.sinks, QuestionCounts(registry))
 
     def record(self, asked: AskedQuestion) -> None:
         """Write one question to all sinks."""

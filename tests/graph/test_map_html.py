@@ -17,7 +17,6 @@ from ragscience.graph.paper_map import (
     file_link,
     map_page,
     positions,
-    write_file,
 )
 
 HOSTILE = [
@@ -215,7 +214,7 @@ def test_hostile_texts_do_nothing(opened):
 def test_only_a_map_is_replaced(tmp_path):
     page, other = tmp_path / "map.html", tmp_path / "thesis.html"
     check_target(page, force=False)
-    write_file(page, map_page(drawing(["a", "b"]), {}))
+    page.write_bytes(map_page(drawing(["a", "b"]), {}))
     other.write_text("<!doctype html><p>my own")
     check_target(page, force=False)
     with pytest.raises(UsageError, match="is not a map"):
