@@ -45,7 +45,7 @@ _PERSON_AFTER = re.compile(r"\b(?:by|did|has|author) ((?:[A-Z][\w'’.-]+ ?){1,4
 _GOES_ON = re.compile(r"[-–]\w+")
 """After a paper's name: a longer one, of something in it."""
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
-_JOINING = frozenset(["of", "and", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
+_JOINING = frozenset(["of", "and", "or", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
 _LIBRARY_NOUNS = frozenset({"paper", "article", "document", "publication", "pdf", "work", "study", "text", "file"})
 _DESCRIBED = re.compile(
     r"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){1,6}?)"

@@ -46,6 +46,8 @@ class PaperMap:
     """Those with passages, by file."""
     means: NDArray[np.float32]
     """The mean of each paper's passage vectors, of length 1: shape (papers, dimension), float32."""
+    firsts: NDArray[np.float32]
+    """The vector of each paper's first passage, as a rule its abstract: of the same shape."""
 
     def related(self, place: int, count: int) -> list[tuple[Paper, float]]:
         """The nearest other papers of the one at index `place`, each with its cosine, the nearest first."""
@@ -61,12 +63,12 @@ def paper_map(library: Store) -> PaperMap:
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
     owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))
     vectors, owners = vectors[owners >= 0], owners[owners >= 0]  # without those of damaged papers
-    present = np.unique(owners)
+    present, firsts = np.unique(owners, return_index=True)
     sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
     np.add.at(sums, owners, vectors)
     lengths = np.linalg.norm(sums[present], axis=1, keepdims=True)
     means = np.ascontiguousarray(sums[present] / np.where(lengths > 0, lengths, 1), np.float32)
-    return PaperMap(tuple(papers[index] for index in present.tolist()), means)
+    return PaperMap(tuple(papers[index] for index in present.tolist()), means, vectors[firsts])
 
 
 def papers_of_passages(library: Store) -> dict[int, int]:

@@ -9,7 +9,7 @@ from tests.ask.paper_library import context
 
 def test_who_uses_it_is_said_in_the_papers_words(ask):
     intro, *items = ask("Which papers use honey traps?").split("\n")
-    assert intro == "3 papers have “honey traps” in the text."
+    assert intro == "4 papers have “honey traps” in the text."
     assert "2 times: “We used honey traps" in items[0]
     assert any("1 time: “We do not use honey traps" in item for item in items)
     assert any("1 time: “Earlier work on honey traps" in item for item in items)
@@ -67,6 +67,26 @@ def test_conditions_and_filters_narrow_it(ask):
 )
 def test_ways_to_ask(ask, question):
     assert ask(question).startswith("1 paper has “pollen” in the text")
+
+
+def test_one_or_the_other_is_enough(ask):
+    intro, *items = ask("Which papers mention honey traps or pollen?").split("\n")
+    assert intro == "4 papers have “honey traps” or “pollen” in the text."
+    assert len(items) == 4
+
+
+@pytest.mark.parametrize(
+    ("question", "files"),
+    [
+        ("do I have papers on dances or cold winters?", ["hives.pdf", "waggle.pdf"]),
+        ("any papers about dances?", ["waggle.pdf"]),
+        ("got any cold winter articles", ["hives.pdf"]),
+    ],
+)
+def test_papers_on_a_subject_are_those_that_have_it_in_the_title(ask, question, files):
+    intro, *items = ask(question).split("\n")
+    assert intro.endswith("by title, abstract or meaning; others may touch on it.")
+    assert sorted(item.rsplit(" · ", 1)[1] for item in items) == files
 
 
 @pytest.mark.parametrize(
