@@ -9,7 +9,7 @@ from tests.ask.paper_library import context
 
 def test_who_uses_it_is_said_in_the_papers_words(ask):
     intro, *items = ask("Which papers use honey traps?").split("\n")
-    assert intro == "4 papers have “honey traps” in the text."
+    assert intro == "3 papers have “honey traps” in the text."
     assert "2 times: “We used honey traps" in items[0]
     assert any("1 time: “We do not use honey traps" in item for item in items)
     assert any("1 time: “Earlier work on honey traps" in item for item in items)
