@@ -22,7 +22,8 @@ from benchmarks.running import Options
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.confidence import probability
 from ragscience.core.records import Answer
-from ragscience.evaluation.answer_metrics import KnownQuestion, holds_all, read_known_questions
+from ragscience.evaluation.answer_metrics import holds_all
+from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 __all__ = ["Asked", "ask_all", "fit", "report", "run", "unseen"]
 

@@ -36,8 +36,9 @@ from ragscience.core.records import PASSAGES
 from ragscience.core.settings import Settings, load_settings
 from ragscience.engine import Engine
 from ragscience.engine.eval_runs import EvalRequest
-from ragscience.evaluation.answer_metrics import COSTS, MEASURES, KnownQuestion, estimate, read_known_questions
+from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
 from ragscience.evaluation.eval_report import Outcome, paired, shown, shown_difference
+from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 TITLE = "What a language model adds"
 SEED = 20_260_101

@@ -17,8 +17,9 @@ from benchmarks.refusal_metrics import Probe, judge, rates
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from ragscience.ask.confidence import answerability
-from ragscience.evaluation.answer_metrics import MEASURES, Estimate, KnownQuestion, read_known_questions
+from ragscience.evaluation.answer_metrics import MEASURES, Estimate
 from ragscience.evaluation.eval_report import Evaluation, shown
+from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
 
 TITLE = "Trust: answers without an LLM"
 LONGEST_QUESTION = 8000

@@ -76,7 +76,7 @@ READ_SHORT = {
     "ragscience.graph.local_extraction:": SENTENCE,
     "ragscience.ask.library_route:": QUESTION,
     "ragscience.ask.mentions_route:": QUESTION,
-    "ragscience.cli.ingest_app:": TYPED,
+    "ragscience.cli.fetch_command:": TYPED,
 }
 """By the beginning of a place: how many characters its texts have, and why."""
 

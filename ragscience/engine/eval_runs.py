@@ -29,13 +29,14 @@ from ragscience.engine.events import (
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
-from ragscience.evaluation.answer_metrics import BadLine, KnownQuestion, as_listed, measure, read_known_questions
+from ragscience.evaluation.answer_metrics import measure
 from ragscience.evaluation.eval_report import Evaluation, Outcome, cost_of
+from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 from ragscience.search.profiles import PROFILE_NAMES
-from ragscience.upkeep.doctor import DoctorFinding as DoctorFinding
-from ragscience.upkeep.doctor import Given, Severity, examine, guarded, worst
-from ragscience.upkeep.doctor import models as models_checked
-from ragscience.upkeep.doctor import network as network_checked
+from ragscience.upkeep import machine_checks
+from ragscience.upkeep.doctor import examine
+from ragscience.upkeep.machine_checks import DoctorFinding as DoctorFinding
+from ragscience.upkeep.machine_checks import Given, Severity, guarded, worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
@@ -213,7 +214,7 @@ def _models(settings: Settings, pool: ModelPool, made_by: EmbedderIdentity | Non
         needed.add("reranker")
     if settings.answerer in ("llm", "ollama"):
         needed.add("answer")
-    yield from models_checked(pool.rows(settings, made_by, late=late), needed)
+    yield from machine_checks.models(pool.rows(settings, made_by, late=late), needed)
 
 
 def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
@@ -221,4 +222,4 @@ def _network(settings: Settings, pool: ModelPool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("network", "info", "Nothing was checked: offline.", "Unset RAG_OFFLINE.")
     else:
         servers = [each for name in ("llm_url", "embed_url") if (each := pool.server(settings, name)) is not None]
-        yield from network_checked(settings.arxiv_url, pool.ollama(settings), servers)
+        yield from machine_checks.network(settings.arxiv_url, pool.ollama(settings), servers)

@@ -36,7 +36,7 @@ from ragscience.search.paper_lookup import find_paper
 if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.extraction import Report
-    from ragscience.graph.paper_map import ServedMap as ServedMap
+    from ragscience.graph.map_html import ServedMap as ServedMap
 
 HOPS = 2
 """Steps around an entity that are shown (the graph guide)."""
@@ -262,7 +262,7 @@ class LibraryGraph:
 
         Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
-        from ragscience.graph.paper_map import check_target, file_link, map_page
+        from ragscience.graph.map_html import check_target, file_link, map_page
 
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
@@ -278,7 +278,7 @@ class LibraryGraph:
 
     def served_map(self) -> ServedMap:
         """The map, drawn once for each state of the library. Raises NothingFound for an empty library."""
-        from ragscience.graph.paper_map import served_page
+        from ragscience.graph.map_html import served_page
 
         with self._drawing, self._library():
             if self._served is None or self._served.state != self.state():

@@ -15,7 +15,8 @@ import numpy as np
 
 from ragscience.core.records import Answer
 from ragscience.core.serialization import select
-from ragscience.evaluation.answer_metrics import COSTS, MEASURES, BadLine, Estimate, KnownQuestion, estimate, summary
+from ragscience.evaluation.answer_metrics import COSTS, MEASURES, Estimate, estimate, summary
+from ragscience.evaluation.question_file import BadLine, KnownQuestion
 
 _ROUNDING = 1e-9
 _NOT_PAIRED = ("refusal precision",)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from rich.console import Console
 
 from ragscience.cli.query_app import show_evaluation
-from ragscience.evaluation.answer_metrics import KnownQuestion
 from ragscience.evaluation.eval_report import Evaluation, Outcome
+from ragscience.evaluation.question_file import KnownQuestion
 
 
 def outcome(number, kind, **values):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Answer, Citation, Found, Sentence
-from ragscience.evaluation.answer_metrics import KnownQuestion, estimate, holds, holds_all, measure
+from ragscience.evaluation.answer_metrics import estimate, holds, holds_all, measure
+from ragscience.evaluation.question_file import KnownQuestion
 from tests.ask.passages import hit
 from tests.shared_data import SHARED_DATA, needs_shared_data
 

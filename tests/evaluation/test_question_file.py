@@ -6,7 +6,7 @@ import pytest
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Turn
-from ragscience.evaluation.answer_metrics import BadLine, KnownQuestion, as_listed, read_known_questions
+from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
 
 WHOLE = {
     "id": "q1",

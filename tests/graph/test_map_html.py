@@ -7,17 +7,8 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import UsageError
-from ragscience.graph.paper_map import (
-    PAPER_RADIUS,
-    Evidence,
-    MapDrawing,
-    MapEdge,
-    MapNode,
-    check_target,
-    file_link,
-    map_page,
-    positions,
-)
+from ragscience.graph.map_html import check_target, file_link, map_page
+from ragscience.graph.paper_map import PAPER_RADIUS, Evidence, MapDrawing, MapEdge, MapNode, positions
 
 HOSTILE = [
     "<script>document.title='broken'</script>",

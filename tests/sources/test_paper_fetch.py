@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ragscience.cli.ingest_app import run_fetch
+from ragscience.cli.fetch_command import run_fetch
 from ragscience.cli.screen import IngestScreen
 from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.settings import load_settings

@@ -14,7 +14,8 @@ import pytest
 
 from ragscience.library.store import Home, Library, NewPaper
 from ragscience.models.model_servers import Ollama
-from ragscience.upkeep.doctor import Given, examine, network, worst
+from ragscience.upkeep.doctor import examine
+from ragscience.upkeep.machine_checks import Given, network, worst
 from tests.conftest import NOBODY
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
 
