@@ -247,14 +247,14 @@ def _join_paragraphs(blocks: list[RowBlock], measures: Measures) -> None:
 def _goes_on(before: RowBlock, block: RowBlock, measures: Measures) -> bool:
     last, first = before.rows[-1], block.rows[0]
     is_one_kind = before.kind == block.kind or (before.kind, block.kind) == ("list", "text")
-    if last.region == first.region or not is_one_kind:
-        return False
+    if last.region == first.region or not is_one_kind or block.page > before.page + 1:
+        return False  # with pages of floats between its parts, a paragraph as one would come before or after those
     text = last.row.text
     if block.kind == "reference":
         return last.group == first.group
     if text.endswith(_END) or abs(last.row.size - first.row.size) > 0.12 * measures.size:
         return False
-    if block.page > before.page + 1 or len(text) < _SHORTEST_TO_GO_ON:
+    if len(text) < _SHORTEST_TO_GO_ON:
         return False
     starts_low = first.row.text[:1].islower()
     fills = last.row.x1 > last.right - 0.1 * (last.right - last.left) and is_prose(last, measures) and len(text) > 40

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragscience.reading.document_structure import SourcePage, structured_document
@@ -265,6 +265,11 @@ PIECES = st.lists(
 RULES = st.lists(st.tuples(*[st.floats(0, 600)] * 4), max_size=4).map(tuple)
 
 
+A_CAPTION = piece("Table 1: a", 0.0, 50.0, size=1.0)
+A_TURNED_ONE = piece("Table 1: a", 0.0, 50.0, size=1.0, turn=1)
+
+
+@example([([piece("References", 0.0, 62.0, size=1.0), A_TURNED_ONE], ()), ([A_CAPTION], ()), ([A_TURNED_ONE], ())])
 @given(st.lists(st.tuples(PIECES, RULES), min_size=1, max_size=3))
 def test_no_text_is_lost_of_any_page(pages):
     sources = [
