@@ -8,6 +8,7 @@ this code.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -85,7 +86,9 @@ def test_the_page_answers_and_all_that_is_written_is_in_the_volume(container, tm
         env=environment, capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
     command = [*container, *json.loads(said("CMD")), "--port", "0"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         try:
             line = process.stderr.readline()
             found = re.match(r"Serving http://0.0.0.0:(\d+)/", line)
@@ -94,7 +97,7 @@ def test_the_page_answers_and_all_that_is_written_is_in_the_volume(container, tm
             with httpx.Client(base_url=f"http://127.0.0.1:{found[1]}", headers=headers, timeout=120) as client:
                 used(client)
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # a change of user cancels what --kill-child asks of the system
     assert (tmp_path / "volume" / "vectorstore" / "library.sqlite").stat().st_uid != 0
 
 
