@@ -48,16 +48,6 @@ def shown_and_cited(units):
 QUESTION = "How many days did training of the big models take?"
 
 
-def test_the_sentence_that_answers_is_quoted_with_its_page():
-    units, warnings = extract(QUESTION, [TRAINING, SAMPLING], limit=1)
-    text, citations = shown_and_cited(units)
-    assert "Training took 3.5 days for the big models." in text
-    assert text.startswith("“") and text.endswith("” (attention.pdf, p.7)")
-    assert [(c.file, c.page, c.supported) for c in citations] == [("attention.pdf", 7, True)]
-    assert citations[0].quote in TRAINING.chunk.text
-    assert warnings == ()
-
-
 TWO_PARTS = "How many days did training take, and which beam size was used?"
 
 

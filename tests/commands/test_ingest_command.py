@@ -16,16 +16,6 @@ def papers_of(commands):
     return {paper["file"]: paper for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
 
 
-def test_a_folder_of_papers_becomes_a_library(commands):
-    fill(commands.home / "papers")
-    ran = commands.ingest()
-    assert ran.code == 0, ran.err
-    papers = papers_of(commands)
-    assert {name: paper["pages"] for name, paper in papers.items()} == {"bees.pdf": 2, "kilns.pdf": 1, "tides.pdf": 3}
-    ledger = json.loads((commands.home / "ingested.json").read_text())
-    assert set(ledger["files"]) == {paper["md5"] for paper in papers.values()}
-
-
 def test_a_second_run_reads_nothing_and_loads_no_model(own):
     script = (
         "import sys, runpy\nsys.argv = ['ingest.py']\n"
