@@ -120,7 +120,7 @@ def _asked(items: Sequence[Item], data: Path, fresh: bool) -> Iterator[Item]:
 
     for folder in dict.fromkeys(item["library"] for item in items):
         names = [path.name for path in (data / folder).glob("*.pdf")]
-        with Engine.open(library_home(folder, fresh=fresh), stays=True) as engine:
+        with Engine.open(library_home(folder, fresh=fresh)) as engine:
             for item in (item for item in items if item["library"] == folder):
                 dialogue = engine.dialogue()
                 for number, turn in enumerate(item.get("turns") or [item], start=1):

@@ -126,7 +126,7 @@ def _questions(folder: str, home: Path) -> Outcomes:
     from ragscience import Engine, SearchRequest
 
     outcomes: Outcomes = {}
-    with Engine.open(home, stays=True) as engine:
+    with Engine.open(home) as engine:
         for name, figures in SETS[folder].items():
             items = _items(name, {path.name for path in (data / folder).glob("*.pdf")})
             found = {item["id"]: _judged(engine, item) for item in items}
@@ -211,7 +211,7 @@ def _scifact(home: Path) -> Outcomes:
     assert judged is not None
     filled = [key for key, text in zip(judged.document_ids, judged.texts, strict=True) if text]
     fill_judged(home, [text for text in judged.texts if text])
-    with Engine.open(home, stays=True) as engine:
+    with Engine.open(home) as engine:
         runs = {
             key: [filled[hit.chunk.page_start - 1] for hit in engine.search(SearchRequest(text, top_k=DEPTH)).hits]
             for key, text in judged.queries.items()

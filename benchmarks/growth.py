@@ -27,8 +27,6 @@ from ragscience.engine.model_pool import ModelPool
 from ragscience.models.minilm import IDENTITY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ragscience.core.records import EmbedderIdentity
     from ragscience.core.settings import Settings
     from ragscience.models.model_protocols import Embedder
@@ -162,9 +160,6 @@ class HashedModels(ModelPool):
         self,
         settings: Settings,  # noqa: ARG002  # the pool's signature
         required: EmbedderIdentity | None,  # noqa: ARG002
-        warn: Callable[[str], None],  # noqa: ARG002
-        *,
-        packed: bool = False,  # noqa: ARG002
     ) -> Embedder:
         """The same for each library."""
         return HashedWords()

@@ -181,7 +181,7 @@ def opened(home: Path, store: str) -> Iterator[Engine]:
     from ragscience.core.settings import load_settings
 
     settings = load_settings(home=home, offline=True, embedder="embedded", library=library_uri(home, store))
-    with Engine.open(home, settings, stays=True) as engine:
+    with Engine.open(home, settings) as engine:
         yield engine
 
 

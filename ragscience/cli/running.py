@@ -92,9 +92,7 @@ def _warn_once(text: str) -> None:
         say(text)
 
 
-def opened(
-    screen: Callable[[Event], None] | None = None, create: bool = False, stays: bool = False, /, **flags: object
-) -> Engine:
+def opened(screen: Callable[[Event], None] | None = None, create: bool = False, /, **flags: object) -> Engine:
     """The engine of a command from its flags; `screen` receives what belongs to no single question.
 
     Without one, warnings are lines on stderr. Raises UsageError, also for a home that is not there unless `create`.
@@ -103,9 +101,8 @@ def opened(
 
     settings = settings_of(**flags)
     environment = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
-    return Engine.open(
-        settings.home, settings, environment=environment, on_event=screen or _say_warnings, create=create, stays=stays
-    )
+    heard = screen or _say_warnings
+    return Engine.open(settings.home, settings, environment=environment, on_event=heard, create=create)
 
 
 def _say_warnings(event: Event) -> None:

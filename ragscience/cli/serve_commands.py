@@ -62,7 +62,7 @@ def serve(
     if proxy and not behind_proxy:
         raise UsageError("--proxy is the address of a proxy in front.", "Add --behind-proxy.")
     tls = _tls_files(tls_cert, tls_key)
-    with opened(None, False, True, **run.flags()) as engine:
+    with opened(**run.flags()) as engine:
         options = ServerOptions(
             host=host,
             port=port,
@@ -134,7 +134,7 @@ def mcp(run: opt.Run) -> int:
     _check_installed()
     from ragscience.serving.mcp_server import run_stdio
 
-    with opened(None, False, True, **run.flags()) as engine:
+    with opened(**run.flags()) as engine:
         run_stdio(engine)
     return 0
 

@@ -169,7 +169,7 @@ class RebuildRun(IngestRun):
         if only is None:
             return self._read_again()
         if only == "embeddings":
-            self._replace_vectors(self._models.embedder(self._settings, None, packed=True))
+            self._replace_vectors(self._models.embedder(self._settings, None))
         self._rebuild_indexes()
         result = self._result(IngestPlan(()), None)
         for text in self.library.damage():
@@ -184,13 +184,13 @@ class RebuildRun(IngestRun):
 
     def _read_named(self, names: Sequence[str]) -> IngestResult:
         library = self.library
-        embedder = self._models.embedder(self._settings, library.about.embedder, packed=True)
+        embedder = self._models.embedder(self._settings, library.about.embedder)
         require_identity(library, embedder.identity, self._chunker)
         plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
     def _read_again(self) -> IngestResult:
-        library, embedder = self.library, self._models.embedder(self._settings, None, packed=True)
+        library, embedder = self.library, self._models.embedder(self._settings, None)
         if library.about.embedder is not None and library.about.embedder != embedder.identity:
             self._replace_vectors(embedder)
         # A paper follows its bytes first: two files may have changed places.
@@ -250,7 +250,7 @@ class RebuildRun(IngestRun):
     def _make_tokens(self) -> None:
         """Make the token vectors that are lost, damaged or were not kept, up to the size limit."""
         library, settings = self.library, self._settings
-        embedder = self._models.embedder(settings, library.about.embedder, packed=True)
+        embedder = self._models.embedder(settings, library.about.embedder)
         source = self._models.ingest_tokens(settings, embedder, self._warn)
         if source is None:
             return

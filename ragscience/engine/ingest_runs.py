@@ -147,7 +147,7 @@ class IngestRun:
         try:
             if plan.to_read:
                 self._on_event(Progressed("opening the models"))
-                embedder = self._models.embedder(self._settings, self.library.about.embedder, packed=True)
+                embedder = self._models.embedder(self._settings, self.library.about.embedder)
                 if self.library.about.chunks:
                     require_identity(self.library, embedder.identity, self._chunker)
                 else:

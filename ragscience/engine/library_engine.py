@@ -40,14 +40,12 @@ class Engine(SharedParts):
         environment: Mapping[str, str] | None = None,
         on_event: OnEvent | None = None,
         create: bool = False,
-        stays: bool = False,
     ) -> Engine:
         """The engine of the home in that folder; nothing is read before it is needed.
 
         Without `settings` those of the folder are taken, else the defaults. `environment` holds the OTEL_ variables
         that name an exporter of traces, if any. `on_event` receives what belongs to no single question: the choice of
         models, and logs that cannot be written. `create` makes the folder and its papers/ where they are not there.
-        `stays` says that many questions come: the built-in model then takes 48 MB more, and a third less time for each.
         Raises UsageError for a folder that is not there, for settings that cannot be, or where the log of the settings
         could not be written.
         """
@@ -61,7 +59,7 @@ class Engine(SharedParts):
             check_home(folder)
         warnings: list[str] = []
         settings = load_settings(home=folder, on_warning=warnings.append) if settings is None else settings
-        engine = cls(Home(folder), settings, environment=environment, on_event=on_event, stays=stays)
+        engine = cls(Home(folder), settings, environment=environment, on_event=on_event)
         for text in warnings:
             engine.publish(Warned(text))
         if settings.log_file or environment:

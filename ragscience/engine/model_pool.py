@@ -47,14 +47,11 @@ _KNOWN_CONNECTION = ("ollama_url", "llm_url", "embed_url", "llm_timeout_seconds"
 class ModelPool:
     """Embedders, rerankers and language models by the settings that decide them; safe for several threads."""
 
-    def __init__(
-        self, on_choice: Callable[[str, str], None], on_warning: Callable[[str], None], *, stays: bool = False
-    ) -> None:
+    def __init__(self, on_choice: Callable[[str, str], None], on_warning: Callable[[str], None]) -> None:
         """`on_choice` receives the part and a line about each choice that the settings leave open.
 
-        `on_warning` receives what a model says of its own files; `stays` as `Engine.open`.
+        `on_warning` receives what a model says of its own files.
         """
-        self._stays = stays
         self._on_choice = on_choice
         self._on_warning = on_warning
         self._lock = RLock()
@@ -88,41 +85,34 @@ class ModelPool:
         for name in ("ollama", "llm_url", "embed_url"):
             self._made.pop((name, *_connection(settings)), None)
 
-    def _sources(self, settings: Settings, name: UrlSetting, *, packed: bool = False) -> ModelSources:
+    def _sources(self, settings: Settings, name: UrlSetting) -> ModelSources:
         return ModelSources(
             ollama=self.ollama(settings),
             cache_folder=settings.cache_folder,
             on_warning=self._on_warning,
             server=self.server(settings, name),
             model_is_set=settings.chosen("embedding_model" if name == "embed_url" else "llm") is not None,
-            packed=packed,
         )
 
     # Embedders
 
-    def embedder_choice(
-        self, settings: Settings, required: EmbedderIdentity | None, *, packed: bool = False
-    ) -> ModelChoice[Embedder]:
+    def embedder_choice(self, settings: Settings, required: EmbedderIdentity | None) -> ModelChoice[Embedder]:
         """The embedder of a library that was made with `required`, or for an empty one, and why."""
-        packed = packed or self._stays
 
         def make() -> ModelChoice[Embedder]:
-            sources = self._sources(settings, "embed_url", packed=packed)
+            sources = self._sources(settings, "embed_url")
             return choose_embedder(settings.embedder, settings.embedding_model, sources=sources, required=required)
 
-        return self._once(_embedder_key(settings, required, packed), make)
+        return self._once(_embedder_key(settings, required), make)
 
-    def embedder(self, settings: Settings, required: EmbedderIdentity | None, *, packed: bool = False) -> Embedder:
-        """The same without the reason; for an empty library the choice goes to `on_choice`.
-
-        `packed` for passages: the same text then has the same vector in whatever batch it comes (`BertSession`).
-        """
-        choice = self.embedder_choice(settings, required, packed=packed)
+    def embedder(self, settings: Settings, required: EmbedderIdentity | None) -> Embedder:
+        """The same without the reason; for an empty library the choice goes to `on_choice`."""
+        choice = self.embedder_choice(settings, required)
         if required is None:
             identity = choice.model.identity
             self._on_choice("embedder", f"embedder: {identity.model} ({choice.why})")
             # The library that is made with it asks for it by its identity.
-            self._made.setdefault(_embedder_key(settings, identity, packed or self._stays), choice)
+            self._made.setdefault(_embedder_key(settings, identity), choice)
         return choice.model
 
     def query_embedder(self, settings: Settings, required: EmbedderIdentity | None) -> Embedder:
@@ -141,7 +131,7 @@ class ModelPool:
                 self._forget_servers(settings)  # their state is asked for again, once the pause is over
                 raise
 
-        key = ("query", *_embedder_key(settings, required, packed=False))
+        key = ("query", *_embedder_key(settings, required))
         return self._once(key, lambda: QueryEmbedder(required, open_embedder))
 
     def ingest_tokens(self, settings: Settings, embedder: Embedder, warn: Warn) -> TokenEmbedder | None:
@@ -158,7 +148,7 @@ class ModelPool:
         except ModelProblem as problem:
             warn(f"No token vectors are stored, so passages are not reranked without a cross-encoder: {problem}")
             return None
-        return self.minilm(settings, packed=True)
+        return self.minilm(settings)
 
     def query_tokens(self, settings: Settings, embedder: Embedder, library: Store) -> TokenEmbedder | None:
         """What makes a question's token vectors; None where late interaction is off or has nothing to go by."""
@@ -174,21 +164,19 @@ class ModelPool:
         tokens_from = self.query_tokens(settings, embedder, library) if library.tokens.size_bytes() else None
         return None if tokens_from is None else partial(token_matches, library=library, tokens_from=tokens_from)
 
-    def minilm(self, settings: Settings, *, packed: bool = False) -> MiniLM:
+    def minilm(self, settings: Settings) -> MiniLM:
         """The embedded model, whatever the embedder is; its calls raise ModelProblem where it is not installed."""
         from ragscience.models.minilm import MiniLM
 
-        packed, folder = packed or self._stays, settings.cache_folder
-        make = partial(MiniLM, cache_folder=folder, on_warning=self._on_warning, packed=packed)
-        return self._once(("minilm", folder, packed), make)
+        folder = settings.cache_folder
+        return self._once(("minilm", folder), partial(MiniLM, cache_folder=folder, on_warning=self._on_warning))
 
     def span_reader(self, settings: Settings) -> Reader:
         """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
         from ragscience.models.minilm import SpanReader
 
         folder = settings.cache_folder
-        make = partial(SpanReader, cache_folder=folder, on_warning=self._on_warning, packed=self._stays)
-        return self._once(("spans", folder), make).read
+        return self._once(("spans", folder), partial(SpanReader, cache_folder=folder, on_warning=self._on_warning)).read
 
     # Rerankers
 
@@ -290,5 +278,5 @@ def _connection(settings: Settings) -> tuple[Hashable, ...]:
     return tuple(getattr(settings, name) for name in _KNOWN_CONNECTION)
 
 
-def _embedder_key(settings: Settings, required: EmbedderIdentity | None, packed: bool) -> tuple[Hashable, ...]:
-    return ("embedder", settings.embedder, settings.embedding_model, required, packed, *_connection(settings))
+def _embedder_key(settings: Settings, required: EmbedderIdentity | None) -> tuple[Hashable, ...]:
+    return ("embedder", settings.embedder, settings.embedding_model, required, *_connection(settings))

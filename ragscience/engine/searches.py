@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SURE, SubQuery, compared, sides
-from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
 from ragscience.engine.requests import described
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
-from ragscience.search.named_papers import named_texts
 from ragscience.search.names import PaperNames
 from ragscience.search.profiles import passages_wanted, profile_of
 
@@ -200,16 +198,6 @@ def searched(
     return found
 
 
-def _embed_ahead(run: QuestionRun, questions: Sequence[str]) -> None:
-    """Read the texts of several searches in one pass of the embedded model, which keeps them for each search."""
-    if run.tokens_from is None or not run.library.about.chunks:
-        return
-    names = PaperNames.of(run.library)
-    texts = [text for question in questions for text in (question, *named_texts(question, names))]
-    with suppress(ModelProblem):  # each search says so
-        run.tokens_from.embed_with_tokens(texts)
-
-
 def search_readings(
     run: QuestionRun,
     filters: Filters,
@@ -269,7 +257,6 @@ def search_in_parts(
         parts = sides(question, names) or _described_sides(run, question, filters, names)
     if not parts:
         return searched(run, question, filters, also, profile)
-    _embed_ahead(run, [question, *(part.text for part in parts)])
     whole = searched(run, question, filters, also, profile)
     found = []
     for part in parts if whole.hits else ():

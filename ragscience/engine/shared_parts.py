@@ -93,7 +93,6 @@ class SharedParts(Closing):
         *,
         environment: Mapping[str, str] | None = None,
         on_event: OnEvent | None = None,
-        stays: bool = False,
     ) -> None:
         """The arguments are those of `Engine.open`."""
         self.home = home
@@ -103,7 +102,6 @@ class SharedParts(Closing):
         self.on_event = on_event
         self.search_slots = BoundedSemaphore(available_cores())
         """One for each core: more searches at once only wait for each other."""
-        self._stays = stays
         self._lock = RLock()
         self._made: dict[str, Any] = {}
         self._published: set[Event] = set()
@@ -162,9 +160,7 @@ class SharedParts(Closing):
         def on_choice(part: str, text: str) -> None:
             self.publish(ModelChosen(text, part))
 
-        return self._made_once(
-            "models", lambda: ModelPool(on_choice, lambda text: self.publish(Warned(text)), stays=self._stays)
-        )
+        return self._made_once("models", lambda: ModelPool(on_choice, lambda text: self.publish(Warned(text))))
 
     @property
     def circuit(self) -> Circuit:

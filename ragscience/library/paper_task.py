@@ -179,4 +179,4 @@ def _model(cache_folder: str) -> MiniLM:
     from ragscience.core.settings import Settings
 
     folder = Path(cache_folder) if cache_folder else Settings.model_fields["cache_folder"].default
-    return MiniLM(cache_folder=folder, on_warning=lambda _: None, packed=True, cores=1)
+    return MiniLM(cache_folder=folder, on_warning=lambda _: None, cores=1)

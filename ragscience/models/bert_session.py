@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 BATCH_TOKENS = 512
 """Tokens in one batch: bounds memory; larger batches gain no speed."""
-LIGHT_TOKENS = 512
-"""Up to this amount of work, packing the weights does not pay off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +148,7 @@ def available_cores() -> int:
 
 
 class BertSession:
-    """A BERT on this machine's cores, thread-safe.
-
-    A question of a few words runs in a light session, which memory-maps the weights and opens in about
-    15 ms; larger work, and all of a process that goes on asking (`packed`), in one that packs the weights for matrix
-    products (40 ms and 48 MB more, a third faster). The last bits of their outputs differ, so what ran before does not
-    decide.
-    """
+    """A BERT on this machine's cores, thread-safe; its session packs the weights for matrix products when it opens."""
 
     def __init__(
         self,
@@ -165,20 +157,17 @@ class BertSession:
         cache_folder: Path,
         on_warning: Callable[[str], None],
         expected_sha256: str | None = None,
-        packed: bool = False,
         cores: int = 0,
     ) -> None:
         """`source`: the model's folder, or what finds it for the first text; `cores`: how many to use, 0: all."""
         self._found = source
         self._cores = cores
         self._adapter: Path | None = None
-        self._always_packed = packed
         self._how: dict[str, Any] = {
             "cache_folder": cache_folder, "on_warning": on_warning, "expected_sha256": expected_sha256,
         }  # fmt: skip
         self._prepared: PreparedModel | None = None
-        self._sessions: dict[bool, Any] = {}
-        """The sessions, by whether their weights are packed."""
+        self._session: Any = None
         self.opened = 0
         """How many times onnxruntime has loaded the model for this object."""
         self._opening = Lock()
@@ -223,7 +212,8 @@ class BertSession:
         batches = [[i] for i in range(len(rows))] if self._adapter else batches_by_length(lengths)
         if not batches:
             return
-        session = self._session(sum(lengths))
+        with self._opening:
+            session = self._session = self._session or self._open()
 
         def call(numbers: list[int]) -> NDArray[np.float32]:
             ids = np.array([rows[number] for number in numbers], dtype=np.int32)
@@ -253,18 +243,11 @@ class BertSession:
             ) from error
         return output
 
-    def _session(self, tokens: int) -> Any:
-        packed = self._always_packed or tokens > LIGHT_TOKENS
-        with self._opening:
-            if packed not in self._sessions:
-                self._sessions[packed] = self._open(packed=packed)
-            return self._sessions[packed]
-
-    def _open(self, *, packed: bool) -> Any:
+    def _open(self) -> Any:
         self.opened += 1
         for attempt in (1, 2):
             try:
-                return _inference_session(self.prepared.folder, packed=packed)
+                return _inference_session(self.prepared.folder)
             except _runtime_errors() as error:
                 self._prepared = None  # it may be gone, or damaged since
                 if attempt == 2:
@@ -287,7 +270,7 @@ def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
     return batches
 
 
-def _inference_session(folder: Path, *, packed: bool) -> Any:
+def _inference_session(folder: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -297,8 +280,6 @@ def _inference_session(folder: Path, *, packed: bool) -> Any:
     # The graph is already optimal, and shapes change with every batch.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.enable_mem_pattern = False
-    if not packed:
-        options.add_session_config_entry("session.disable_prepacking", "1")
     return onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
 
 

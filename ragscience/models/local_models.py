@@ -42,9 +42,7 @@ def folder_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def open_embedder(
-    folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None], packed: bool = False
-) -> Embedder:
+def open_embedder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Embedder:
     """The embedder in `folder`: a known BERT through onnxruntime, any other through sentence-transformers.
 
     Raises ModelProblem when a BERT's folder has no tokenizer.
@@ -56,7 +54,7 @@ def open_embedder(
         return SentenceTransformerEmbedder(folder, name, row)
     if row is None or config.labels:
         return SentenceTransformerEmbedder(folder, name, row)
-    session = BertSession(folder, cache_folder=cache_folder, on_warning=on_warning, packed=packed)
+    session = BertSession(folder, cache_folder=cache_folder, on_warning=on_warning)
     session.tokenizer.enable_truncation(min(row.tokens, config.max_tokens))
     return OnnxEmbedder(name, row, config.hidden, session)
 

@@ -83,7 +83,7 @@ class MiniLM:
     """A thread-safe Embedder. Its files are found, and its session opened, with the first text."""
 
     def __init__(self, folder: Path | None = None, **how: Any) -> None:
-        """`how` it runs, as for `BertSession`: packed, it gives a text the same vectors in whatever batch it comes."""
+        """`how` it runs, as for `BertSession`."""
         self._session = BertSession(folder or find_minilm, expected_sha256=WEIGHTS_SHA256, **how)
         self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
         """Where each word piece that `compress` keeps begins and ends in a text, shape (n, 2); raises ModelProblem."""
@@ -118,7 +118,7 @@ class MiniLM:
         return [made[text] if text in made else recent[text] for text in texts]
 
     def _read(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """One pass over texts; the last bits of a light session's output depend on the batch, see `BertSession`."""
+        """One pass over texts."""
         tokenizer, session = self._session.tokenizer, self._session
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(storable(text)) for text in texts]

@@ -53,8 +53,6 @@ class ModelSources:
     on_warning: Notify
     server: OpenAIServer | None = None
     """The server with OpenAI's API for this part, if one is set."""
-    packed: bool = False
-    """Whether the built-in model is made ready for many questions (`MiniLM`)."""
     model_is_set: bool = True
     """Whether somebody has set the model's name; else a server's only model is taken, whatever it is called."""
 
@@ -104,7 +102,7 @@ def _named_embedder(
     if provider == "embedded":
         from ragscience.models.minilm import MiniLM
 
-        embedded = MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning, packed=sources.packed)
+        embedded = MiniLM(cache_folder=sources.cache_folder, on_warning=sources.on_warning)
         return ModelChoice(embedded, why)
     if provider in ("ollama", "openai"):
         from ragscience.models.served_embedder import ServedEmbedder
@@ -129,8 +127,7 @@ def _named_embedder(
     if folder is None:
         fix = f"Name its folder in RAG_EMBEDDING_MODEL, or fetch it with `{PULL} {model}`."
         raise ModelProblem(f"The embedding model {model} is not on this machine.", fix)
-    how: dict[str, Any] = {"cache_folder": sources.cache_folder, "on_warning": sources.on_warning}
-    opened = open_embedder(folder, model, packed=sources.packed, **how)
+    opened = open_embedder(folder, model, cache_folder=sources.cache_folder, on_warning=sources.on_warning)
     return ModelChoice(opened, why, where=str(folder))
 
 

@@ -18,7 +18,6 @@ from ragscience.core.tokenizing import tokenize
 from ragscience.library.store import keyword_scores, term_counts
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ragscience.library.store import Store, TermCounts
@@ -130,8 +129,6 @@ class Scope:
         found = list(dict.fromkeys(chunk.chunk_id for chunk in self.library.chunks(ids)))
         if self.allowed is None:
             return found
-        import numpy as np
-
         from ragscience.library.top_scores import places
 
         _, permitted = places(self.allowed, np.array(found, np.int64))

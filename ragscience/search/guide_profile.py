@@ -14,7 +14,7 @@ from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile
 from ragscience.search.first_pass import Scope, log_odds, signals, weighted_sum
-from ragscience.search.reranking import rerank
+from ragscience.search.reranking import in_order, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def guide_search(
     import numpy as np
     from rank_bm25 import BM25Okapi
 
-    timings, warnings, given = Timings(), list[str](), dict[int, float | None]()
+    timings, warnings, given = Timings(), list[str](), dict[int, float]()
     with library.snapshot():
         with timed(timings, "retrieval_ms"):
             ids, vectors = library.vectors.of()
@@ -88,14 +88,12 @@ def guide_search(
     else:
         try:
             with timed(timings, "rerank_ms"):
-                again = rerank(question, [chunks[one].text for one in read], reranker)
-            given = dict(zip(read, again.scores, strict=True))
-            order = [read[row] for row in again.order]
+                given = rerank(question, {one: chunks[one].text for one in read}, reranker)
+            order = in_order(read, given)
         except ModelProblem as problem:
             warnings.append(f"The passages are not reranked: {problem}")
     with library.snapshot():
-        marks = [score for score in given.values() if score is not None]
-        odds = log_odds(max(marks), reranker.scale) if marks and reranker else None
+        odds = log_odds(max(given.values()), reranker.scale) if given and reranker else None
         seen = signals(question, order, Scope(library, allowed), cosines=dense, maxsims={}, rerank=odds)
     hits = []
     for rank, one in enumerate(order[: profile.top_k], start=1):

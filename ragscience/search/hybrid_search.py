@@ -24,7 +24,7 @@ from ragscience.search.first_pass import (
 )
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
-from ragscience.search.reranking import late_scores, maxsim_scores, mixed_scores, rerank
+from ragscience.search.reranking import in_order, late_scores, maxsim_scores, mixed_scores, rerank
 
 if TYPE_CHECKING:
     import numpy as np
@@ -219,22 +219,16 @@ def _reranked(
     """The passages by the mixed scores, or by a language model's own; as `before`, with a warning, if it fails."""
     if models.reranker is None:
         return before
-    passages = [chunk.searched for chunk in chunks.values()]
+    passages = {key: chunk.searched for key, chunk in chunks.items()}
     if models.on_rerank is not None:
         models.on_rerank(len(passages))
     try:
-        read = rerank(question, passages, models.reranker, profile.rerank_batch)
+        scores = rerank(question, passages, models.reranker, profile.rerank_batch)
     except ModelProblem as problem:
         log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
         return before
-    scores = {key: score for key, score in zip(before.order, read.scores, strict=True) if score is not None}
-    order = [before.order[number] for number in read.order]
-    if profile.llm_reranks:
-        return replace(before, order=order, by_reranker=scores)
-    mixed = mixed_scores(scores, before.late or before.fused)
-    best = iter(sorted(mixed, key=lambda chunk_id: -mixed[chunk_id]))
-    order = [next(best) if chunk_id in mixed else chunk_id for chunk_id in before.order]
-    return replace(before, order=order, by_reranker=scores, mixed=mixed)
+    mixed = {} if profile.llm_reranks else mixed_scores(scores, before.late or before.fused)
+    return replace(before, order=in_order(before.order, mixed or scores), by_reranker=scores, mixed=mixed)
 
 
 def _embedded(

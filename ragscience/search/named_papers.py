@@ -76,11 +76,6 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
     return searched
 
 
-def named_texts(question: str, names: PaperNames) -> list[str]:
-    """What is searched for in each of the papers that a question names, as `named_papers` has it without filters."""
-    return [_without(question, paper) for paper in asked_about(question, names)[:MOST_NAMED]]
-
-
 def asked_about(question: str, names: PaperNames) -> list[list[MentionedPaper]]:
     """The names of each paper that a question is about, the surest first; none of "which papers use X"."""
     by_paper: dict[int, list[MentionedPaper]] = {}

@@ -23,7 +23,6 @@ from ragscience.search.first_pass import SMALLEST, weighted_sum
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ragscience.core.records import StoredChunk
@@ -31,27 +30,21 @@ if TYPE_CHECKING:
     from ragscience.models.model_protocols import Reranker, TokenEmbedder
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """The reranker's scores of the passages, in the order in which they were given."""
+def rerank(question: str, passages: Mapping[int, str], reranker: Reranker, batch: int = 0) -> dict[int, float]:
+    """The reranker's scores by id, without those that it did not give; it reads so many at a time, 0: all.
 
-    scores: tuple[float | None, ...]
-    """Higher is better; None for a passage that got no score."""
-
-    @property
-    def order(self) -> list[int]:
-        """Indices of the passages, best first; see the module's docstring for those without a score."""
-        scored = [number for number, score in enumerate(self.scores) if score is not None]
-        best = iter(sorted(scored, key=lambda number: -(self.scores[number] or 0.0)))
-        return [number if score is None else next(best) for number, score in enumerate(self.scores)]
-
-
-def rerank(question: str, passages: Sequence[str], reranker: Reranker, batch: int = 0) -> Reranked:
-    """The passages read by the reranker, so many at a time; 0: all at once. Raises ModelProblem."""
-    size = batch or max(len(passages), 1)
-    parts = [passages[start : start + size] for start in range(0, len(passages), size)]
+    Raises ModelProblem.
+    """
+    texts, size = list(passages.values()), batch or max(len(passages), 1)
+    parts = [texts[start : start + size] for start in range(0, len(texts), size)]
     scores = [score for part in parts for score in reranker.score(question, part).tolist()]
-    return Reranked(tuple(None if np.isnan(score) else score for score in scores))
+    return {key: score for key, score in zip(passages, scores, strict=True) if not np.isnan(score)}
+
+
+def in_order(ids: Sequence[int], scores: Mapping[int, float]) -> list[int]:
+    """The ids, best first; those without a score keep their places."""
+    best = iter(sorted((one for one in ids if one in scores), key=lambda one: -scores[one]))
+    return [next(best) if one in scores else one for one in ids]
 
 
 MAXSIM_WEIGHT, FUSED_WEIGHT = 0.5, 0.5

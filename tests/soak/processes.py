@@ -229,11 +229,10 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     made: list[Any] = []
     make = minilm.BertSession
 
-    def session_of(folder: Path, *, packed: bool) -> Any:
-        key = folder, packed
-        if key not in sessions:
-            sessions[key] = open_session(folder, packed=packed)
-        return sessions[key]
+    def session_of(folder: Path) -> Any:
+        if folder not in sessions:
+            sessions[folder] = open_session(folder)
+        return sessions[folder]
 
     def made_once(*source: Any, **how: Any) -> Any:
         if not made:
@@ -283,7 +282,7 @@ _MODULES = (
 )  # fmt: skip
 
 
-_SESSIONS: dict[tuple[Path, bool], Any] = {}
+_SESSIONS: dict[Path, Any] = {}
 _EMBEDDED: dict[str, Any] = {}
 _READ: dict[bytes, Any] = {}
 """What the model gave for each text, and the reader for each file: this process fills them, forks use them."""
