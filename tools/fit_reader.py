@@ -151,14 +151,14 @@ def lora(linear: Any) -> Any:
 
 
 def make_model() -> Any:
-    """MiniLM in bfloat16 with changes of its projections, and a head for beginning and end."""
+    """MiniLM with changes of its projections, and a head for beginning and end."""
     import torch
     from transformers import BertModel
 
     from ragscience.models.minilm import find_minilm
 
-    how = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "attn_implementation": "eager"}
-    bert = BertModel.from_pretrained(str(find_minilm()), add_pooling_layer=False, dtype=torch.bfloat16, **how)
+    how = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "attn_implementation": "sdpa"}
+    bert = BertModel.from_pretrained(str(find_minilm()), add_pooling_layer=False, dtype=torch.float32, **how)
     bert.requires_grad_(False)
     for layer in bert.encoder.layer:
         own = layer.attention.self

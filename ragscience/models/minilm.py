@@ -206,7 +206,7 @@ class SpanReader:
     """Finds the answer to a question in passages. Thread-safe; the model is found and opened with the first passage."""
 
     adapter = Path(__file__).with_name("span_reader.safetensors")
-    adapter_sha256 = "6798841e988ada2383ce3873f5c79871068b43f28d291dc3e35acbfcac1c6d28"
+    adapter_sha256 = "043ffd19faa5bb727c936c20505eb47e7258506e6518d7fb6af2587d1ca00faf"
 
     def __init__(self, **how: Any) -> None:
         """`how` it runs, as `BertSession` takes it."""
