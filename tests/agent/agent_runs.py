@@ -135,7 +135,3 @@ def run(question, library, *, checkpoints=None, run_id="run", on_resume=None, **
     return answer_by_agent(
         context_of(question, library, **how), checkpoints=checkpoints, run_id=run_id, on_resume=on_resume
     )
-
-
-def nodes_of(answer):
-    return [step.node for step in answer.trace]

@@ -6,12 +6,10 @@ from dataclasses import replace
 import pytest
 
 from ragscience.ask.answers import REFUSAL
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.agent.agent_runs import ANSWERED, LIMITS, Library, run
+from tests.ask.asking import LLAMA, open_llm
 from tests.ollama_server import OllamaServer
 
-LLAMA = "llama3.1:8b"
 SAID = "Training of the big Transformer took 3.5 days on 8 P100 GPUs (attention.pdf, p.7)."
 WRONG = "The Transformer was trained for 90 weeks on 12 laptops (attention.pdf, p.7)."
 
@@ -48,12 +46,8 @@ def server():
 
 @pytest.fixture
 def llm(server):
-    ollama = Ollama(server.url, timeout_seconds=30.0, offline=False)
-    options = ChatOptions(temperature=0.0, num_ctx=8192, num_predict=256)
-    llm = ServedLLM(ollama, LLAMA, options=options, details=ollama.show(LLAMA), sleep=lambda _: None)
-    yield llm
-    if "chat_model" in llm.__dict__:
-        llm.chat_model._client._client.close()
+    with open_llm(server.url, num_ctx=8192, num_predict=256, is_known=True) as opened:
+        yield opened
 
 
 def calls(server):

@@ -1,16 +1,13 @@
 """A model calls tools over a real HTTP server, and never more than it may."""
 
-from contextlib import contextmanager
-
 import pytest
 
 from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
 from ragscience.agent.tools import Toolbox
 from ragscience.core.errors import Cancelled
 from ragscience.library.store import Home, Library
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
 from tests.agent.small_library import make, searcher
+from tests.ask.asking import open_llm
 from tests.ollama_server import OllamaServer
 
 QUESTION = [("user", "How many heads, and what is 8 * 64?")]
@@ -31,27 +28,14 @@ def server():
         yield opened
 
 
-@contextmanager
-def llm_of(server, *, model="llama3.1:8b", num_ctx=8192):
-    ollama = Ollama(server.url, timeout_seconds=20, offline=False)
-    llm = ServedLLM(
-        ollama,
-        model,
-        options=ChatOptions(temperature=0.0, num_ctx=num_ctx, num_predict=256),
-        details=ollama.show(model),
-        sleep=lambda seconds: None,
-    )
-    try:
-        yield llm
-    finally:
-        if "chat_model" in llm.__dict__:
-            llm.chat_model._client._client.close()
+def llm_of(server):
+    return open_llm(server.url, num_ctx=8192, num_predict=256, is_known=True)
 
 
-def ask(server, toolbox, *, most_calls=4, seconds=60.0, chats=0, cancelled=None, **more):
+def ask(server, toolbox, *, most_calls=4, chats=0, cancelled=None):
     """The calls that were made; `chats` were asked before."""
-    with llm_of(server, **more) as llm:
-        made = ask_for_tools(llm, QUESTION, toolbox, ToolLimits(most_calls, seconds, cancelled))
+    with llm_of(server) as llm:
+        made = ask_for_tools(llm, QUESTION, toolbox, ToolLimits(most_calls, 60.0, cancelled))
     assert len(made.tokens) == len(server.of("/api/chat")) - chats
     return tuple(made.done)
 

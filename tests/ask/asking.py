@@ -15,13 +15,16 @@ MODELS = {"embedder": "words", "reranker": None, "llm": LLAMA}
 
 
 @contextmanager
-def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=4096, num_predict=512):
-    """The real ServedLLM, closed at the end; `waited` lists the seconds that it would have slept."""
+def open_llm(url, *, timeout_seconds=30.0, first_token_seconds=60.0, num_ctx=4096, num_predict=512, is_known=False):
+    """The real ServedLLM, closed at the end; `waited` lists the seconds that it would have slept.
+
+    `is_known`: the server was asked what the model can.
+    """
     waited = []
     ollama = Ollama(url, timeout_seconds=timeout_seconds, offline=False)
-    llm = ServedLLM(
-        ollama, LLAMA, options=ChatOptions(0.0, num_ctx, num_predict, first_token_seconds), sleep=waited.append
-    )
+    options = ChatOptions(0.0, num_ctx, num_predict, first_token_seconds)
+    known = {"details": ollama.show(LLAMA)} if is_known else {}
+    llm = ServedLLM(ollama, LLAMA, options=options, sleep=waited.append, **known)
     llm.waited = waited
     try:
         yield llm

@@ -11,23 +11,12 @@ import threading
 import pytest
 
 from ragscience.graph.graph_model import load_graph
-from ragscience.graph.graph_records import decoded
 from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, ROOT, Commands
 from tests.graph.test_llm_extraction import MODEL, reply
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 from tests.warm_processes import WarmProcess
-
-
-@pytest.fixture
-def library(tmp_path):
-    with Library.open_for_writing(Home(tmp_path)) as opened:
-        yield opened
-
-
-def rows(library):
-    return [(chunk, extractor, decoded(chunk, text)) for chunk, _, extractor, text in library.graph.rows()]
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ragscience.graph.extraction import ask_for
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, EntityMention, Triple
-from ragscience.models.model_servers import Ollama
-from ragscience.models.served_llm import ChatOptions, ServedLLM
+from tests.ask.asking import open_llm
 from tests.graph.passages import passage
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -21,18 +20,6 @@ MODEL = "llama3.1:8b"
 def server():
     with OllamaServer(models={MODEL: chat_model()}) as running:
         yield running
-
-
-def llm_at(url, name=MODEL):
-    ollama = Ollama(url, timeout_seconds=5.0, offline=False)
-    return ServedLLM(
-        ollama, name, options=ChatOptions(temperature=0.0, num_ctx=8192, num_predict=1000), sleep=lambda _: None
-    )
-
-
-def ask(server, *texts, types=ENTITY_TYPES, title="Seeing in fog", seconds=30.0):
-    chunks = [passage(text, number, ordinal=number) for number, text in enumerate(texts or (TEXT,), 1)]
-    return ask_for(llm_at(server.url), chunks, title, types, max_tokens=20_000, seconds=seconds)
 
 
 def reply(entities=(), relations=()):
@@ -55,7 +42,10 @@ def test_what_the_passage_names_is_kept_as_it_stands_there(server):
             ],
         )
     )  # fmt: skip
-    asked = ask(server)
+    with open_llm(server.url, num_ctx=8192, num_predict=1000) as llm:
+        asked = ask_for(
+            llm, [passage(TEXT, 1, ordinal=1)], "Seeing in fog", ENTITY_TYPES, max_tokens=20_000, seconds=30.0
+        )
     (found,) = asked.value
     assert not asked.failure
     assert found.mentions == (

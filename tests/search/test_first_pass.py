@@ -6,28 +6,14 @@ import numpy as np
 import pytest
 
 from ragscience.core.errors import RagScienceError
-from ragscience.core.records import Filters, Profile
+from ragscience.core.records import Profile
 from ragscience.core.settings import Settings
-from ragscience.library.store import Home, Library
-from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.profiles import profile_named
-from tests.library.making import add, numbered_paper
-from tests.search.test_hybrid_search import QUESTION, ToyEmbedder
+from tests.search.test_hybrid_search import QUESTION, ToyEmbedder, found
 
 EVEN = profile_named("even", Settings())
 DEEP = profile_named("deep", Settings())
 NARROW = Profile("narrow", 3, 3, "weighted", 0.5, 0.3, 0, 50, more_weights=(("graph", 0.2),))
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    home = Home(tmp_path_factory.mktemp("home"))
-    with Library.open_for_writing(home) as library:
-        for number in range(12):
-            add(library, numbered_paper(number))
-        library.refresh_indexes()
-    with Library.open(home) as library:
-        yield library
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +24,6 @@ def every(library):
     found = library.keywords.search(QUESTION, library.about.chunks, None)
     words = dict.fromkeys(ids.tolist(), 0.0) | dict(zip(*(array.tolist() for array in found), strict=True))
     return cosines, words
-
-
-def found(library, profile, *, more=None, reranker=None, filters=None, also=()):
-    return search(
-        QUESTION,
-        library=library,
-        models=SearchModels(ToyEmbedder(), reranker=reranker, sources=more or {}),
-        profile=profile,
-        filters=filters or Filters(),
-        also=also,
-    )
 
 
 def ids_of(result):

@@ -5,9 +5,8 @@ import pytest
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Profile
-from ragscience.library.store import Home, Library
 from ragscience.search.hybrid_search import SearchModels, search
-from tests.library.making import DIMENSION, EMBEDDER, add, numbered_paper
+from tests.library.making import DIMENSION, EMBEDDER
 
 DEFAULT = Profile("default", 20, 20, "weighted", 0.7, 0.3, 20, 4)
 RRF = Profile("rrf", 20, 20, "rrf", 1.0, 1.0, 20, 5)
@@ -50,26 +49,9 @@ class Broken(ShortestFirst):
         raise ModelProblem("It fell over.")
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    home = Home(tmp_path_factory.mktemp("home"))
-    with Library.open_for_writing(home) as library:
-        for number in range(12):
-            add(library, numbered_paper(number))
-        library.refresh_indexes()
-    with Library.open(home) as library:
-        yield library
-
-
-def found(library, *, reranker=None, profile=DEFAULT, filters=None, question=QUESTION, also=()):
-    return search(
-        question,
-        library=library,
-        models=SearchModels(ToyEmbedder(), reranker=reranker),
-        profile=profile,
-        filters=filters or Filters(),
-        also=also,
-    )
+def found(library, profile=DEFAULT, *, reranker=None, more=None):
+    models = SearchModels(ToyEmbedder(), reranker=reranker, sources=more or {})
+    return search(QUESTION, library=library, models=models, profile=profile, filters=Filters())
 
 
 def test_the_fused_score_is_the_guides_sum_over_both_scores_of_every_candidate(library):

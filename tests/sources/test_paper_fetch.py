@@ -14,9 +14,7 @@ from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.events import FetchRequest
 from ragscience.library.store import Home, Library
-from ragscience.sources.allowed_addresses import NetworkRules
-from ragscience.sources.downloads import Known, Shelf, fetch, md5_of
-from ragscience.sources.http_client import HttpClient
+from ragscience.sources.downloads import md5_of
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
@@ -27,7 +25,6 @@ from .fault_server import Reply
 
 NAMES = ("one", "two", "three", "four", "five")
 HTML = Reply(b"<!DOCTYPE html><html><title>Please log in</title></html>", content_type="text/html")
-RULES = NetworkRules(allow_loopback=True, max_bytes=2**20, max_redirects=3, timeout_s=10, total_s=60, pause_s=0)
 
 
 @pytest.fixture(scope="module")
@@ -99,18 +96,6 @@ def test_a_topic_brings_its_papers(run, pdfs):
     assert {source.metadata.title for source in sources} == {"Paper one", "Paper two", "Paper three"}
     assert {source.md5 for source in sources} == {md5_of(path) for path in run.home.papers.iterdir()}
     assert sources[0].metadata.url.startswith(run.server.faults.url)
-
-
-def test_what_is_there_is_not_fetched_again(run):
-    run("bees", count=2)
-    before = run.server.paths
-    assert run("bees", count=2) == 0
-    assert run.server.paths == before
-    assert run.err.count("is already in papers/") == 2
-    assert run("2101.00001v1") == 0
-    assert run("arXiv:2101.00001") == 0
-    assert run.server.paths == before
-    assert len(run.files) == 2
 
 
 def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pdfs):
@@ -195,12 +180,6 @@ def test_an_api_that_fails_is_one_line(run, reply, error, said):
     assert caught.value.fix
     assert run.files == {}
     assert not run.home.database.exists()
-
-
-def fetched(candidate, folder, remember=lambda md5, metadata: None):
-    shelf = Shelf(folder / "papers", folder / "parts", Known(), remember)
-    client = HttpClient(RULES, sleep=lambda seconds: None)
-    return fetch(candidate, client, shelf, lambda done, total: None)
 
 
 KILLED = """

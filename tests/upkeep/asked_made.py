@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ragscience.core.records import Answer, Found, Stage, Step
+from ragscience.core.records import Answer, Found, Stage
 from ragscience.upkeep.telemetry import AskedQuestion, of_answer
 from tests.library.answers_made import answer
 
@@ -16,10 +16,6 @@ def stage(name, began_ms, ms):
 
 SEARCH = (stage("retrieval", 1, 10), stage("embed", 2, 3), stage("dense", 5, 1), stage("bm25", 6, 2))
 OWN = (stage("search", 0, 20), stage("llm", 20, 70), stage("check", 90, 9), stage("total", 0, 100))
-
-
-def step(node, began_ms, seconds, **more):
-    return Step(node, 1, "done", "llm", seconds=seconds, started=BEGAN + began_ms / 1000, **more)
 
 
 def asked_of_a_model(question="How fast?", *, search=SEARCH, own=OWN, **more):

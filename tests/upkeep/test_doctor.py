@@ -3,11 +3,9 @@
 import hashlib
 import shlex
 import sqlite3
-import threading
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.machine_checks import Given, network, worst
 from tests.conftest import NOBODY
 from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
+from tests.sources.fault_server import FaultServer, Reply
 
 NOW = datetime.now(UTC) + timedelta(hours=1)  # after whatever a run of the tests writes
 VECTORS = unit_rows(np.random.default_rng(1), 2)
@@ -146,37 +145,12 @@ def test_files_that_are_gone_changed_out_of_reach_or_new(home):
 # Models and the network
 
 
-def ollama_at(url, *, offline=False):
-    return Ollama(url, timeout_seconds=5, offline=offline)
-
-
-class Answering(BaseHTTPRequestHandler):
-    def do_HEAD(self):
-        self.server.asked.append(self.path)
-        self.send_response(self.server.code)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def host():
-    server = HTTPServer(("127.0.0.1", 0), Answering)
-    server.asked, server.code = [], 200
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 @pytest.mark.parametrize(("code", "severity"), [(200, "ok"), (400, "ok"), (429, "warning"), (503, "warning")])
-def test_arxiv_is_asked_once_and_judged_by_its_answer(host, code, severity):
-    host.code = code
-    arxiv, ollama = network(f"http://127.0.0.1:{host.server_port}/api/query", ollama_at(NOBODY), [])
-    assert arxiv.severity == severity
-    assert host.asked == ["/api/query"]
+def test_arxiv_is_asked_once_and_judged_by_its_answer(code, severity):
+    with FaultServer() as server:
+        url = server.on("/api/query", Reply(status=code))
+        arxiv, ollama = network(url, Ollama(NOBODY, timeout_seconds=5, offline=False), [])
+        assert arxiv.severity == severity
+        assert [asked.path for asked in server.requests] == ["/api/query"]
     assert (ollama.severity, ollama.area) == ("info", "network")
     assert "ollama serve" in ollama.remedy

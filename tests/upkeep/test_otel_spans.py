@@ -80,11 +80,6 @@ def test_offline_sends_nothing_away(more, said):
 # With the SDK
 
 
-@pytest.fixture
-def exporter():
-    return pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter").InMemorySpanExporter()
-
-
 def test_otlp_sends_to_the_collector_that_is_configured(monkeypatch):
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
