@@ -6,7 +6,7 @@ import pytest
 
 from ragscience.ask.answers import REFUSAL
 from ragscience.core.records import UNCITED, Turn
-from tests.ask.asking import MODELS, QUESTION, SAID, ask, open_llm, prompt
+from tests.ask.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.ask.passages import SAMPLING, TRAINING, Search, hit
 from tests.ollama_server import OllamaServer
 
@@ -34,21 +34,6 @@ def server():
 
 
 # -- an LLM that works --------------------------------------------------------------------------------------------
-
-
-def test_an_answer_with_its_citation(server, llm):
-    server.script(SAID)
-    search = Search(TRAINING, SAMPLING, warnings=["no reranker"])
-    given = ask(llm, search)
-    assert (given.text, given.mode, given.refused) == (SAID, "llm", False)
-    assert [(c.file, c.page, c.supported) for c in given.citations] == [("attention.pdf", 7, True)]
-    assert given.models == MODELS
-    assert given.found.hits == search.hits
-    assert given.found.warnings == ("no reranker",)
-    assert given.warnings == ()
-    assert search.asked == [QUESTION]
-    assert {"search_ms", "llm_ms", "first_token_ms", "check_ms", "quotes_ms", "total_ms"} == set(given.timings_ms)
-    assert all(value >= 0 for value in given.timings_ms.values())
 
 
 def test_the_prompt_holds_rules_fenced_passages_and_the_question(server, llm):

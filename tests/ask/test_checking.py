@@ -22,23 +22,6 @@ def verdicts(text, hits=HITS, read=read):
     return [sentence.verdict for sentence in check(text, hits, read=read).sentences]
 
 
-def test_each_sentence_has_its_verdict_and_its_evidence():
-    checked = check(
-        "Training took 3.5 days for the big models [1]. Bananas ripen in warm kitchens [2].", HITS, read=None
-    )
-    right, wrong = checked.sentences
-    assert (right.verdict, right.score) == ("supported", 1.0)
-    assert right.text == "Training took 3.5 days for the big models (attention.pdf, p.7)."
-    assert (right.evidence.file, right.evidence.page, right.evidence.path) == (
-        "attention.pdf",
-        7,
-        "/papers/attention.pdf",
-    )
-    assert right.evidence.quote == "Training took 3.5 days for the big models."
-    assert wrong.verdict == "unsupported"
-    assert wrong.score < 0.25
-
-
 @pytest.mark.parametrize(
     ("file", "page", "chunk", "claim"),
     [

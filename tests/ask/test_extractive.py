@@ -15,7 +15,6 @@ from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
-from ragscience.core.records import Found, QuestionPart
 from ragscience.models.minilm import AnswerSpan
 from ragscience.search.reranking import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
@@ -24,10 +23,6 @@ from tests.ask.passages import SAMPLING, TRAINING, hit
 def extract(question, hits, *, limit, **models):
     """The chosen units without their scores, and the warnings."""
     return of_choice(extractive.extract(question, hits, readers=Readers(**models), limit=limit))
-
-
-def extract_parts(found, *, limit, **models):
-    return of_choice(extractive.extract_parts(found, readers=Readers(**models), limit=limit))
 
 
 def of_choice(choice):
@@ -46,25 +41,6 @@ def shown_and_cited(units):
 
 
 QUESTION = "How many days did training of the big models take?"
-
-
-TWO_PARTS = "How many days did training take, and which beam size was used?"
-
-
-def in_parts(*parts):
-    return Found(TWO_PARTS, "rrf", (TRAINING, SAMPLING), parts=tuple(QuestionPart(*part) for part in parts))
-
-
-def test_each_part_of_a_question_chooses_among_its_own_passages():
-    parts = (("How many days did training take", (TRAINING,)), ("which beam size was used", (SAMPLING,)))
-    for order in (parts, parts[::-1]):
-        units, warnings = extract_parts(in_parts(*order), limit=2)
-        assert [unit.hit for unit in units] == [part[1][0] for part in order]
-        assert warnings == ()
-
-
-def broken(question, chunks):
-    raise ModelProblem("Its file is damaged.")
 
 
 def matches_of(question, words):

@@ -34,17 +34,6 @@ def test_what_somebody_set_wins(tmp_path, profile, flags, requested, of_search, 
     assert profile_of(settings, requested, for_answer=True).top_k == of_answer
 
 
-@pytest.mark.parametrize(
-    ("flags", "of_search", "of_answer"), [({}, 5, 5), ({"top_k": 3}, 3, 3), ({"answer_passages": 7}, 5, 7)]
-)
-def test_a_language_model_that_reranks_keeps_its_five_unless_somebody_set_a_number(
-    tmp_path, flags, of_search, of_answer
-):
-    settings = default_settings(tmp_path, **flags)
-    assert profile_of(settings, None, by_llm=True).top_k == of_search
-    assert profile_of(settings, None, for_answer=True, by_llm=True).top_k == of_answer
-
-
 def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monkeypatch):
     monkeypatch.setenv("RAG_TOP_K", "2")
     with Engine.open(library, load_settings(home=library, offline=True, history=False)) as engine:

@@ -7,7 +7,6 @@ from ragscience.core.settings import load_settings
 from ragscience.engine import Engine, PaperFailed
 from ragscience.engine.events import Noted
 from ragscience.reading.reader_process import ReaderProcess
-from ragscience.reading.worker_pool import ReadingPool
 from tests.commands.papers import BEES, spoil
 from tests.pdf_factory import make_pdf
 
@@ -27,21 +26,6 @@ def run(own_home, *paths, sync=False, **settings):
 def listed(own_home):
     with Engine.open(own_home) as engine:
         return {os.path.basename(file.path): file.reason for file in engine.papers.skipped()}  # noqa: PTH119
-
-
-def test_an_unreadable_file_is_named_once_and_not_read_again(own_home, monkeypatch):
-    spoil(own_home / "papers")
-    all_four = {"locked.pdf", "scan.pdf", "page.pdf", "empty.pdf"}
-    assert run(own_home)[:2] == (all_four, 0)
-    monkeypatch.setattr(ReadingPool, "read_all", None)
-    assert run(own_home)[:2] == (set(), 4)
-    assert run(own_home, sync=True)[:2] == (set(), 4)
-    assert listed(own_home) == {
-        "empty.pdf": "empty",
-        "locked.pdf": "encrypted",
-        "page.pdf": "not-a-pdf",
-        "scan.pdf": "no-text",
-    }
 
 
 def test_a_file_whose_reading_the_disk_failed_is_read_by_the_next_run(own_home, monkeypatch):

@@ -4,9 +4,9 @@ import numpy as np
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import tokenize
-from ragscience.graph.graph_search import MOST_CONCEPTS, MOST_EMBEDDED, GraphSearch, best_paths
+from ragscience.graph.graph_search import MOST_CONCEPTS, MOST_EMBEDDED, GraphSearch
 
-from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn, number
+from .drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn
 
 
 class Words:
@@ -21,24 +21,8 @@ class Words:
         return np.array([[(term in its) / len(its) ** 0.5 for term in self.terms] for its in found], dtype=np.float32)
 
 
-def trails(graph, question, *names):
-    words = Words()
-    vector = words.embed_query(question)
-    return best_paths(graph, [number(graph, name) for name in names], vector, words.embed_documents, cache={})
-
-
 def searching(graph, embedder=None):
     return GraphSearch(graph, embedder=embedder or Words(), passages=50, types=())
-
-
-def test_the_production_notes_paths_lead_to_investment_and_patents():
-    graph = drawn(*TESLA)
-    shown = {
-        tuple(graph.label(key) for key in trail.keys) for trail in trails(graph, TESLA_QUESTION, "Tesla", "Rivian")
-    }
-    assert ("Tesla", "Elon Musk", "SolarCity") in shown
-    assert ("Tesla", "Elon Musk", "Tesla battery patent XYZ123") in shown
-    assert ("Rivian", "RJ Scaringe", "Rivian battery patent ABC456") in shown
 
 
 def test_their_passages_are_the_sources_of_the_production_notes():

@@ -8,27 +8,9 @@ from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, Relation
 from ragscience.graph.traversal import shortest_path, walk
 
-from .drawn import ATTENTION, drawn, labels, number
+from .drawn import drawn, labels, number
 
 ALL = frozenset()
-
-
-def walked(graph, *names, hops=2, types=ALL):
-    return walk(graph, {number(graph, name): 1.0 for name in names}, hops=hops, types=types)
-
-
-def rings(graph, found):
-    depths = range(max(found.depths.values()) + 1)
-    return [labels(graph, [key for key, far in found.depths.items() if far == depth]) for depth in depths]
-
-
-def test_the_graph_guides_walk():
-    graph = drawn(*ATTENTION)
-    assert rings(graph, walked(graph, "attention")) == [
-        {"attention"},
-        {"self-attention", "multi-head", "transformer"},
-        {"BERT", "GPT", "encoder"},
-    ]
 
 
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda ends: ends[0] != ends[1]), max_size=25)

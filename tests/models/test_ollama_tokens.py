@@ -1,7 +1,5 @@
 """Tokens of a model whose tokenizer is not here: estimated, learned, and a cut prompt told from a whole one."""
 
-import re
-
 import pytest
 
 from ragscience.models.token_counting import TokenCounter, base_tokens
@@ -71,20 +69,6 @@ def read(llm, text="hi", max_tokens=64):
     reply = llm.reply(messages, max_tokens=max_tokens)
     said = "".join(reply)
     return said, reply, llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
-
-
-def words(text):
-    return len(re.findall(r"\w+|[^\w\s]", text))
-
-
-def test_a_server_that_serves_less_is_found_out(server, ollama_llm):
-    server.count_tokens, server.served_context = words, 600
-    llm = ollama_llm(server.url, num_ctx=4096)
-    assert llm.window == 4096
-    assert read(llm, PROSE * 2)[2]
-    assert server.cut_prompts == 1
-    assert llm.window == 600
-    assert not read(llm, "short")[2]
 
 
 def test_an_answer_that_runs_over_the_window_has_pushed_the_prompt_out(server, ollama_llm):

@@ -12,7 +12,7 @@ import pytest
 from ragscience.core.errors import SourceError
 from ragscience.sources.allowed_addresses import checked_url
 from ragscience.sources.downloads import why_unreadable
-from ragscience.sources.http_client import USER_AGENT, Deadline, seconds_to_wait
+from ragscience.sources.http_client import USER_AGENT, seconds_to_wait
 from tests.pdf_factory import make_pdf, make_raw_pdf
 from tests.sources.fault_server import FaultServer, Reply
 from tests.sources.fetching import RULES, Clock, fetcher
@@ -160,14 +160,3 @@ def test_a_file_is_opened_in_a_process_of_its_own(tmp_path, server, pdf):
 )
 def test_what_retry_after_asks_for(header, seconds):
     assert seconds_to_wait(header) == seconds
-
-
-def test_a_deadline_leaves_out_what_was_slept():
-    clock = Clock()
-    deadline = Deadline(clock, 10)
-    clock.sleep(6)
-    deadline.extend(6)
-    assert deadline.left("a.test") == 10
-    clock.now += 10
-    with pytest.raises(SourceError, match=r"a\.test took longer than the 10 s"):
-        deadline.left("a.test")
