@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +99,7 @@ def show_graph(
 ) -> int:
     """Show what the knowledge graph connects with an entity, with pages."""
     from ragscience.cli.source_views import path_words
+    from ragscience.engine.places import cited_label
 
     with opened(**run.flags()) as engine:
         found = engine.graph.neighbours(entity, hops=hops, most=limit, together=together)
@@ -118,7 +119,8 @@ def show_graph(
         for near in found.entities:
             named, others = near.entity, [other for other in near.entity.names if other != near.entity.label]
             called = f"{named.label} ({named.entity_type})" + (f", also {', '.join(others)}" if others else "")
-            put(out, flat(f"{called}: named {counted(named.mentions, 'time')}, {_places(near.pages)}"), style="bold")
+            places = " ".join(starmap(cited_label, near.pages))
+            put(out, flat(f"{called}: named {counted(named.mentions, 'time')}, {places}"), style="bold")
         for each in found.relations:
             put(out, path_words(each.step), "  " * each.depth)
         reached = f"{counted(found.reached, 'entity', 'entities')} within {counted(found.hops, 'step')}"
@@ -130,12 +132,6 @@ def show_graph(
             line += f" {names} only in the same sentence: --together shows them."
         put(out, line, style="dim")
     return 0
-
-
-def _places(pages: Sequence[tuple[str, int]]) -> str:
-    from ragscience.engine.places import cited_label
-
-    return " ".join(cited_label(file, page) for file, page in pages)
 
 
 def show_path(

@@ -101,12 +101,6 @@ class Progressed(Event):
     """None where it is not known."""
 
 
-def downloading(item: str, done_bytes: int, total_bytes: int | None) -> Progressed:
-    """How far a download is; `total_bytes` is None while it is not known."""
-    of = f" of {total_bytes / 2**20:.1f}" if total_bytes else ""
-    return Progressed(item + (f", {done_bytes / 2**20:.1f}{of} MiB" if done_bytes else ""))
-
-
 @dataclass(frozen=True, slots=True)
 class Noted(Event):
     """Something that a person is to know of, in words."""

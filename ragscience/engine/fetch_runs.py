@@ -18,7 +18,7 @@ from ragscience.engine.events import (
     IngestResult,
     Noted,
     OnEvent,
-    downloading,
+    Progressed,
 )
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import SharedParts, open_store, refuse_papers_in
@@ -161,7 +161,9 @@ class FetchRun:
         at = f"[{place[0]}/{place[1]}]"
 
         def progress(done: int, total: int | None) -> None:
-            self._on_event(downloading(f"{at} fetching {paper.title}", done, total))
+            of = f" of {total / 2**20:.1f}" if total else ""
+            size = f", {done / 2**20:.1f}{of} MiB" if done else ""
+            self._on_event(Progressed(f"{at} fetching {paper.title}{size}"))
 
         progress(0, None)
         try:

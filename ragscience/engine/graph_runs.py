@@ -115,7 +115,7 @@ class LibraryGraph:
         return GraphBuild(report, len(graph), graph.relation_count, stated)
 
     def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, publish: OnEvent) -> Report:
-        from ragscience.graph.extraction import LLMReading, extract_by_llm
+        from ragscience.graph.extraction import extract_by_llm
 
         settings = self._shared.settings
         choice = self._shared.models.llm_choice(settings, "llm")
@@ -125,13 +125,8 @@ class LibraryGraph:
                 "There is no LLM to read with.", "`python ingest.py graph --local` extracts without one."
             )
         publish(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
-        reading = LLMReading(
-            types,
-            full=request.full,
-            max_tokens=settings.max_answer_tokens,
-            seconds=settings.answer_seconds,
-        )
-        return extract_by_llm(library, llm, reading, lambda done, total: publish(PassagesRead(done, total)))
+        progress = lambda done, total: publish(PassagesRead(done, total))  # noqa: E731
+        return extract_by_llm(library, llm, types, settings, progress, full=request.full)
 
     # In and out
 

@@ -13,7 +13,7 @@ from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagSc
 from ragscience.core.records import Answer, Citation
 from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import check_place, disk_errors, has_mark, write_atomically
 from ragscience.library.ingestion import LOCAL, LocalFiles, file_state
 from ragscience.library.paper_rows import short_names
 from ragscience.reading.pdf_file import Mark, MarkedPage
@@ -95,25 +95,16 @@ MADE_HERE = b"%made by RAG Science: query.py --highlight\n"
 
 def check_target(target: Path) -> None:
     """Raise UsageError unless `target` can be a new PDF, or is one that was written here before."""
-    if not target.parent.is_dir():
-        raise UsageError(f"There is no folder {target.parent} for --highlight.", "Make it first.")
-    if target.is_dir():
-        raise UsageError(f"--highlight {target} is a folder.", "Give the name of a PDF file to write.")
+    check_place(target)
     if target.suffix.lower() != ".pdf":
         raise UsageError(
             f"--highlight writes a PDF, and {target.name!r} does not end in .pdf.",
             f"Call it {target.with_suffix('.pdf').name!r}.",
         )
-    if target.exists() and not _is_ours(target):
+    if target.exists() and not has_mark(target, MADE_HERE):
         raise UsageError(
             f"--highlight {target} would replace a file that is not from --highlight.", "Give a name that is free."
         )
-
-
-def _is_ours(path: Path) -> bool:
-    with disk_errors(path), path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - len(MADE_HERE)))
-        return file.read() == MADE_HERE
 
 
 def write_marked_pages(

@@ -24,7 +24,7 @@ from ragscience.core.serialization import select
 from ragscience.core.tokenizing import counted as counted
 from ragscience.core.tokenizing import some_of as some_of
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.atomic_files import Home, disk_errors, write_atomically
+from ragscience.library.atomic_files import Home, check_place, disk_errors, write_atomically
 from ragscience.library.database import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -330,11 +330,9 @@ def shown_rows(count: int, asked: Sequence[int], most: int) -> list[int]:
 
 
 def write_out(target: Path, text: str) -> None:
-    """Write the file, wholly or not at all. Raises RagScienceError where it cannot be."""
+    """Write the file, wholly or not at all. Raises UsageError or RagScienceError where it cannot be."""
     path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
-    if path.is_dir() or not path.parent.is_dir():
-        what = f"{target} is a folder" if path.is_dir() else f"There is no folder {path.parent}"
-        raise RagScienceError(f"{what}.", "Name a file, in a folder that is there.")
+    check_place(path)
     with disk_errors(path):
         if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced
             path.write_bytes(content)

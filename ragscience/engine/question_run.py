@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.conversation import TurnReading, Understood, understand
 from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM, WrappedReply
-from ragscience.core.errors import Cancelled, ModelProblem
+from ragscience.core.errors import Cancelled
 from ragscience.core.records import Filters, Found, Profile, Step, StoredChunk
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
@@ -221,13 +221,8 @@ class QuestionRun:
     def step_llm(self) -> ServedLLM | None:
         """The chat model for steps besides the answer's words; None without one, or where it is known to be small."""
         llm = self.llm
-        if llm is None:
-            return llm
-        try:
-            parameters = llm.parameters
-        except ModelProblem:
-            return llm  # its first call tells
-        return None if parameters is not None and parameters < STEPS_FROM else llm
+        is_small = llm is not None and (llm.details.parameters or STEPS_FROM) < STEPS_FROM
+        return None if is_small else llm
 
     @cached_property
     def prompts(self) -> Prompts:

@@ -32,6 +32,7 @@ from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured, ask_structured
 
 if TYPE_CHECKING:
+    from ragscience.core.settings import Settings
     from ragscience.library.store import Store
 
 
@@ -170,19 +171,6 @@ OnProgress = Callable[[int, int], None]
 """Receives how many passages are done (with or without results), and the total; first with 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class LLMReading:
-    """Options of the LLM extraction."""
-
-    types: Sequence[str]
-    """The types of entities to extract."""
-    full: bool
-    """Every passage, not only titles and abstracts."""
-    max_tokens: int
-    seconds: float
-    """Maximum time for one passage."""
-
-
 @dataclass
 class Report:
     """The result of a run."""
@@ -220,26 +208,29 @@ def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgres
     return report
 
 
-def extract_by_llm(library: Store, llm: ChatModel, reading: LLMReading, on_progress: OnProgress) -> Report:
-    """Ask a model about each paper's title and abstract, or about every passage, that it has not read yet.
+def extract_by_llm(
+    library: Store, llm: ChatModel, types: Sequence[str], settings: Settings, on_progress: OnProgress, *, full: bool
+) -> Report:
+    """Ask a model about each paper's title and abstract, if `full` about every passage, that it has not read yet.
 
     Each reply is stored at once. A passage without a usable one is left for the next run. Raises ModelProblem if the
     server gave no reply at all.
     """
     report = Report()
-    version = f"{LLM_VERSION} {f'{llm.name} {llm.digest[:12]}'.strip()} {','.join(sorted(reading.types))}"
+    version = f"{LLM_VERSION} {f'{llm.name} {llm.digest[:12]}'.strip()} {','.join(sorted(types))}"
     pending = frozenset(library.graph.pending("llm", version))
     prompts = [
         (paper, [chunk.chunk_id for chunk in unit])
         for paper, chunks in _papers(library, pending)
-        for unit in _units(chunks, pending, full=reading.full)
+        for unit in _units(chunks, pending, full=full)
     ]
     total = sum(len(ids) for _, ids in prompts)
     on_progress(0, total)
     done, in_a_row, papers = 0, 0, set[int]()
     for paper, ids in prompts:
         unit = library.chunks(ids)
-        answer = ask_for(llm, unit, paper.title, reading.types, max_tokens=reading.max_tokens, seconds=reading.seconds)
+        tokens, seconds = settings.max_answer_tokens, settings.answer_seconds
+        answer = ask_for(llm, unit, paper.title, types, max_tokens=tokens, seconds=seconds)
         if answer.value is None:
             report.failures.append(f"{paper.file}, p.{unit[0].page_start}: {answer.failure}")
         else:

@@ -19,26 +19,18 @@ from urllib.parse import quote
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.serialization import SCHEMA_VERSION, to_json
 from ragscience.graph.paper_map import MapDrawing
-from ragscience.library.atomic_files import disk_errors
+from ragscience.library.atomic_files import check_place, has_mark
 
 MADE_HERE = b"made by RAG Science: query.py map"
 """Marker in the first bytes of each map file: such a file may be replaced."""
-_LOOKED_AT = 400
 _PARTS = Path(__file__).with_name("map_page")
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def check_target(target: Path, *, force: bool) -> None:
     """Raise UsageError unless `target` is a new file, an existing map, or any file with `force`."""
-    if not target.parent.is_dir():
-        raise UsageError(f"There is no folder {target.parent}.", "Create it first.")
-    if target.is_dir():
-        raise UsageError(f"{target} is a folder.", "Give the name of a file to write.")
-    if force or not target.exists():
-        return
-    with disk_errors(target), target.open("rb") as file:
-        ours = MADE_HERE in file.read(_LOOKED_AT)
-    if not ours:
+    check_place(target)
+    if not force and target.exists() and not has_mark(target, MADE_HERE):
         raise UsageError(f"{target} exists and is not a map.", "Choose another name, or replace it with --force.")
 
 

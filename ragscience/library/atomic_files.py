@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError
+from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError, UsageError
 from ragscience.core.system import write_atomically as write_atomically
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 _PART_BYTES = 1 << 20
+_MARKED_BYTES = 400
 _LOG_HEADER, _FRAME_HEADER, _LOG_BYTES = 32, 24, 1 << 28
 """Bytes of the headers of a write-ahead log and of its frames, and how much of one is looked at."""
 _OF_THE_DISK = {
@@ -48,6 +49,20 @@ def disk_errors(path: Path) -> Iterator[None]:
             (words for codes, *words in _DISK if error.errno in codes), ("could not be written", "Check the disk.")
         )
         raise DiskProblem(f"{path} {what}: {error.strerror or error}.", fix) from error
+
+
+def check_place(path: Path) -> None:
+    """Raise UsageError where no file can be at that path: it is a folder, or in none."""
+    if path.is_dir() or not path.parent.is_dir():
+        what = f"{path} is a folder" if path.is_dir() else f"There is no folder {path.parent}"
+        raise UsageError(f"{what}.", "Name a file, in a folder that is there.")
+
+
+def has_mark(path: Path, mark: bytes) -> bool:
+    """Whether a file has the mark, by which it is known to be of this program, in its first bytes or as its last."""
+    with disk_errors(path):
+        content = path.read_bytes()
+    return mark in content[:_MARKED_BYTES] or content.endswith(mark)
 
 
 def write_checked_json(path: Path, content: object) -> None:

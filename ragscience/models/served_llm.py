@@ -164,11 +164,6 @@ class ServedLLM:
         return "tools" in self.details.capabilities and not self._refuses_tools
 
     @property
-    def parameters(self) -> int | None:
-        """How many parameters the model has; None where the server does not say."""
-        return self.details.parameters
-
-    @property
     def window(self) -> int:
         """Context window in tokens: the setting's, or less if the server gives less."""
         return min(self.options.num_ctx, self._served or self.options.num_ctx)

@@ -82,7 +82,7 @@ def shared_weights(weights: Mapping[str, float], present: Collection[str]) -> di
 
 
 ScoreSource = Callable[[str], Mapping[int, float]]
-"""A further search: for a question the ids of passages, each with a score of 0 to 1. Raises RagScienceError."""
+"""A further search: of a question the ids of passages, best first, each with 0 to 1. Raises RagScienceError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,7 @@ def _of_source(name: str, source: ScoreSource, question: Question, scope: Scope,
     except RagScienceError as problem:
         log.warnings.append(f"The search went on without the {name}: {problem}")
         return {}
-    scores = {key: min(1.0, max(0.0, score)) for key, score in named.items() if math.isfinite(score)}
-    best = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
-    return {chunk_id: scores[chunk_id] for chunk_id in scope.present(best)}
+    return {chunk_id: named[chunk_id] for chunk_id in scope.present([*named])}
 
 
 def _fused(

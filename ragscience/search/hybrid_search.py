@@ -46,12 +46,12 @@ def first_of_each(candidates: Sequence[int], wanted: int, library: Store) -> tup
     Ids that are no longer in the library are left out.
     """
     kept: list[StoredChunk] = []
-    seen: list[_Words] = []
+    seen: list[frozenset[int]] = []
     folded = 0
     for first in range(0, len(candidates), wanted):
         for chunk in library.chunks(candidates[first : first + wanted]):
-            words = _Words(chunk.text)
-            if any(words.say_the_same_as(other) for other in seen):
+            words = _runs_of(chunk.text)
+            if any((both := len(words & other)) >= _SAME * (len(words) + len(other) - both) for other in seen):
                 folded += 1
                 continue
             kept.append(chunk)
@@ -61,20 +61,11 @@ def first_of_each(candidates: Sequence[int], wanted: int, library: Store) -> tup
     return kept, folded
 
 
-class _Words:
-    """The text normalised for comparison."""
-
-    def __init__(self, text: str) -> None:
-        words = unicodedata.normalize("NFKC", text).casefold().split()
-        self._whole = " ".join(words)
-        runs = zip(*(words[start:] for start in range(_SHINGLE_WORDS)), strict=False)
-        self._shingles = frozenset(map(hash, runs))
-
-    def say_the_same_as(self, other: _Words) -> bool:
-        if self._whole == other._whole:
-            return True
-        shared = len(self._shingles & other._shingles)
-        return shared > 0 and shared >= _SAME * (len(self._shingles) + len(other._shingles) - shared)
+def _runs_of(text: str) -> frozenset[int]:
+    """The hashes of a text's runs of four words; of a shorter text that of all its words."""
+    words = unicodedata.normalize("NFKC", text).casefold().split()
+    runs = zip(*(words[start:] for start in range(_SHINGLE_WORDS)), strict=False)
+    return frozenset(map(hash, runs)) or frozenset([hash(tuple(words))])
 
 
 NO_DENSE = "The embedder failed, so the question was searched by its words alone"
@@ -152,7 +143,8 @@ def search(
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
                 ranking = _reranked(question, chunks, ranking, models, profile, log)
-        rerank = log_odds(ranking.best, models.reranker.scale) if models.reranker and ranking.by_reranker else None
+        best = max(ranking.by_reranker.values(), default=None)
+        rerank = log_odds(best, models.reranker.scale) if models.reranker else None
         # Cosines of another model than that of the token vectors have another scale.
         cosines = first.scores["dense"] if models.tokens_from in (None, models.embedder) else {}
         with timed(log.timings, "signals_ms"):
@@ -176,10 +168,6 @@ class _Ranking:
     """Scores of the passages that a reranker read; empty without one."""
     mixed: Mapping[int, float] = field(default_factory=dict)
     """What they and the scores before make together, where a cross-encoder read them."""
-
-    @property
-    def best(self) -> float | None:
-        return max(self.by_reranker.values(), default=None)
 
 
 def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], first: FirstPass) -> tuple[Hit, ...]:

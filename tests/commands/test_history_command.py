@@ -117,7 +117,7 @@ def test_export_writes_markdown_and_bibtex(own, tmp_path):
     assert "cites no paper" in own.query("history", "export", refusal, "--bib").err
     for target, why in ((tmp_path / "no" / "a.md", "There is no folder"), (tmp_path, f"{tmp_path} is a folder")):
         ran = own.query("history", "export", "-o", target)
-        assert ran.code == 1
+        assert ran.code == 2
         assert why in ran.err
         assert "Name a file, in a folder that is there." in ran.err
 
@@ -139,7 +139,7 @@ def test_the_bibliography_of_an_answer_a_paper_and_the_library(own, tmp_path):
         (["bees.pdf", "--cited", "last"], 2),
         (["--cited", "zzz"], 4),
         (["wasps.pdf"], 4),
-        (["-o", tmp_path / "no" / "a.bib"], 1),
+        (["-o", tmp_path / "no" / "a.bib"], 2),
     ):
         ran = own.query("bib", *wrong)
         assert (ran.code, ran.out) == (code, "")
