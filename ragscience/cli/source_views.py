@@ -124,13 +124,12 @@ def open_source(engine: Engine, answer: Answer, number: int) -> None:
     put(out, Text(where, link_style(source.path, source.page, out) if is_here else ""), f"[{source.number}] ")
     if is_here:
         _require(Path(source.path), source)
-    template = engine.settings.pdf_viewer
-    if not viewer_command(template, source.path, source.page):
+    if not viewer_command(engine.settings.pdf_viewer, source.path, source.page):
         say("No PDF viewer or no display was found: open the page yourself, or set RAG_PDF_VIEWER.")
         return
     with engine.papers.opened(Path(source.path)) as file:
         _require(file, source)
-        _start(viewer_command(template, str(file), source.page), source)
+        _start(viewer_command(engine.settings.pdf_viewer, str(file), source.page), source)
 
 
 def _require(file: Path, source: places.Source) -> None:
@@ -221,19 +220,11 @@ _SEARCHES = {
     "gear": "paths in the knowledge graph",
 }
 """What each search goes by."""
-_STAGES = {
-    "search_ms": "search",
-    "route_ms": "reading the papers in question",
-    "presence_ms": "looking up the question's words",
-    "quotes_ms": "choosing the quotes",
-    "llm_ms": "the language model",
-    "check_ms": "checking the sentences",
-}
 _LIKELY = ((0.85, "very likely"), (0.6, "likely"), (0.35, "possible"), (0.0, "unlikely"))
 
 
 def why_view(answer: Answer, out: Console) -> None:
-    """What was searched and how, the passages and what found each, how sure it is, and how long it took."""
+    """What was searched and how, the passages and what found each, and how sure it is."""
     facts(_course(answer), out)
     for step in answer.trace:
         for line in step_lines(step):
@@ -250,12 +241,6 @@ def why_view(answer: Answer, out: Console) -> None:
         put(out, f"It is {likely} that these passages answer it ({answer.answerability:.2f}){judged}.")
     for warning in dict.fromkeys((*answer.found.warnings, *answer.warnings)):
         put(out, plain(warning), "Note: ", style="yellow")
-    took = answer.timings_ms
-    parts = [f"{says} {_seconds(took[name])}" for name, says in _STAGES.items() if name in took]
-    if "total_ms" in took:
-        put(
-            out, ": ".join(filter(None, [f"It took {_seconds(took['total_ms'])}", ", ".join(parts)])) + ".", style="dim"
-        )
 
 
 def _course(answer: Answer) -> list[tuple[str, str]]:
@@ -300,10 +285,6 @@ def _passages(answer: Answer, out: Console) -> None:
 def _is_routed(answer: Answer) -> bool:
     """Whether the papers were read for it in another way than by a search for passages."""
     return "routed" in answer.found.signals
-
-
-def _seconds(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
 
 
 def _listed(searches: Iterable[str]) -> str:

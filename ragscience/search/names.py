@@ -41,9 +41,6 @@ LEAST_SURE = 0.5
 LEAST = 0.2
 """Names that are less sure than this are left out."""
 _WORD = re.compile(r"[^\W_]++")
-_NO_BLANK = re.compile(r"\S++")
-_MARKS = "\"'“”‘’`()[]{}<>,.;:!?"
-"""What may stand around the name of a file."""
 _SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
 """BERTLARGE: a name with its subscript, as a PDF gives it."""
 _MORE_LETTERS = len("MEDIUM")
@@ -185,11 +182,9 @@ class PaperNames:
 
     def files_in(self, text: str) -> list[MentionedPaper]:
         """The papers whose files a text of any length names, in its order."""
-        return [
-            self._mentioned(self._by_file[match[0].casefold()], text, match.start(), match.end())
-            for match in _FILE.finditer(text)
-            if match[0].casefold() in self._by_file
-        ]
+        named = [(match[0].lstrip("'‘’`{"), match.end()) for match in _FILE.finditer(text)]
+        known = [(self.id_of(name), end - len(name), end) for name, end in named]
+        return [self._mentioned(paper_id, text, start, end) for paper_id, start, end in known if paper_id >= 0]
 
     def _mentioned(self, paper_id: int, text: str, start: int, end: int, strength: float = 1.0) -> MentionedPaper:
         return MentionedPaper(paper_id, self._kept[paper_id].file, text[start:end], start, end, strength)
@@ -254,13 +249,7 @@ class PaperNames:
 
     def _files(self, text: str) -> list[MentionedPaper]:
         """The papers that are named by their files: "bert_1810.04805.pdf"."""
-        found = []
-        for match in islice(_NO_BLANK.finditer(text), MOST_WORDS):
-            name = match.group().strip(_MARKS)
-            paper_id = self._by_file.get(name.casefold())
-            if paper_id is not None:
-                start = match.start() + match.group().index(name)
-                found.append(self._mentioned(paper_id, text, start, start + len(name)))
+        found = self.files_in(text)
         for match in _ARXIV.finditer(text):
             if not any(one.start <= match.start() < one.end for one in found):
                 owners = self._by_term.get(match[0], ())

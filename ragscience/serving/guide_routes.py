@@ -20,7 +20,7 @@ from ragscience.engine.events import Event, FetchRequest, OnEvent
 from ragscience.engine.graph_runs import GraphRequest, types_named
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of, state_of
-from ragscience.serving.problem_responses import json_reply, of, record_reply
+from ragscience.serving.problem_responses import JsonReply, of, record_reply
 from ragscience.serving.work import LOOK_S, Job, until_done
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     if made.cancelled() or not made.done():
         raise LibraryUnavailable("The graph was not built.", f"GET /api/v1/jobs/{job.job_id} says more.")
     built = made.result()
-    return json_reply(built | {"warnings": [*job.warnings, *built["warnings"]]})
+    return JsonReply(built | {"warnings": [*job.warnings, *built["warnings"]]})
 
 
 @guide_routes.post("/agent_action")
@@ -128,7 +128,7 @@ async def agent_action(body: AgentActionBody, request: Request) -> Response:
         return answers, {paper.file: paper.md5 for paper in engine.papers.list()}
 
     answers, md5 = await until_done(work, state.answers, request)
-    return json_reply(_done(answers, md5, session))
+    return JsonReply(_done(answers, md5, session))
 
 
 def _questions(body: AgentActionBody, papers: Sequence[Paper]) -> list[tuple[str, str, Sequence[Paper]]]:
@@ -300,7 +300,7 @@ def build(request: Request, body: BuildBody | None = None) -> Response:
     """Read the passages that the graph lacks; the job's progress, in passages, is at `/jobs/{id}`."""
     body = body or BuildBody()
     wanted = GraphRequest(types_named(",".join(body.types)), body.by_llm, body.full, body.again)
-    return json_reply(state_of(request).queue.build_graph(wanted, person_of(request.scope).name), 202)
+    return JsonReply(state_of(request).queue.build_graph(wanted, person_of(request.scope).name), 202)
 
 
 @graph_routes.get("/map")

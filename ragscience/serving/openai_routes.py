@@ -25,7 +25,7 @@ from ragscience.engine.events import Event, Token
 from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest
 from ragscience.serving.access import state_of
-from ragscience.serving.problem_responses import json_reply, of, openai_error, problem_of_error, without_folders
+from ragscience.serving.problem_responses import JsonReply, of, openai_error, problem_of_error, without_folders
 from ragscience.serving.question_routes import dialogue_of
 from ragscience.serving.work import Failed, Finished, happenings, until_done
 
@@ -76,7 +76,7 @@ openai_routes = APIRouter(tags=["openai"], default_response_class=Response)
 @openai_routes.get("/models", responses=_AS_JSON)
 def models() -> Response:
     """The models: the library, asked once or by the agent."""
-    return json_reply({"object": "list", "data": [_model(name) for name in MODELS]})
+    return JsonReply({"object": "list", "data": [_model(name) for name in MODELS]})
 
 
 @openai_routes.get("/models/{name:path}", responses=_AS_JSON)
@@ -84,7 +84,7 @@ def model(name: str) -> Response:
     """One of them."""
     if name not in MODELS:
         raise NothingFound(f"There is no model {name[:100]!r}.", "GET /v1/models lists them.")
-    return json_reply(_model(name))
+    return JsonReply(_model(name))
 
 
 @openai_routes.post(
@@ -106,7 +106,7 @@ async def chat(body: ChatBody, request: Request) -> Response:
         came = happenings(work, state.answers)
         return EventSourceResponse(_chunks(came, body.model, state.engine.home.root), ping=10)
     answer = await until_done(work, state.answers, request)
-    return json_reply(_completion(answer, body.model))
+    return JsonReply(_completion(answer, body.model))
 
 
 def _asked(body: ChatBody) -> AskRequest:

@@ -14,15 +14,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.core.paper_records import page_parts
-from ragscience.core.records import Paper, title_of
+from ragscience.core.records import Paper
 from ragscience.core.serialization import select
 from ragscience.engine.page_files import file_of
 from ragscience.engine.places import placed_sources
 from ragscience.engine.printable import outline_output, page_output, paper_output, with_formulas_named
 from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import ServerState, person_of, state_of
-from ragscience.serving.problem_responses import json_reply, of, problem_response, record_reply
+from ragscience.serving.problem_responses import JsonReply, of, problem_response, record_reply
 from ragscience.serving.question_routes import IN_DIGITS, AnswerId, history_of
 from ragscience.serving.work import Job, safe_name
 
@@ -43,25 +42,25 @@ paper_routes = APIRouter(tags=["papers"], default_response_class=Response)
 def papers(request: Request) -> Response:
     """The papers of the library, by their names."""
     every = state_of(request).engine.papers.list()
-    return json_reply(select("schema papers", papers=[paper_output(paper) for paper in every]))
+    return JsonReply(select("schema papers", papers=[paper_output(paper) for paper in every]))
 
 
 @paper_routes.get("/papers/{md5}", response_description="As a paper of `list --json` prints it.")
 def one(md5: Md5, request: Request) -> Response:
     """What is known of a paper."""
-    return json_reply(paper_output(_paper(state_of(request), md5)))
+    return JsonReply(paper_output(_paper(state_of(request), md5)))
 
 
 @paper_routes.get("/papers/{md5}/outline", response_description="As `show --json` prints it.")
 def outline(md5: Md5, request: Request) -> Response:
     """Headings, tables and figures of a paper, with their pages."""
-    return json_reply(outline_output(state_of(request).engine.papers.outline(md5)))
+    return JsonReply(outline_output(state_of(request).engine.papers.outline(md5)))
 
 
 @paper_routes.get("/papers/{md5}/pages/{number}", response_description="As `show --page --json` prints it.")
 def page(md5: Md5, number: Number, request: Request) -> Response:
     """The text of a page as it was read, with its parts."""
-    return json_reply(page_output(state_of(request).engine.papers.page(md5, number)))
+    return JsonReply(page_output(state_of(request).engine.papers.page(md5, number)))
 
 
 @paper_routes.get(
@@ -114,20 +113,20 @@ async def upload(files: Annotated[list[UploadFile], File()], request: Request) -
         if isinstance(error, RagScienceError):
             raise
         return problem_response(507, f"The upload was not stored: {error.strerror}.", "Make room where the library is.")
-    return json_reply(state.queue.add(paths, person_of(request.scope).name), 202)
+    return JsonReply(state.queue.add(paths, person_of(request.scope).name), 202)
 
 
 @paper_routes.delete("/papers/{md5}", status_code=202, responses={202: {"model": Job}})
 def remove(md5: Md5, request: Request) -> Response:
     """Take a paper out of the library; its file stays."""
     state = state_of(request)
-    return json_reply(state.queue.remove(md5, _paper(state, md5).file), 202)
+    return JsonReply(state.queue.remove(md5, _paper(state, md5).file), 202)
 
 
 @paper_routes.get("/jobs")
 def jobs(request: Request) -> Response:
     """Changes of the library, the newest first."""
-    return json_reply({"jobs": state_of(request).queue.jobs()})
+    return JsonReply({"jobs": state_of(request).queue.jobs()})
 
 
 @paper_routes.get("/jobs/{job_id}", responses={200: {"model": Job}})
@@ -136,7 +135,7 @@ def job(job_id: JobId, request: Request) -> Response:
     found: Job | None = state_of(request).queue.job(job_id)
     if found is None:
         raise NothingFound(f"There is no job {job_id}.", "GET /api/v1/jobs lists them.")
-    return json_reply(found)
+    return JsonReply(found)
 
 
 def _paper(state: ServerState, md5: str) -> Paper:
@@ -217,24 +216,6 @@ def image(
     state = state_of(request)
     page = state.engine.papers.page(md5, number)
     return Response(state.pictures.picture(page.paper, number, width), headers=_FOR_GOOD, media_type="image/png")
-
-
-@paper_routes.get("/passages/{chunk_id}")
-def passage(chunk_id: Annotated[int, IN_DIGITS, Path(ge=0, le=2**62)], request: Request) -> Response:
-    """A passage and where it stands."""
-    library = state_of(request).engine.library
-    with library.snapshot():
-        chunk = next(iter(library.chunks([chunk_id])), None)
-        if chunk is None:
-            raise NothingFound(f"The library has no passage {chunk_id}.", "A search gives the ids of passages.")
-        shown = of(chunk, "chunk_id md5 file section kind page_start page_end text")
-        boxes, parts = library.contents(chunk.paper_id).boxes, []
-        for page, first, last in page_parts(chunk, 0, len(chunk.text)):
-            start, end = chunk.start + first, chunk.start + last
-            part = {"page": page, "start": start, "end": end, "text": chunk.text[first:last]}
-            parts.append(with_formulas_named(part, page) | {"boxes": boxes(page, start, end)})
-        title = title_of(_paper(state_of(request), chunk.md5))
-        return record_reply(with_formulas_named(shown), title=title, parts=parts)
 
 
 @paper_routes.get("/answers/{answer_id}/sources")

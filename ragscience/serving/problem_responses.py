@@ -49,11 +49,6 @@ class JsonReply(Response):
         await super().__call__(scope, receive, send)
 
 
-def json_reply(value: object, status: int = 200) -> Response:
-    """The reply with that record."""
-    return JsonReply(value, status)
-
-
 def record_reply(*parts: Mapping[str, object], **more: object) -> Response:
     """The reply with these fields, and the version of the schema."""
     value = {"schema": SCHEMA_VERSION}

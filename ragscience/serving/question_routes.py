@@ -26,7 +26,7 @@ from ragscience.engine.printable import (
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of, state_of
-from ragscience.serving.problem_responses import json_reply, problem_of_error, without_folders, words_without_folders
+from ragscience.serving.problem_responses import JsonReply, problem_of_error, without_folders, words_without_folders
 from ragscience.serving.work import Failed, Finished, happenings, until_done
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
@@ -121,7 +121,7 @@ async def search(body: SearchBody, request: Request) -> Response:
     found = await until_done(
         lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
     )
-    return json_reply(search_output(found, None))
+    return JsonReply(search_output(found, None))
 
 
 @question_routes.post("/ask", response_description="As `ask --json` prints it.")
@@ -133,7 +133,7 @@ async def ask(body: AskBody, request: Request) -> Response:
         lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
         state.answers, request,
     )  # fmt: skip
-    return json_reply(_answer(answer, talk))
+    return JsonReply(_answer(answer, talk))
 
 
 @question_routes.post(
@@ -159,7 +159,7 @@ def answer_of(answer_id: AnswerId, request: Request) -> Response:
     """An earlier answer, with its sources."""
     kept = history_of(request).answer(answer_id)
     number, at = kept.conversation_id, kept.created_at
-    return json_reply(answer_output(kept.answer, conversation=number, created_at=at))
+    return JsonReply(answer_output(kept.answer, conversation=number, created_at=at))
 
 
 @question_routes.get("/profiles")
@@ -170,20 +170,20 @@ def profiles(request: Request) -> Response:
         {"name": each.name, "about": each.about, "chosen": each.name == engine.settings.profile}
         for each in engine.profiles()
     ]
-    return json_reply({"profiles": rows})
+    return JsonReply({"profiles": rows})
 
 
 @question_routes.get("/conversations", response_description="As `history list --json` prints it.")
 def conversations(request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """The conversations that are kept, the one changed last first."""
     every = history_of(request).conversations()[:limit]
-    return json_reply(select("schema conversations", conversations=[conversation_output(each) for each in every]))
+    return JsonReply(select("schema conversations", conversations=[conversation_output(each) for each in every]))
 
 
 @question_routes.get("/conversations/{number}", response_description="As `history show --json` prints it.")
 def conversation(number: ConversationNumber, request: Request) -> Response:
     """One conversation with all its answers."""
-    return json_reply(turns_output(*history_of(request).conversation(number)))
+    return JsonReply(turns_output(*history_of(request).conversation(number)))
 
 
 @question_routes.delete("/conversations/{number}", status_code=204)

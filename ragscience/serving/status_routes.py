@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import Person, hash_of
 from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
-from ragscience.serving.problem_responses import json_reply, problem_response, status_of
+from ragscience.serving.problem_responses import JsonReply, problem_response, status_of
 
 if TYPE_CHECKING:
     from ragscience.serving.access import ServerState
@@ -53,7 +53,7 @@ async def page_file(name: str, request: Request) -> Response:
 @status_routes.get("/healthz")
 async def healthz() -> Response:
     """That the server lives."""
-    return json_reply({"status": "ok"})
+    return JsonReply({"status": "ok"})
 
 
 @status_routes.get("/readyz")
@@ -66,7 +66,7 @@ def readyz(request: Request) -> Response:
         papers = state.engine.library.about.papers
     except RagScienceError as error:
         return problem_response(max(status_of(error), 503), error.message, error.fix)
-    return json_reply({"status": "ok", "papers": papers})
+    return JsonReply({"status": "ok", "papers": papers})
 
 
 @status_routes.get("/metrics", response_class=PlainTextResponse)
@@ -121,7 +121,7 @@ class TokenBody(BaseModel):
 async def session(request: Request) -> Response:
     """Who has signed in; open to everybody."""
     gate = state_of(request).gate
-    return json_reply(_session(gate.person(request.scope), gate))
+    return JsonReply(_session(gate.person(request.scope), gate))
 
 
 @session_routes.post("/session")
@@ -134,7 +134,7 @@ async def sign_in(body: TokenBody, request: Request) -> Response:
     if person is None:
         return problem_response(401, "This token is not known.", "Copy it whole, or ask who runs the server for one.")
     gate.sessions.end(gate.session_id(request.scope))
-    response = json_reply(_session(person, gate))
+    response = JsonReply(_session(person, gate))
     name, is_secure = gate.cookie_of(request.scope)
     value = gate.sessions.begin(person.sha256)
     response.set_cookie(name, value, int(SESSION_SECONDS), secure=is_secure, httponly=True, samesite="strict")

@@ -7,7 +7,7 @@ __all__ = ["escape_codes", "is_data", "masked", "passes_width", "settled", "word
 DATA = re.compile(r"--json\b|\bbib\b|--md\b")
 """Commands whose result is for a program: what they write is never wrapped, whatever the screen."""
 ESCAPE = re.compile(r"\x1b|\x9b|\[[0-9;]{1,9}m|\]8;")
-OF_ONE_RUN = re.compile(r"^It took |^milliseconds +|^ok +disk +")
+OF_ONE_RUN = re.compile(r"^milliseconds +|^ok +disk +")
 MARKS = "“”»«…\"'`()[],.;:•|─━┄┈"
 """What may stand before or behind a word on one screen and not on another."""
 
@@ -50,7 +50,7 @@ def settled(rows):
     """The rows masked; what has figures of one run or one machine all over ends where they begin."""
     kept, cut = [], ""
     for row in rows:
-        if cut and (row.startswith("   ") or (cut.startswith("It took") and not cut.endswith("."))):
+        if cut and row.startswith("   "):
             cut += row
             continue
         found = OF_ONE_RUN.search(row)

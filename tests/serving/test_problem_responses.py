@@ -70,7 +70,7 @@ NO = "0" * 32
     [
         f"papers/{NO}", f"papers/{NO}/file", "papers/..%2f..%2fetc%2fpasswd", "papers/..%2f..%2fetc%2fpasswd/file",
         f"papers/{NO}/pages/1/geometry", f"papers/{NO}/pages/1/image", "papers/BEES/pages/9/geometry",
-        "papers/BEES/pages/9/image", "passages/99999999", "answers/ffffffff/sources", f"jobs/{NO}",
+        "papers/BEES/pages/9/image", "answers/ffffffff/sources", f"jobs/{NO}",
         f"bibliography?md5={NO}",
     ],
 )  # fmt: skip
