@@ -23,9 +23,9 @@ _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? (?:and|or) |, ")
 _MOST_PARTS = 4
-_APART, _OF_BEST = 1.3, 0.8
+_APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 """A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
-nearest paper's; measured on 65 subjects of 48 papers: docs/choices.md."""
+nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
 _FEWEST_PAPERS = 5
 """In a smaller library there is no telling which papers stand apart."""
 _SUBJECT = re.compile(
@@ -120,6 +120,7 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
         in_abstract = {
             key for key, one in mentions.items() if any(at.chunk.kind == "abstract" for at in one.text.values())
         }
+        near[cosines[1] < _NEAR] = -np.inf
         for paper, score in zip(known.papers, near.tolist(), strict=True):
             if score >= least or paper.paper_id in in_abstract or words <= set(terms(title_of(paper))):
                 scores[paper.paper_id] = max(score, scores.get(paper.paper_id, score))

@@ -185,7 +185,8 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     for one in context.names.in_text(question):
         is_person = one.paper_id in by_id and has_author(by_id[one.paper_id], one.name)
         is_subject = _OF_SEVERAL.match(question, one.start) is not None
-        if is_subject or (is_person and not _BY_PERSON.match(question, one.end)):
+        is_work = _BY_PERSON.match(question, one.end) or question[: one.start].endswith(" in ")
+        if is_subject or (is_person and not is_work):
             continue
         if one.paper_id in by_id and one.strength >= _SURE:
             places.setdefault((one.start, one.end), []).append((one.strength, one.paper_id))

@@ -3,6 +3,7 @@
 import pytest
 
 from ragscience.ask.router import route
+from ragscience.ask.slots import slots_of
 from ragscience.core.records import Filters
 from tests.ask.paper_library import context
 
@@ -113,3 +114,12 @@ def test_a_large_library_is_cut_and_says_so(bees, monkeypatch):
     texts = [block.text for block in routed.blocks]
     assert texts[0].startswith("At least 2 papers have")
     assert texts[-1] == "And 1 more."
+
+
+def test_in_an_author_means_in_the_paper_and_by_an_author_does_not(bees):
+    for question, files, authors in (
+        ("show me Table 1 in Moor", ["sleep_2018.pdf"], ()),
+        ("papers by Moor", [], ("Moor",)),
+    ):
+        slots = slots_of(question, context(bees))
+        assert ([paper.file for paper in slots.papers], slots.conditions.authors) == (files, authors)
