@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -40,7 +40,9 @@ def fetch(
     category: str = opt.option("--category NAME", "Only papers in this arXiv category, as cs.CL.", ""),
     since: str = opt.option("--from DATE", "Only papers from this date on: 2023 or 2023-05-17.", ""),
     until: str = opt.option("--to DATE", "Only papers up to this date.", ""),
-    sort: str = opt.option("--sort ORDER", "Order of the results: relevance or newest.", "relevance"),
+    sort: Literal["relevance", "newest"] = opt.option(
+        "--sort ORDER", "Order of the results: relevance or newest.", "relevance"
+    ),
     yes: bool = opt.YES,
     dry_run: bool = opt.flag("--dry-run", "Only show what was found."),
     no_ingest: bool = opt.flag("--no-ingest", "Only download to papers/; do not read the files."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragscience.cli import options as opt
 from ragscience.cli.output import console, flat, paged, print_json, print_table, put
@@ -28,7 +28,9 @@ def build_graph(
     run: opt.Run,
     llm: bool = opt.flag("--llm", "Extract with the LLM, from titles and abstracts (see --depth)."),
     local: bool = opt.flag("--local", "Extract from every passage without an LLM (the default)."),
-    depth: str = opt.option("--depth WHAT", "What the LLM reads: abstract, or full (every passage).", "abstract"),
+    depth: Literal["abstract", "full"] = opt.option(
+        "--depth WHAT", "What the LLM reads: abstract, or full (every passage).", "abstract"
+    ),
     types: str | None = opt.option("--types LIST", "Also extract these entity types, such as person,task."),
     again: bool = opt.flag("--again", "Also read passages that were read before."),
     export: Path | None = opt.option("--export DIR", "Write nodes.jsonl and edges.jsonl to this folder."),
@@ -43,8 +45,6 @@ def build_graph(
 
     if llm and local:
         raise UsageError("--llm and --local exclude each other.", "Run `graph` twice to use both.")
-    if depth not in ("abstract", "full"):
-        raise UsageError(f"--depth {depth!r} is not valid.", "Use abstract or full.")
     if depth == "full" and not llm:
         raise UsageError("--depth is for --llm: without an LLM every passage is read.", "Add --llm or leave it out.")
     request = GraphRequest(types_named(types), by_llm=llm, full=depth == "full", again=again)

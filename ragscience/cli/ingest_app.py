@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragscience.cli import options as opt
 from ragscience.cli.fetch_command import fetch
@@ -30,7 +30,6 @@ HELP = (
 )
 START, PAPERS, CHECKS = "Start here", "Papers", "Checks and upkeep"
 """Headings of the commands in the help."""
-KEEP_NEWEST = "keep-newest"
 MOST_NAMES = 20
 
 
@@ -65,7 +64,7 @@ def init(run: opt.Run) -> int:
 
 def list_papers(
     run: opt.Run,
-    sort: str = opt.option(
+    sort: Literal["file", "author", "year", "pages", "title", "added"] = opt.option(
         "--sort ORDER", "Sort by file, author, year, pages, title or added; newest and longest first.", "file"
     ),
     failed: bool = opt.flag("--failed", "Instead list the files that are not in the library, and why."),
@@ -109,7 +108,7 @@ def show(
 
 def duplicates(
     run: opt.Run,
-    dedupe: str | None = opt.option(
+    dedupe: Literal["keep-newest"] | None = opt.option(
         "--dedupe HOW", "keep-newest removes the older of two versions of a paper from the library; files remain."
     ),
     json: bool = opt.JSON,
@@ -117,8 +116,6 @@ def duplicates(
     """List papers that are in the library twice."""
     from ragscience.cli.paper_views import show_pairs
 
-    if dedupe not in (None, KEEP_NEWEST):
-        raise UsageError(f"There is no --dedupe {dedupe!r}.", f"Write `--dedupe {KEEP_NEWEST}`.")
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         pairs = engine.papers.duplicates()
         removed = engine.ingest.keep_newest(on_event=screen) if dedupe else ()

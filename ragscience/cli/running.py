@@ -156,7 +156,7 @@ def _for_people(error: Exception) -> RagScienceError:
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)
         see = f"`{context.command_path} --help` shows the usage." if context else ""
-        message = error.format_message().replace("\n", " ").rstrip(".")
+        message = error.format_message().replace("\n", " ").replace("Value error, ", "").rstrip(".")
         of_words = "argument" in message or getattr(getattr(error, "param", None), "param_type_name", "") == "argument"
         root = context.find_root() if context and of_words else None
         asks = getattr(root and root.command, "default_command", "") == "ask"

@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -159,16 +159,20 @@ PERSON = opt.argument("NAME", "The person: a-z, 0-9, _ and -.")
 
 
 def _tokens(run: opt.Run) -> AccessTokens:
+    from ragscience.core.settings import check_home
     from ragscience.engine.access_tokens import AccessTokens
+    from ragscience.library.atomic_files import Home
 
-    return AccessTokens.of_home(settings_of(**run.flags()).home)
+    home = settings_of(**run.flags()).home
+    check_home(home)
+    return AccessTokens(Home(home).serve_tokens)
 
 
 @token_app.command("add", example="python query.py serve token add ben --role writer")
 def add_token(
     run: opt.Run,
     name: str = PERSON,
-    role: str = opt.option(
+    role: Literal["reader", "writer"] = opt.option(
         "--role ROLE", "reader (may read and ask) or writer (also add and remove papers, build the graph).", "reader"
     ),
 ) -> int:
@@ -176,13 +180,8 @@ def add_token(
 
     The person signs in with it; programs send it as `Authorization: Bearer TOKEN`.
     """
-    from ragscience.engine.access_tokens import ROLES
-
-    wanted = next((each for each in ROLES if each == role), None)
-    if wanted is None:
-        raise UsageError(f"There is no role {role!r}.", f"Give one of {', '.join(ROLES)}.")
-    sys.stdout.write(f"{_tokens(run).add(name, wanted)}\n")
-    say(f"{name} is {wanted}. Give them the token safely: it is not shown again.")
+    sys.stdout.write(f"{_tokens(run).add(name, role)}\n")
+    say(f"{name} is {role}. Give them the token safely: it is not shown again.")
     return 0
 
 

@@ -15,16 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Literal
 
 from filelock import FileLock
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.serialization import from_json, to_json
-from ragscience.library.atomic_files import Home, disk_errors, write_atomically
+from ragscience.library.atomic_files import disk_errors, write_atomically
 
 Role = Literal["reader", "writer"]
-ROLES: tuple[Role, ...] = get_args(Role)
 """A reader reads and asks; a writer also adds papers, removes them and builds the graph."""
 PREFIX = "ragscience_"
 """Of every token, so that programs which look for secrets find it: `ragscience_[0-9a-f]{64}`."""
@@ -68,14 +67,6 @@ class AccessTokens:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-
-    @classmethod
-    def of_home(cls, folder: Path) -> Self:
-        """Those of the home in that folder. Raises UsageError for a folder that is not there."""
-        from ragscience.core.settings import check_home
-
-        check_home(folder)
-        return cls(Home(folder).serve_tokens)
 
     def all(self) -> list[Person]:
         """The tokens by name; none without a file. Raises LibraryUnavailable for a damaged or unreadable file."""

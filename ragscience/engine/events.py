@@ -205,8 +205,8 @@ class FetchRequest:
     since: str = ""
     """"2023", "2023-05" or "2023-05-17"."""
     until: str = ""
-    sort: str = "relevance"
-    """"relevance" or "newest": which come first."""
+    sort: Literal["relevance", "newest"] = "relevance"
+    """Which come first."""
     only_list: bool = False
     ingest: bool = True
     """Whether the papers are read into the library."""

@@ -189,8 +189,6 @@ class FetchRun:
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
     """The named papers and the searches. Raises UsageError, before any request is sent."""
-    if request.sort not in ("relevance", "newest"):
-        raise UsageError(f"--sort {request.sort!r} is not known.", "It is relevance or newest.")
     wanted = [identify(argument) for argument in request.arguments]
     fields = (request.author, request.title, request.category, request.since, request.until)
     narrow = Search("", *fields, newest_first=request.sort == "newest")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragscience.core.errors import ModelProblem, NothingFound, UsageError
+from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.events import ModelChosen, OnEvent, PassagesRead, unheard
 from ragscience.graph import graph_exchange, traversal
@@ -120,10 +120,7 @@ class LibraryGraph:
         settings = self._shared.settings
         choice = self._shared.models.llm_choice(settings, "llm")
         llm = choice.model
-        if llm is None:
-            raise ModelProblem(
-                "There is no LLM to read with.", "`python ingest.py graph --local` extracts without one."
-            )
+        assert llm is not None  # noqa: S101 - for the type: one that is asked for by name is there, or an error
         publish(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
         progress = lambda done, total: publish(PassagesRead(done, total))  # noqa: E731
         return extract_by_llm(library, llm, types, settings, progress, full=request.full)

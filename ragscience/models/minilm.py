@@ -210,7 +210,7 @@ class SpanReader:
 
     def __init__(self, **how: Any) -> None:
         """`how` it runs, as `BertSession` takes it."""
-        self._session = BertSession(find_minilm, expected_sha256=WEIGHTS_SHA256, **how).adapted(self.adapter)
+        self._session = BertSession(find_minilm, expected_sha256=WEIGHTS_SHA256, adapter=self.adapter, **how)
 
     def read(self, question: str, passages: Sequence[str]) -> list[AnswerSpan]:
         """The best span of each passage, in their order. Raises ModelProblem."""

@@ -48,8 +48,6 @@ class Structured(Generic[T]):
     """Why there is no value, in one line; empty if there is one."""
     problem: ModelProblem | None = None
     """The server's failure, if that is why there is no value."""
-    seconds: float = 0.0
-    """Wall time of the calls, without the loading of code before the first."""
 
 
 def ask_structured(
@@ -70,28 +68,24 @@ def ask_structured(
     tokens: dict[str, int] = {}
     prompt = list(messages)
     reply = llm.reply(prompt, max_tokens=max_tokens, schema=schema)
-    started = time.monotonic()
-    deadline = started + seconds
+    deadline = time.monotonic() + seconds
     why = ""
     for attempt in (1, 2):
         text, problem = _text_of(reply, deadline, tokens)
         if problem is not None:
-            return Structured(None, attempt, tokens, str(problem), problem, time.monotonic() - started)
+            return Structured(None, attempt, tokens, str(problem), problem)
         value, why = _first_read(text, read)
         if value is not None:
-            return Structured(value[0], attempt, tokens, seconds=time.monotonic() - started)
+            return Structured(value[0], attempt, tokens)
         if attempt == 2 or time.monotonic() >= deadline:
             break
         shown = [("assistant", text[:_LONGEST_REPEATED])] if text.strip() else []
         repair = _REPAIR.format(why=why, schema=json.dumps(schema))
         prompt = [*messages, *shown, ("user", repair)]
         reply = llm.reply(prompt, max_tokens=max_tokens, schema=schema)
-    took = time.monotonic() - started
-    late = took >= seconds
-    failure = (
-        f"{llm.name} was not done after {seconds:g} seconds." if late else f"{llm.name} gave no usable JSON: {why}."
-    )
-    return Structured(None, attempt, tokens, failure, seconds=took)
+    late = time.monotonic() >= deadline
+    failed = f"was not done after {seconds:g} seconds" if late else f"gave no usable JSON: {why}"
+    return Structured(None, attempt, tokens, f"{llm.name} {failed}.")
 
 
 def json_values(text: str) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile
 from ragscience.search.first_pass import Scope, log_odds, signals, weighted_sum
-from ragscience.search.reranking import in_order, rerank
+from ragscience.search.reranking import ranked, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def guide_search(
         try:
             with timed(timings, "rerank_ms"):
                 given = rerank(question, {one: chunks[one].text for one in read}, reranker)
-            order = in_order(read, given)
+            order = ranked(read, given)
         except ModelProblem as problem:
             warnings.append(f"The passages are not reranked: {problem}")
     with library.snapshot():

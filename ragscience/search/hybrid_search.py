@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ragscience.core.answer_records import timed
@@ -24,7 +25,7 @@ from ragscience.search.first_pass import (
 )
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
-from ragscience.search.reranking import in_order, late_scores, maxsim_scores, mixed_scores, rerank
+from ragscience.search.reranking import late_scores, maxsim_scores, mixed_scores, ranked, rerank
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,10 +128,8 @@ def search(
             own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
             more = [*scope.present(also), *own]
             first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
-
-        def maxsims_of(tokens: NDArray[np.float32] | None, fused: Mapping[int, float]) -> dict[int, float]:
-            return _maxsims(tokens, fused, library, models.tokens_from if profile.rerank_depth else None, log)
-
+        tokens_from = models.tokens_from if profile.rerank_depth else None
+        maxsims_of = partial(_maxsims, library=library, tokens_from=tokens_from, log=log)
         with timed(log.timings, "late_ms") if tokens is not None and profile.rerank_depth else nullcontext():
             maxsims = maxsims_of(tokens, first.fused)
             late = late_scores(maxsims, first.fused) if maxsims else {}
@@ -216,7 +215,7 @@ def _reranked(
         log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
         return before
     mixed = {} if profile.llm_reranks else mixed_scores(scores, before.late or before.fused)
-    return replace(before, order=in_order(before.order, mixed or scores), by_reranker=scores, mixed=mixed)
+    return replace(before, order=ranked(before.order, mixed or scores), by_reranker=scores, mixed=mixed)
 
 
 def _embedded(
@@ -249,6 +248,7 @@ def _embedded(
 def _maxsims(
     tokens: NDArray[np.float32] | None,
     fused: Mapping[int, float],
+    *,
     library: Store,
     tokens_from: TokenEmbedder | None,
     log: SearchLog,

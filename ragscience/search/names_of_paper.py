@@ -345,13 +345,12 @@ def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> 
     """The names with what the keyword index counts of them in their own paper."""
     terms = [tuple(dict.fromkeys(tokenize(name.name))) for name in found]
     every = list(dict.fromkeys(term for each in terms for term in each))
-    counts = term_counts(library, every, ids, None) if every else None
+    if not every:
+        yield from found
+        return
+    counts = term_counts(library, every, ids, None)
+    by_term = dict(zip(counts.terms, (counts.counts > 0).sum(axis=1).tolist(), strict=True))
     for name, own in zip(found, terms, strict=True):
-        if counts is None:
-            yield name
-            continue
-        present = (counts.counts > 0).sum(axis=1).tolist()
-        by_term = dict(zip(counts.terms, present, strict=True))
         yield replace(name, indexed=tuple(by_term[term] for term in own))
 
 

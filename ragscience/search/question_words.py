@@ -151,12 +151,8 @@ def _meant(word: str, library: Store, *, is_name: bool) -> str:
 
 def _may_be_coined(word: str, spelled: str) -> bool:
     """Whether a name with capitals inside has the same ones in `spelled`: QLoRA is not a misspelt LoRA."""
-    return not _is_coined(word) or [each for each in word if each.isupper()] == [c for c in spelled if c.isupper()]
-
-
-def _is_coined(word: str) -> bool:
-    """Whether it has capitals behind its first letter and small letters, too, as coined names do."""
-    return not word[1:].islower() and not word.isupper()
+    is_plain = word[1:].islower() or word.isupper()
+    return is_plain or [each for each in word if each.isupper()] == [each for each in spelled if each.isupper()]
 
 
 def _as_spelled(variants: Sequence[str], library: Store) -> str:

@@ -41,7 +41,7 @@ def rerank(question: str, passages: Mapping[int, str], reranker: Reranker, batch
     return {key: score for key, score in zip(passages, scores, strict=True) if not np.isnan(score)}
 
 
-def in_order(ids: Sequence[int], scores: Mapping[int, float]) -> list[int]:
+def ranked(ids: Sequence[int], scores: Mapping[int, float]) -> list[int]:
     """The ids, best first; those without a score keep their places."""
     best = iter(sorted((one for one in ids if one in scores), key=lambda one: -scores[one]))
     return [next(best) if one in scores else one for one in ids]

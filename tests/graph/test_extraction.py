@@ -86,7 +86,7 @@ def test_the_graph_goes_out_and_comes_in(filled, tmp_path):
     ("args", "code", "said"),
     [
         (["--llm", "--local"], 2, "exclude each other"),
-        (["--depth", "half"], 2, "abstract or full"),
+        (["--depth", "half"], 2, "'abstract', 'full'"),
         (["--depth", "full"], 2, "Add --llm"),
         (["--types", "person,c?ty"], 2, "'C?TY' is no type"),
         (["--llm"], 1, ""),

@@ -95,7 +95,7 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
     (merged / "config.json").write_bytes((small_bert / "config.json").read_bytes())
     how = {"cache_folder": tmp_path / "cache", "expected_sha256": None, "on_warning": pytest.fail}
     row = [101, *range(2000, 2040), 102]
-    ((_, (with_adapter,)),) = BertSession(small_bert, **how).adapted(adapter).run([row])
+    ((_, (with_adapter,)),) = BertSession(small_bert, adapter=adapter, **how).run([row])
     ((_, (theirs,)),), ((_, (without,)),) = (BertSession(folder, **how).run([row]) for folder in (merged, small_bert))
     # The integers alone cost a thousandth; the adapter changes much more.
     assert 1 - cosine(with_adapter, theirs) < 0.005 < 0.02 < 1 - cosine(with_adapter, without)

@@ -226,7 +226,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     os.environ["RAG_CACHE_FOLDER"] = str(models)
     sessions = _SESSIONS
     open_session = bert_session._inference_session
-    made: list[Any] = []
+    made: dict[Path | None, Any] = {}
     make = minilm.BertSession
 
     def session_of(folder: Path) -> Any:
@@ -235,9 +235,10 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
         return sessions[folder]
 
     def made_once(*source: Any, **how: Any) -> Any:
-        if not made:
-            made.append(make(*source, **how))
-        return made[0]
+        adapter = how.get("adapter")
+        if adapter not in made:
+            made[adapter] = make(*source, **how)
+        return made[adapter]
 
     embed = minilm.MiniLM.embed_with_tokens
 
