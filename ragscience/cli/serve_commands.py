@@ -159,13 +159,9 @@ PERSON = opt.argument("NAME", "The person: a-z, 0-9, _ and -.")
 
 
 def _tokens(run: opt.Run) -> AccessTokens:
-    from ragscience.core.settings import check_home
     from ragscience.engine.access_tokens import AccessTokens
-    from ragscience.library.atomic_files import Home
 
-    home = settings_of(**run.flags()).home
-    check_home(home)
-    return AccessTokens(Home(home).serve_tokens)
+    return AccessTokens.of_home(settings_of(**run.flags()).home)
 
 
 @token_app.command("add", example="python query.py serve token add ben --role writer")

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from filelock import FileLock
 
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.serialization import from_json, to_json
-from ragscience.library.atomic_files import disk_errors, write_atomically
+from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 
 Role = Literal["reader", "writer"]
 """A reader reads and asks; a writer also adds papers, removes them and builds the graph."""
@@ -67,6 +67,14 @@ class AccessTokens:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    @classmethod
+    def of_home(cls, folder: Path) -> Self:
+        """Those of the home in that folder. Raises UsageError for a folder that is not there."""
+        from ragscience.core.settings import check_home
+
+        check_home(folder)
+        return cls(Home(folder).serve_tokens)
 
     def all(self) -> list[Person]:
         """The tokens by name; none without a file. Raises LibraryUnavailable for a damaged or unreadable file."""
