@@ -9,7 +9,7 @@ from benchmarks.running import Options, Run, by_turns, door, medians, module, ru
 TITLE = "Cold start"
 QUESTION = "How is the keyword score normalised before it is added to the dense score?"
 BASELINE, BASELINE_RERANKED = "baseline", "baseline + cross-encoder (random weights)"
-OURS, OURS_LATE, HELP = "search --no-rerank --json", "search --json, late interaction", "query.py --help"
+OURS, OURS_LATE, HELP = "search --reranker off --json", "search --json, late interaction", "query.py --help"
 ASK = "ask --json, quotes"
 
 
@@ -20,7 +20,7 @@ def run(options: Options) -> Report:
     late = {"RAG_RERANK": "late-interaction"}
     sides = {
         BASELINE: lambda: run_process(module("baseline", "search", store, QUESTION)),
-        OURS: lambda: run_process(door("query", home, "search", *asked, "--no-rerank")),
+        OURS: lambda: run_process(door("query", home, "search", *asked, "--reranker", "off")),
         BASELINE_RERANKED: lambda: run_process(module("baseline", "search", store, QUESTION, "--rerank")),
         OURS_LATE: lambda: run_process(door("query", home, "search", *asked), late),
         ASK: lambda: run_process(door("query", home, "ask", *asked, "--no-history"), late),

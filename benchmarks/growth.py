@@ -50,7 +50,7 @@ def run(options: Options) -> Report:
     home = cache_folder("growth-home")
     commands = {
         "list": door("ingest", home, "list"),
-        "search": door("query", home, "search", title_of(size // 2), "--no-rerank", "--quiet"),
+        "search": door("query", home, "search", title_of(size // 2), "--reranker", "off", "--quiet"),
         "doctor": door("ingest", home, "doctor"),
         "duplicates": door("ingest", home, "duplicates"),
         "add, nothing new": door("ingest", home, "add", str(papers_folder(size)), "--quiet"),

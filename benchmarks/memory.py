@@ -22,7 +22,7 @@ def run(options: Options) -> Report:
     few = _few_papers()
     sides = {
         "baseline search": lambda: run_process(module("baseline", "search", store, QUESTION)),
-        "search --no-rerank": lambda: run_process(door("query", home, "search", *asked, "--no-rerank")),
+        "search --reranker off": lambda: run_process(door("query", home, "search", *asked, "--reranker", "off")),
         "search, late interaction": lambda: run_process(
             door("query", home, "search", *asked), {"RAG_RERANK": "late-interaction"}
         ),

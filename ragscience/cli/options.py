@@ -188,7 +188,6 @@ class Ranking:
         panel=SEARCH,
         autocompletion=_offering(_allowed("profile")),
     )
-    no_rerank: bool = flag("--no-rerank", "Do not rerank.", SEARCH)
     reranker: str | None = option(
         "--reranker WHO",
         "Reranker: auto, cross-encoder, late-interaction, llm (the chat model) or off.",
@@ -197,10 +196,8 @@ class Ranking:
     )
 
     def flags(self) -> dict[str, object]:
-        """The settings that these options replace. Raises UsageError."""
-        if self.no_rerank and self.reranker not in (None, "off"):
-            raise UsageError(f"--no-rerank and --reranker {self.reranker} contradict each other.", "Give one of them.")
-        return {"profile": self.profile, "rerank": "off" if self.no_rerank else self.reranker}
+        """The settings that these options replace."""
+        return {"profile": self.profile, "rerank": self.reranker}
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,7 @@ class ServedEmbedder:
                 self._known = EmbedderIdentity("ollama", self._name, self._digest, dimension)
         elif not self._is_asked:
             self._ask([])
-        if self._known is None:
-            raise NotImplementedError  # a reply sets it
+        assert self._known is not None  # noqa: S101 - for the type: a reply sets it
         return self._known
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -204,8 +204,7 @@ def _reranked(
     log: SearchLog,
 ) -> _Ranking:
     """The passages by the mixed scores, or by a language model's own; as `before`, with a warning, if it fails."""
-    if models.reranker is None:
-        return before
+    assert models.reranker is not None  # noqa: S101 - for the type
     passages = {key: chunk.searched for key, chunk in chunks.items()}
     if models.on_rerank is not None:
         models.on_rerank(len(passages))

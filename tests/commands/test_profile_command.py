@@ -79,8 +79,6 @@ def test_what_makes_no_sense_is_said_with_the_way_out(filled):
     assert len(ran.err.strip().splitlines()) == 2
     assert "The reranker llm needs a chat model" in ran.err
     assert "--reranker auto" in ran.err
-    both = filled.query("search", QUESTION, "--reranker", "llm", "--no-rerank")
-    assert (both.code, "contradict" in both.err) == (2, True)
     unknown = filled.query("search", QUESTION, "--reranker", "magic")
     assert (unknown.code, "rerank is 'magic'" in unknown.err) == (2, True)
 
