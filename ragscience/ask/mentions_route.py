@@ -69,11 +69,11 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         slots = replace(slots, papers=tuple(cited), conditions=Conditions())
         papers = {paper.paper_id: paper for paper in context.papers}
     search = _Search(kind, papers, slots.papers, context)
-    if slots.papers:
-        start, end = slots.spans[0] if slots.spans else (0, 0)
-        return search.of_title() if kind == "cites" else search.of_name(slots.question[start:end])
     subject = _subject(slots) if kind == "topic" else slots.thing
     about = _about(subject, context, papers) if kind == "topic" else None
+    if slots.papers and about is None:
+        start, end = slots.spans[0] if slots.spans else (0, 0)
+        return search.of_title() if kind == "cites" else search.of_name(slots.question[start:end])
     found = about or search.of_name(subject)
     if kind == "mentions" and (found is None or found.nothing_found):
         return _about(slots.thing, context, papers) or found

@@ -81,6 +81,18 @@ def test_a_turn_that_leans_on_the_papers_in_focus_stays_there(names, question):
     assert (only.files, only.before) == ((TIDE,), ABOUT_TIDE.question)
 
 
+@pytest.mark.parametrize(
+    ("turn", "text"),
+    [
+        ("and the largest model's number of layers?", "the largest model's number of layers?"),
+        ("and the layers?", "Which of the layers does TideNet use?"),
+    ],
+)
+def test_a_fragment_that_says_enough_is_a_question_of_its_own(names, turn, text):
+    readings = understand(turn, [Turn("Which of the waves does TideNet use?", f"A few ({TIDE}, p.1).")], names).readings
+    assert max(readings, key=lambda one: one.prior).text == text
+
+
 def test_a_whole_question_after_a_fragment_is_left_alone(names):
     turns = [
         Turn("How long is a layer of TideNet?", f"Long ({TIDE}, p.1)."),
