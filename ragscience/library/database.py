@@ -108,10 +108,14 @@ def connect_for_reading(home: Home) -> sqlite3.Connection | None:
                 connection.close()
                 raise
             connection.close()
-    listed = listed_files(home)
+    listed, state = _ledger_of(home), "empty" if path.exists() else "missing"
     if listed:
-        how = f"is {'empty' if path.exists() else 'missing'}, and {home.ledger.name} names {len(listed)} papers"
+        how = f"is {state}, and {home.ledger.name} names {len(listed)} papers"
         raise LibraryDamaged(f"{path} {how}: the library was lost.", READ_ALL_AGAIN)
+    if listed is None and home.ledger.exists():
+        raise LibraryDamaged(
+            f"{path} is {state}, and {home.ledger.name} damaged: the library was lost.", READ_ALL_AGAIN
+        )
     return None
 
 
@@ -184,11 +188,16 @@ def _empty() -> sqlite3.Connection:
 
 def listed_files(home: Home) -> dict[str, str]:
     """The paths of the papers that the ledger names, by MD5; none where it cannot be read."""
+    return _ledger_of(home) or {}
+
+
+def _ledger_of(home: Home) -> dict[str, str] | None:
+    """As `listed_files`; None where the ledger is missing or damaged."""
     try:
         files = json.loads(home.ledger.read_bytes())["files"]
         return {md5: str(home.root.absolute() / str(entry["path"])) for md5, entry in files.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+        return None
 
 
 class _Mine(threading.local):

@@ -20,6 +20,7 @@ SEED = "20261126"
         ((), ("--kind", "embedded", "--rounds", "5", "--seed", "3")),
         (("lancedb",), ("--only", "37", "--seed", SEED)),  # a file of passages that was cut, and yet committed
         (("moto",), ("--only", "452", "--seed", SEED)),  # a clock that was put back, and a cache past its bound
+        ((), ("--only", "1255", "--seed", "71")),  # database and ledger are lost at once
         ((), ("--only", "525", "--seed", "20261127")),  # bytes that were removed come back in another paper's place
     ],
 )
