@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +19,7 @@ from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import EMBEDDED, SharedParts
 from ragscience.engine.watch_runs import WatchRun
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
-from ragscience.library.seen_files import note_removed
+from ragscience.library.seen_files import note_removed, removed
 from ragscience.library.similarity import near_duplicates, without_older
 from ragscience.library.store import DamagedDatabase, damage_of, put_aside, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
@@ -193,9 +194,14 @@ class RebuildRun(IngestRun):
         library, embedder = self.library, self._models.embedder(self._settings, None)
         if library.about.embedder is not None and library.about.embedder != embedder.identity:
             self._replace_vectors(embedder)
-        # A paper follows its bytes first: two files may have changed places.
-        apply_renames(library, make_plan(library, [Path(paper.path) for paper in library.papers()], where=self._files))
+        # A paper follows its bytes first: two files may have changed places. What is in its old place now is read, too.
+        paths = [Path(paper.path) for paper in library.papers()]
+        moves = make_plan(library, paths, where=self._files)
+        apply_renames(library, moves)
         plan = self._plan(library.papers())
+        gone = removed(library)
+        left = [state for state in moves.to_read if state.md5 not in gone and not library.paper(path=str(state.path))]
+        plan = replace(plan, to_read=(*plan.to_read, *left))
         pipeline = self._run(plan, embedder)
         read = len(pipeline.added) + len(pipeline.updated)
         if not plan.failures and read == len(plan.to_read) == library.about.papers:

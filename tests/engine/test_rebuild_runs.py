@@ -150,3 +150,23 @@ def test_what_was_left_out_and_fetched_outlives_a_damaged_database(home):
         engine.ingest.sync()
         assert [paper.file for paper in engine.papers.list()] == ["bees.pdf", "tides.pdf"]
     assert verified(home) == []
+
+
+def test_a_paper_that_took_the_place_of_another_leaves_its_own_place_to_what_is_there_now(home):
+    bees, kilns = home.papers / "bees.pdf", home.papers / "kilns.pdf"
+    bees.replace(kilns)
+    make_pdf(bees, OTHER)
+    with opened(home) as engine:
+        result = engine.ingest.rebuild()
+        assert ([paper.file for paper in result.added], result.papers) == (["bees.pdf"], 3)
+        (hit, *_) = engine.search(SearchRequest("How many grams of seed do voles store?")).hits
+    assert hit.chunk.file == "bees.pdf"
+
+
+def test_an_empty_database_beside_a_damaged_ledger_is_lost_and_not_empty(home):
+    home.database.write_bytes(b"")
+    home.ledger.write_bytes(home.ledger.read_bytes()[:40])
+    with opened(home) as engine, pytest.raises(LibraryDamaged, match=r"the library was lost"):
+        engine.search(SearchRequest(GLAZE))
+    with opened(home) as engine:
+        assert engine.ingest.rebuild().papers == 3
