@@ -45,10 +45,10 @@ def ingest_and_kill(home, dice):
         text=True,
     )
     with process:
-        for _ in range(dice.randint(1, 4)):
+        for _ in range(dice.randint(1, 3)):
             process.stderr.readline()
         try:
-            process.wait(timeout=dice.random() / 4)
+            process.wait(timeout=dice.random() / 40)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
     return process.returncode

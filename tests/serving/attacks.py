@@ -61,7 +61,7 @@ class Site:
         self.tokens = {name: AccessTokens(home / "serve_tokens.json").add(name, role) for name, role in people.items()}
         environment = {f"RAG_{key.upper()}": str(value).lower() for key, value in SETTINGS.items()}
         process, self.address = stack.enter_context(server_process(home, environment))
-        threading.Thread(target=self.log.extend, args=(process.stderr,), daemon=True).start()
+        threading.Thread(target=self._keep, args=(process.stderr,), daemon=True).start()
         self.pid = process.pid
         self.trap = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         self.trap.setblocking(False)
@@ -74,6 +74,10 @@ class Site:
         """Method and path of each of the document, with its parameters in the query."""
         self.papers = {one["md5"]: one["file"] for one in self.get("/api/v1/papers")["papers"]}
         self.md5 = min(self.papers)
+
+    def _keep(self, lines):
+        with contextlib.suppress(ValueError):  # closed as the server ends
+            self.log.extend(lines)
 
     def get(self, path):
         """What a good request gives, in time."""
