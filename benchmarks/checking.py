@@ -88,7 +88,7 @@ def _judged(half: str) -> Iterator[Case]:
     from ragscience.core.records import Hit
     from ragscience.core.settings import Settings
     from ragscience.library.store import Home, Library
-    from ragscience.models.minilm import SpanReader
+    from ragscience.models.span_reader import SpanReader
 
     read = SpanReader(cache_folder=Settings().cache_folder, on_warning=print).read
     for folder in ("papers", "papers2"):

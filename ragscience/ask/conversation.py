@@ -255,8 +255,8 @@ def _in_place(
     if not named:
         found = [TurnReading(into[0] if into else joined, _files(state.focus), LEANING, into is None)]
         if state.focus and not (is_added(rest) or (opened and is_shaped(rest))):
-            is_added_to = opened and _said(rest) <= FRAGMENT_TERMS - 1
-            found.insert(0, TurnReading(rest, _files(state.focus), 0.0 if is_added_to else LEANING + 0.05))
+            stands_alone = not opened or _said(rest) >= FRAGMENT_TERMS
+            found.insert(0, TurnReading(rest, _files(state.focus), LEANING + 0.05 if stands_alone else 0.0))
         return found
     if into:
         bare = rest.strip(" ?.!,")

@@ -21,7 +21,7 @@ _TITLE_WORDS = 8
 """Words of a title that are looked for in lists of references: a longer one is often cited in part."""
 _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
-_TOGETHER = re.compile(r",? (?:and|or) |, ")
+_TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
 _APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 """A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
@@ -34,7 +34,6 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 """What the subject stands after, or before."""
-_EITHER = re.compile(r",? (?:or|and) |, | ?/ ?")
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
@@ -108,7 +107,7 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
     centred = known.means - known.means.mean(axis=0)
     centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9)
     scores: dict[int, float] = {}
-    for part in dict.fromkeys([subject, *_EITHER.split(subject)]):
+    for part in dict.fromkeys([subject, *_TOGETHER.split(subject)]):
         words, vector = set(terms(part)), context.embed(part)
         if not words or not len(vector):
             continue

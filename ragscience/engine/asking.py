@@ -265,13 +265,13 @@ def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     import numpy as np
 
     from ragscience.ask.intents import probabilities, weights
-    from ragscience.models.minilm import IDENTITY
+    from ragscience.models.model_protocols import TokenEmbedder
 
-    is_embedded = run.embedder.identity == IDENTITY
-    embedder = run.embedder if is_embedded else run.shared.models.minilm(run.settings)
+    own = run.embedder
+    embedder = own if isinstance(own, TokenEmbedder) else run.shared.models.minilm(run.settings)
     try:
-        together = embedder.embed_documents([question, run.spelled])  # which the search reads next
-        return np.asarray(probabilities(weights(), together[:1])[0], np.float32)
+        asked, _ = embedder.embed_with_tokens([question, run.spelled], light=True)  # which the search reads next
+        return np.asarray(probabilities(weights(), asked.vector[None])[0], np.float32)
     except ModelProblem:
         return np.empty(0, np.float32)
 

@@ -78,8 +78,11 @@ class Embedder(Protocol):
 class TokenEmbedder(Embedder, Protocol):
     """An embedder whose one pass also gives the vectors of the word pieces."""
 
-    def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """For each text its vector and those of its word pieces. Raises ModelProblem."""
+    def embed_with_tokens(self, texts: Sequence[str], *, light: bool = False) -> list[TokenVectors]:
+        """For each text its vector and those of its word pieces; `light` where they are questions.
+
+        Raises ModelProblem.
+        """
 
     def kept_places(self, text: str) -> NDArray[np.int32]:
         """Where each word piece that `maxsim.compress` keeps begins and ends in `text`, in characters, shape (n, 2).

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -163,6 +163,9 @@ class ReadingPool(Closing):
 def _next(ahead: deque[tuple[Path, Done]], progress: ReadingProgress) -> tuple[Path, Document | FileProblem]:
     path, done = ahead.popleft()
     while True:
-        with suppress(Empty):
-            return path, done.get(timeout=_LOOK_SECONDS).result()
-        progress.waiting(path)
+        try:
+            future = done.get(timeout=_LOOK_SECONDS)
+        except Empty:
+            progress.waiting(path)
+        else:
+            return path, future.result()

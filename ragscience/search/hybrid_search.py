@@ -230,7 +230,7 @@ def _embedded(
         from ragscience.models.maxsim import question_tokens
 
         try:
-            whole = models.tokens_from.embed_with_tokens(texts)
+            whole = models.tokens_from.embed_with_tokens(texts, light=True)
             vectors = [each.vector for each in whole]
             tokens = [question_tokens(each) for each in whole]
         except ModelProblem as problem:

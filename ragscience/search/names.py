@@ -18,7 +18,8 @@ from weakref import WeakKeyDictionary, ref
 
 from ragscience.core.tokenizing import terms, tokenize
 from ragscience.library.store import term_counts
-from ragscience.search.names_of_paper import AUTHORS, KeptNames, PaperName, is_shaped, kept_names, key_of
+from ragscience.search.kept_names import KeptNames, kept_names
+from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

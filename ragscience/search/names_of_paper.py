@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 import unicodedata
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk, title_of
 from ragscience.core.sentences import short_forms
-from ragscience.core.tokenizing import STOP_WORDS, TOKENIZER_VERSION, tokenize
-from ragscience.library.atomic_files import write_atomically
+from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.library.store import term_counts
 from ragscience.reading.author_names import last_name
 
@@ -352,110 +347,3 @@ def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> 
     by_term = dict(zip(counts.terms, (counts.counts > 0).sum(axis=1).tolist(), strict=True))
     for name, own in zip(found, terms, strict=True):
         yield replace(name, indexed=tuple(by_term[term] for term in own))
-
-
-# What is kept of all papers, beside the library
-
-_FORMAT = 4
-"""Of the file: its checksum, a line of what it was made by, then one for each paper: its id and its fields, by tabs."""
-
-
-@dataclass(frozen=True)
-class KeptPaper:
-    """The names of a paper. Its fields are JSON, which has no tab and no line's end, and is read when it is wanted."""
-
-    signature: str
-    """MD5, passages (lists of references included), title and file: what the names change with."""
-    keys: str
-    """What the names are looked up by, with blanks between them."""
-    kept_names: str
-    kept_cited: str
-    """What the paper calls the works of others."""
-
-    @cached_property
-    def about(self) -> tuple[str, int, str, str]:
-        """As `signature`; the title is empty where it is not known."""
-        md5, passages, title, file = json.loads(self.signature)
-        return md5, passages, title, file
-
-    @property
-    def passages(self) -> int:
-        """How many it has, lists of references included."""
-        return self.about[1]
-
-    @property
-    def file(self) -> str:
-        """Its short name."""
-        return self.about[3]
-
-    @cached_property
-    def names(self) -> tuple[PaperName, ...]:
-        """Its names, the surest first."""
-        return tuple(PaperName(*row[:-2], *map(tuple, row[-2:])) for row in json.loads(self.kept_names))
-
-    @property
-    def cited(self) -> list[CitedName]:
-        """What the paper calls the works of others."""
-        return [CitedName(*row) for row in json.loads(self.kept_cited)]
-
-
-@dataclass(slots=True)
-class KeptNames:
-    """The names of each paper, by its id, at one generation of a library."""
-
-    generation: int
-    papers: Mapping[int, KeptPaper]
-    is_on_disk: bool
-
-    def write(self, library: Store) -> None:
-        """Keep them on disk, unless they are there, or the library is damaged; a failed write is ignored."""
-        if self.papers and not self.is_on_disk and not library.damage():  # what is left out would stay out
-            lines = ["\t".join((str(key), *astuple(paper))) for key, paper in self.papers.items()]
-            body = "\n".join([json.dumps([_made_by(library), self.generation]), *lines]).encode()
-            with contextlib.suppress(OSError):
-                write_atomically(library.home.names, b"%08x\n" % zlib.crc32(body) + body)
-                self.is_on_disk = True
-
-
-def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
-    """The names of all papers: those of `before` or on disk, and found for the papers that are new or changed.
-
-    `before` is of another generation of the library. To be called within a snapshot. Raises what reading the library
-    raises.
-    """
-    kept = before or _read(library)
-    if before is None and kept.generation == library.about.version:
-        return kept
-    papers: dict[int, KeptPaper] = {}
-    for paper in library.papers():
-        known = kept.papers.get(paper.paper_id)
-        signature = json.dumps([paper.md5, paper.chunks, title_of(paper), paper.file])
-        fits = known is not None and known.signature == signature
-        papers[paper.paper_id] = known if known and fits else _found(paper, signature, library)
-    return KeptNames(library.about.version, papers, is_on_disk=False)
-
-
-def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
-    chunks = library.paper_chunks(paper.paper_id)
-    names = names_of_paper(paper, chunks, library)
-    keys = " ".join(dict.fromkeys(key_of(name.name) for name in names))
-    cited = [astuple(one) for one in names_of_others(chunks)]
-    return KeptPaper(signature, keys, json.dumps([astuple(name) for name in names]), json.dumps(cited))
-
-
-def _made_by(library: Store) -> list[Any]:
-    return [_FORMAT, RULES_VERSION, TOKENIZER_VERSION, library.about.library_id]
-
-
-def _read(library: Store) -> KeptNames:
-    """The names on disk; none of generation -1 where they are missing, damaged or of another library or version."""
-    try:
-        checksum, _, body = library.home.names.read_bytes().partition(b"\n")
-        head, *lines = body.decode().split("\n")
-        made_by, generation = json.loads(head)
-        if int(checksum, 16) == zlib.crc32(body) and made_by == _made_by(library):
-            rows = [line.split("\t") for line in lines]
-            return KeptNames(generation, {int(key): KeptPaper(*row) for key, *row in rows}, is_on_disk=True)
-    except (OSError, ValueError, TypeError):
-        pass
-    return KeptNames(-1, {}, is_on_disk=False)

@@ -145,7 +145,7 @@ def token_matches(
     for name in mentioned:
         names[name.paper_id] += (name.name,)
     named = tuple({(name.start, name.end): None for name in mentioned})
-    (whole,) = tokens_from.embed_with_tokens([question])
+    (whole,) = tokens_from.embed_with_tokens([question], light=True)
     kept = carries_meaning(whole.pieces)
     if not kept.any():
         return TokenMatches((), {}, names, named)
@@ -200,7 +200,7 @@ class WordPresence:
         if not having:
             return {}
         try:
-            (whole,) = self._tokens_from.embed_with_tokens([question])
+            (whole,) = self._tokens_from.embed_with_tokens([question], light=True)
         except ModelProblem:
             return {}
         keep = carries_meaning(whole.pieces)

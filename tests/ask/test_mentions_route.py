@@ -1,11 +1,14 @@
-"""Which papers use or mention something."""
+"""Which papers use or mention something, or are about it."""
 
 import pytest
 
 from ragscience.ask.router import route
 from ragscience.ask.slots import slots_of
 from ragscience.core.records import Filters
+from ragscience.core.settings import load_settings
+from ragscience.engine import AskRequest, Engine
 from tests.ask.paper_library import context
+from tests.pdf_factory import make_pdf
 
 
 def test_who_uses_it_is_said_in_the_papers_words(ask):
@@ -123,3 +126,42 @@ def test_in_an_author_means_in_the_paper_and_by_an_author_does_not(bees):
     ):
         slots = slots_of(question, context(bees))
         assert ([paper.file for paper in slots.papers], slots.conditions.authors) == (files, authors)
+
+
+SUBJECTS = {
+    "bread": "Sourdough for Beginners\n\nWe knead flour and water, let the dough rise, and put it in the oven.",
+    "bees": "Dances of the Hive\n\nHoneybees dance to tell each other where flowers with nectar are.",
+    "tides": "Predicting High Water\n\nThe moon moves the sea; harbours need to know when the tide is high.",
+    "chess": "Openings of Grandmasters\n\nThe queen's gambit gives a pawn for the centre of the board.",
+    "magma": "Eruptions of Etna\n\nMagma rises below the volcano, and lava flows down its side.",
+    "loans": "Interest and Inflation\n\nBanks lend money at a rate that follows the prices of goods.",
+}
+
+
+@pytest.fixture(scope="module")
+def ask_subjects(tmp_path_factory):
+    home = tmp_path_factory.mktemp("subjects")
+    for name, text in SUBJECTS.items():
+        make_pdf(home / "papers" / f"{name}.pdf", [text])
+    settings = load_settings(home=home, offline=True, embedder="embedded", answerer="extractive")
+    with Engine.open(home, settings) as engine:
+        engine.ingest.add([home / "papers"])
+        yield lambda question: engine.ask(AskRequest(question))
+
+
+@pytest.mark.parametrize(
+    ("question", "papers"),
+    [
+        ("which papers are about baking?", ["bread"]),
+        ("papers on insects", ["bees"]),
+        ("do I have papers about the ocean or volcanoes?", ["magma", "tides"]),
+    ],
+)
+def test_papers_on_a_subject_are_near_it_though_none_has_its_words(ask_subjects, question, papers):
+    answer = ask_subjects(question)
+    assert sorted(name for name in SUBJECTS if f"{name}.pdf" in answer.text) == papers
+
+
+@pytest.mark.parametrize("subject", ["kidney failure", "graph neural networks"])
+def test_no_paper_is_on_a_subject_that_none_is_near(ask_subjects, subject):
+    assert "by title, abstract or meaning" not in ask_subjects(f"papers about {subject}").text

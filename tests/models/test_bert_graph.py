@@ -1,5 +1,7 @@
 """BERT in onnxruntime gives what transformers and sentence-transformers give in torch."""
 
+import shutil
+
 import numpy as np
 import onnx
 import pytest
@@ -39,7 +41,7 @@ def test_the_hidden_states_of_rows_of_any_length_equal_torch_row_by_row(small_be
     assert sorted(seen) == list(range(len(rows)))
 
 
-def test_a_row_gives_the_same_alone_and_among_others(small_bert, model_cache):
+def test_a_row_gives_the_same_alone_and_among_others_and_in_a_light_session(small_bert, model_cache):
     session = BertSession(small_bert, cache_folder=model_cache, expected_sha256=None, on_warning=pytest.fail)
     row = list(range(2000, 2030))
     ((_, alone),) = session.run([row])
@@ -50,6 +52,14 @@ def test_a_row_gives_the_same_alone_and_among_others(small_bert, model_cache):
     }
     for number in range(20):
         np.testing.assert_allclose(both[number], alone[0], atol=1e-5)
+    ((_, light),) = session.run([row], light=True)
+    np.testing.assert_allclose(light, alone, atol=1e-5)
+
+
+def test_what_was_prepared_and_is_gone_when_the_session_opens_is_made_again(small_bert, tmp_path):
+    session = BertSession(small_bert, cache_folder=tmp_path, on_warning=pytest.fail)
+    shutil.rmtree(session.prepared.folder)
+    assert len(list(session.run([[2000, 2001]]))) == 1
 
 
 def test_checkpoints_with_gamma_and_beta_and_with_a_prefix_are_read(tmp_path, small_bert):

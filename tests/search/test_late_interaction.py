@@ -31,9 +31,9 @@ class Counting(MiniLM):
         super().__init__(**more)
         self.read = []
 
-    def embed_with_tokens(self, texts):
+    def embed_with_tokens(self, texts, **how):
         self.read.append(list(texts))
-        return super().embed_with_tokens(texts)
+        return super().embed_with_tokens(texts, **how)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ class Another:
 
 
 class Broken(Counting):
-    def embed_with_tokens(self, texts):
+    def embed_with_tokens(self, texts, **how):
         raise ModelProblem("Its file is damaged.")
 
 

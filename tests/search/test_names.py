@@ -10,7 +10,7 @@ import pytest
 from ragscience.core.records import Metadata
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.store import Home, Library
-from ragscience.search import names, names_of_paper
+from ragscience.search import kept_names, names
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import RULES_VERSION
 from tests.library.making import add, paper_of, unit_rows
@@ -95,9 +95,9 @@ def test_a_name_that_other_papers_use_as_a_word_leads_to_none(home):
 
 def test_an_open_process_follows_changes_with_the_names_it_has(home, monkeypatch):
     found = []
-    find = names_of_paper.names_of_paper
+    find = kept_names.names_of_paper
     monkeypatch.setattr(
-        names_of_paper,
+        kept_names,
         "names_of_paper",
         lambda paper, chunks, library: (found.append(paper.file), find(paper, chunks, library))[1],
     )

@@ -220,7 +220,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     import typer.main
 
     from ragscience.library import bucket as bucket_files
-    from ragscience.models import bert_session, minilm
+    from ragscience.models import bert_session, minilm, span_reader
     from ragscience.reading import worker_pool
 
     os.environ["RAG_CACHE_FOLDER"] = str(models)
@@ -229,9 +229,9 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     made: dict[Path | None, Any] = {}
     make = minilm.BertSession
 
-    def session_of(folder: Path) -> Any:
+    def session_of(folder: Path, _: bool) -> Any:
         if folder not in sessions:
-            sessions[folder] = open_session(folder)
+            sessions[folder] = open_session(folder, False)
         return sessions[folder]
 
     def made_once(*source: Any, **how: Any) -> Any:
@@ -242,7 +242,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
 
     embed = minilm.MiniLM.embed_with_tokens
 
-    def embed_known(model: minilm.MiniLM, texts: Sequence[str]) -> Any:
+    def embed_known(model: minilm.MiniLM, texts: Sequence[str], **_: Any) -> Any:
         for text in texts:
             if text not in _EMBEDDED:
                 (_EMBEDDED[text],) = embed(model, [text])
@@ -250,7 +250,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
 
     minilm.MiniLM.embed_with_tokens = embed_known  # type: ignore[method-assign]
     bert_session._inference_session = session_of
-    minilm.BertSession = made_once  # type: ignore[misc,assignment]
+    minilm.BertSession = span_reader.BertSession = made_once  # type: ignore[misc,assignment]
     bucket_files.CACHE_BYTES = CACHE_BYTES
     worker_pool.ReaderProcess = ReaderHere  # type: ignore[misc,assignment]
     typer.main.get_command = lru_cache(typer.main.get_command)
