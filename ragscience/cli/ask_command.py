@@ -151,7 +151,8 @@ def read_questions(source: str) -> Iterator[Line]:
     """One question a line from the file `source`, or from stdin for `-`, as the lines come; blank ones are skipped.
 
     A line is plain text, or a JSON object with `question` and optionally `id`, `history` and filters: `paper`,
-    `section`, `kind` and `author` (a text or a list of texts), `year`. Raises UsageError where the file cannot be read.
+    `section`, `kind`, `author`, `collection`, `tag` and `item_type` (a text or a list of texts), `year`. Raises
+    UsageError where the file cannot be read.
     """
     try:
         file = nullcontext(sys.stdin.buffer) if source == "-" else Path(source).open("rb")  # noqa: SIM115
@@ -179,6 +180,9 @@ def _parse(raw: bytes, number: int) -> Line:
             sections=_several(found.section),
             kinds=_several(found.kind),
             authors=_several(found.author),
+            collections=_several(found.collection),
+            tags=_several(found.tag),
+            item_types=_several(found.item_type),
             years=None if found.year is None else str(found.year),
         )
         return question_id, SearchRequest(check_question(found.question), filters, found.history)
@@ -202,6 +206,9 @@ class _Line:
     section: str | tuple[str, ...] = ()
     kind: str | tuple[str, ...] = ()
     author: str | tuple[str, ...] = ()
+    collection: str | tuple[str, ...] = ()
+    tag: str | tuple[str, ...] = ()
+    item_type: str | tuple[str, ...] = ()
     year: int | str | None = None
 
 

@@ -170,6 +170,25 @@ def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what
     return 0
 
 
+def zotero(
+    run: opt.Reading,
+    data: Path | None = opt.option(
+        "--data DIR", "Zotero's data folder. Default: as Zotero's profile says, or ~/Zotero."
+    ),
+    collection: list[str] | None = opt.option("--collection NAME", "Only papers of this collection; repeatable."),
+    tag: list[str] | None = opt.option("--tag TAG", "Only papers with this tag; repeatable."),
+) -> int:
+    """Read the papers of your Zotero library, where they are, with their collections, tags, keys and notes.
+
+    The same command again reads what is new or has changed, and removes what is in Zotero's trash. Nothing of Zotero's
+    is written, and Zotero may be running.
+    """
+    goes_on = "the same command continues with the rest"
+    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+        done = engine.ingest.zotero(data, collections=collection or (), tags=tag or (), on_event=screen)
+        return show_result(done, screen)
+
+
 def watch(
     run: opt.Reading,
     folder: Path | None = opt.argument("FOLDER", "A folder, with everything in it. Default: papers/.", None),
@@ -263,6 +282,7 @@ def add_ingest_commands(app: App) -> None:
     app.command(panel=PAPERS, example="python ingest.py show ragscience.pdf --page 3")(show)
     app.command(panel=PAPERS, example="python ingest.py remove ragscience.pdf")(remove)
     app.command(panel=PAPERS, example="python ingest.py sync --dry-run")(sync)
+    app.command(panel=PAPERS, example="python ingest.py zotero --collection Reading")(zotero)
     app.command(panel=PAPERS, example="python ingest.py watch ~/Downloads")(watch)
     app.command(panel=PAPERS, example="python ingest.py duplicates --dedupe keep-newest")(duplicates)
     app.command(panel=CHECKS, example="python ingest.py doctor --fast")(doctor)

@@ -139,14 +139,21 @@ class Narrow:
     )
     kind: list[str] | None = option(
         "--kind KIND",
-        "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference, figure or "
-        "all; repeatable. References and the words in figures are searched only with these or all.",
+        "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference, figure, note or "
+        "all; repeatable. References, the words in figures and your notes are searched only with these or all.",
         panel=LIBRARY,
         autocompletion=_offering(lambda _: PASSAGE_KINDS),
     )
     year: str | None = option("--year YEAR", "Only papers from this year (2017) or range (2015-2020).", panel=LIBRARY)
     author: list[str] | None = option(
         "--author NAME", "Only papers by this author (part of the name); repeatable.", panel=LIBRARY
+    )
+    collection: list[str] | None = option(
+        "--collection NAME", "Only papers of this collection of Zotero or folder of papers/; repeatable.", panel=LIBRARY
+    )
+    tag: list[str] | None = option("--tag TAG", "Only papers with this tag; repeatable.", panel=LIBRARY)
+    item_type: list[str] | None = option(
+        "--item-type TYPE", "Only papers of this type in Zotero, as journalArticle; repeatable.", panel=LIBRARY
     )
 
     def filters(self, pages: str | None = None) -> Filters:
@@ -160,6 +167,9 @@ class Narrow:
             kinds=self.kind,
             years=self.year,
             authors=self.author,
+            collections=self.collection,
+            tags=self.tag,
+            item_types=self.item_type,
         )
 
 

@@ -28,20 +28,26 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a search may find: by default all but lists of references and the words in figures."""
+    """What a search may find: by default all but lists of references, the words in figures and readers' notes."""
 
     papers: tuple[str, ...] = ()
     """Shell patterns or parts of file names, any of which may match, case aside."""
     pages: tuple[int, int] | None = None
     """First and last page, inclusive; a passage that touches one of them counts."""
     kinds: tuple[str, ...] = ()
-    """Of passages, any of which; none means every kind but "reference" and "figure", "all" really every one."""
+    """Of passages, any of which; none means every kind but "reference", "figure" and "note", "all" really every one."""
     sections: tuple[str, ...] = ()
     """Parts of section names, any of which may match, case aside."""
     years: tuple[int, int] | None = None
     """First and last year of the paper, inclusive; a paper whose year is not known is left out."""
     authors: tuple[str, ...] = ()
     """Parts of authors' names, any of which may match, case and accents aside."""
+    collections: tuple[str, ...] = ()
+    """Parts of the names of collections, any of which may match, case aside; those below it count."""
+    tags: tuple[str, ...] = ()
+    """Tags, any of which the paper has, case aside."""
+    item_types: tuple[str, ...] = ()
+    """Zotero's types of items ("thesis"), any of which the paper is, case aside."""
     paper_ids: tuple[int, ...] = ()
     """Only these papers; for programs."""
 

@@ -73,6 +73,19 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """What a reader marked in a paper, or wrote to it."""
+
+    page: int
+    """From 1; of a note to the whole paper, 1."""
+    text: str
+    """The words that are marked; empty for a note alone."""
+    comment: str = ""
+    link: str = ""
+    """Opens it in the program that has it; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Metadata:
     """Bibliographic fields, read from the first page and the file; empty where unknown."""
 
@@ -105,6 +118,17 @@ class Metadata:
     """Of a journal's issue or of a report."""
     pages: str = ""
     """ "305-313", or an article's number: "e85777"."""
+    collections: tuple[str, ...] = ()
+    """This and the fields below are known only of a paper in a library of references or in a folder of papers/: the
+    collections that have it, with those above: "Reading › Protocols"."""
+    tags: tuple[str, ...] = ()
+    item_type: str = ""
+    """Zotero's: "journalArticle"."""
+    citation_key: str = ""
+    link: str = ""
+    """Opens the file in Zotero: "zotero://open-pdf/library/items/ABCD2345"."""
+    part: str = ""
+    """What a further file of the same item is: "Supplement"; empty for the paper itself."""
 
 
 LOST_PAGE = "could not be read"
@@ -124,6 +148,8 @@ class Document:
     elements: tuple[Element, ...] = ()
     """In the order of the text, which they cover but for blanks; empty where the structure is not known."""
     metadata: Metadata = field(default_factory=Metadata)
+    marks: tuple[Mark, ...] = ()
+    """Those in the file itself."""
 
 
 def title_of(paper: Paper) -> str:
@@ -137,8 +163,11 @@ def searched_text(header: str, text: str) -> str:
     return f"{header}\n{text}" if header else text
 
 
-ASKED_KINDS = ("reference", "figure")
-"""Of passages, which a search finds only where they are asked for: lists of references, the words in figures."""
+NOTE = "note"
+"""The kind of a passage that is not the paper's: a reader's mark or note."""
+ASKED_KINDS = ("reference", "figure", NOTE)
+"""Of passages, which a search finds only where they are asked for: lists of references, the words in figures, what
+readers marked and wrote."""
 PASSAGE_KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", *ASKED_KINDS, "all")
 """What a passage can be, and "all", which has those too."""
 

@@ -9,21 +9,23 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Literal
 
-from ragscience.core.errors import FileProblem
+from ragscience.core.errors import FileProblem, NothingFound
 from ragscience.core.records import Paper
-from ragscience.core.tokenizing import counted
+from ragscience.core.tokenizing import counted, some_of
 from ragscience.engine.events import IngestResult, Noted, OnEvent, PaperRemoved, Progressed, Warned, unheard
 from ragscience.engine.fetch_runs import FetchRun
 from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
-from ragscience.engine.shared_parts import EMBEDDED, SharedParts
+from ragscience.engine.shared_parts import EMBEDDED, SharedParts, refuse_papers_in
 from ragscience.engine.watch_runs import WatchRun
+from ragscience.engine.zotero_run import ZoteroRun
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.seen_files import note_removed, removed
 from ragscience.library.similarity import near_duplicates, without_older
 from ragscience.library.store import DamagedDatabase, damage_of, put_aside, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.search.paper_lookup import find_papers
+from ragscience.sources.zotero import data_folder, narrowed, read_zotero
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,6 +140,33 @@ class Ingest:
         Raises UsageError offline and for a request without a meaning; other errors are in the result.
         """
         return FetchRun(self._shared, on_event or unheard, cancel).fetch(request, choose)
+
+    def zotero(
+        self,
+        data: Path | None = None,
+        *,
+        collections: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        on_event: OnEvent | None = None,
+        cancel: Flag | None = None,
+    ) -> IngestResult:
+        """Read the papers that Zotero has, where they are, and follow what changes there; nothing of it is written.
+
+        `data` is Zotero's data folder; None: where this machine's profiles say. With `collections` or `tags` only their
+        papers are read. Raises NothingFound without a database or with nothing in it that fits, RagScienceError for a
+        database that cannot be read.
+        """
+        refuse_papers_in(self._shared.settings)
+        found = read_zotero(data_folder(data))
+        wanted = narrowed(found.attachments, collections, tags)
+        if (collections or tags) and not wanted:
+            names = sorted(
+                {name for one in found.attachments for name in (*one.metadata.collections, *one.metadata.tags)}
+            )
+            raise NothingFound("No paper in Zotero has that collection or tag.", f"There are {some_of(names, 10)}.")
+        with self._shared.writing() as library:
+            run = ZoteroRun(library, self._shared, on_event or unheard, cancel=cancel)
+            return run.follow(found, wanted)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""

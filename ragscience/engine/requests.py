@@ -19,29 +19,26 @@ if TYPE_CHECKING:
 
 _YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
 _FIRST, _LAST = 1, 9999
-_FIELDS = {"paper": "papers", "section": "sections", "kind": "kinds", "author": "authors", "year": "years"}
+_FIELDS = {
+    "paper": "papers", "section": "sections", "kind": "kinds", "author": "authors", "collection": "collections",
+    "tag": "tags", "item-type": "item_types", "year": "years",
+}  # fmt: skip
 """The field of `Filters` for each name."""
 _LISTS = tuple(_FIELDS.values())[:-1]
 
 
 def filters_of(
-    *,
-    papers: Sequence[str] | None = None,
-    pages: tuple[int, int] | None = None,
-    sections: Sequence[str] | None = None,
-    kinds: Sequence[str] | None = None,
-    years: str | None = None,
-    authors: Sequence[str] | None = None,
+    *, pages: tuple[int, int] | None = None, years: str | None = None, **lists: Sequence[str] | None
 ) -> Filters:
-    """The filters from options. Raises UsageError for an unknown kind, an invalid year, or blanks only."""
-    return Filters(
-        papers=tuple(papers or ()),
-        pages=pages,
-        kinds=tuple(_kind(kind) for kind in kinds or ()),
-        sections=tuple(_filled(part, "section") for part in sections or ()),
-        years=None if years is None else year_range(years),
-        authors=tuple(_filled(part, "author") for part in authors or ()),
-    )
+    """The filters; `lists` by their field. Raises UsageError for an unknown kind, an invalid year, or blanks only."""
+    named = {field: name for name, field in _FIELDS.items()}
+    given = {field: tuple(_value(text, named[field]) for text in texts or ()) for field, texts in lists.items()}
+    return Filters(pages=pages, years=None if years is None else year_range(years), **given)
+
+
+def _value(text: str, name: str) -> str:
+    """One value of a filter, checked."""
+    return _kind(text) if name == "kind" else text if name == "paper" else _filled(text, name)
 
 
 def _kind(text: str) -> str:

@@ -171,10 +171,10 @@ class Change:
                 row = sealed((kind, key), storable(text).encode())
                 self.db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (kind, key, row))
 
-    def put_source(self, md5: str, content: str) -> None:
-        """Keep the source of a file."""
-        row = sealed(("source", md5), content.encode())
-        self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (md5, row))
+    def put_sources(self, contents: Mapping[str, str]) -> None:
+        """Keep the sources of files, by their MD5."""
+        rows = ((md5, sealed(("source", md5), content.encode())) for md5, content in contents.items())
+        self.db.executemany("INSERT OR REPLACE INTO sources VALUES (?, ?)", rows)
 
     def put_graph(self, extractor: str, version: str, texts: Mapping[int, str]) -> None:
         """Keep what an extractor read from passages, replacing its earlier rows of them."""

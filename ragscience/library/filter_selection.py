@@ -7,6 +7,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -154,7 +155,7 @@ class Selecting:
 
 def _select(at: Snapshot, filters: Filters) -> Ids | None:
     kinds = {fold(kind) for kind in filters.kinds}
-    is_of_papers = filters.papers or filters.years or filters.authors
+    is_of_papers = replace(filters, pages=None, kinds=(), sections=(), paper_ids=()) != Filters()
     paper_ids = papers_allowed(at.papers() if is_of_papers else (), filters)
     if filters.pages or filters.sections or (kinds and EVERY_KIND not in kinds):
         return _by_passage(at, filters, at.listing.rows.keys() if paper_ids is None else paper_ids, kinds)
@@ -190,9 +191,9 @@ def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kind
 
 
 def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None:
-    """The ids of the papers that names, years and authors leave together; None if none of these filters is set.
+    """The ids of the papers that the filters of papers leave together; None if none of these is set.
 
-    Raises NothingFound for a paper pattern, an author or a span of years that fits no paper.
+    Raises NothingFound for a paper pattern, an author, a span of years or a collection that fits no paper.
     """
     groups: list[set[int]] = []
     if filters.papers:
@@ -203,6 +204,9 @@ def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None
         groups.append(_of_years(papers, *filters.years))
     if filters.authors:
         groups.append(_of_authors(papers, filters.authors))
+    for name, wanted in (("collection", filters.collections), ("tag", filters.tags), ("type", filters.item_types)):
+        if wanted:
+            groups.append(_labelled(papers, name, wanted))
     return set.intersection(*groups) if groups else None
 
 
@@ -226,6 +230,30 @@ def _of_authors(papers: Sequence[Paper], parts: Sequence[str]) -> set[int]:
         if not fitting:
             names = {name: name for paper in papers for name in paper.metadata.authors}
             raise NothingFound(f"No paper has an author {part!r}.", f"{did_you_mean(part, names)} {_KNOWN}".strip())
+        found |= fitting
+    return found
+
+
+def _labels(paper: Paper, name: str) -> tuple[str, ...]:
+    """A paper's collections, tags, or its type of item."""
+    known = paper.metadata
+    return {"collection": known.collections, "tag": known.tags, "type": (known.item_type,)}[name]
+
+
+def _labelled(papers: Sequence[Paper], name: str, wanted: Sequence[str]) -> set[int]:
+    """The papers with any of the labels; a part of a collection's name is enough."""
+    found: set[int] = set()
+    for label in wanted:
+        folded = fold(label.strip())
+
+        def fits(text: str, folded: str = folded) -> bool:
+            return folded in fold(text) if name == "collection" else folded == fold(text)
+
+        fitting = {paper.paper_id for paper in papers if any(fits(text) for text in _labels(paper, name) if text)}
+        if not fitting:
+            names = {text: text for paper in papers for text in _labels(paper, name) if text}
+            known = "`python ingest.py show PAPER` shows a paper's collections and tags."
+            raise NothingFound(f"No paper has the {name} {label!r}.", f"{did_you_mean(label, names)} {known}".strip())
         found |= fitting
     return found
 

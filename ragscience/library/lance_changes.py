@@ -174,9 +174,9 @@ class LanceChange(Change):
         kept = {key: storable(text) for key, text in texts.items() if text is not None}
         self.add("notes", {"kind": [kind] * len(kept), "key": [*kept], "text": [*kept.values()]})
 
-    def put_source(self, md5: str, content: str) -> None:
-        """As `Change.put_source`."""
-        self.put_notes("source", {md5: content})
+    def put_sources(self, contents: Mapping[str, str]) -> None:
+        """As `Change.put_sources`."""
+        self.put_notes("source", contents)
 
     def put_graph(self, extractor: str, version: str, texts: Mapping[int, str]) -> None:
         """As `Change.put_graph`."""

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ragscience.core.records import Document, Metadata, Paper, StoredChunk
+from ragscience.core.records import Document, Mark, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import slashed, storable
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ CHUNK_FIELDS = (
     "ordinal", "text", "start", "end", "page_start", "page_end", "section", "kind", "page_breaks", "header"
 )  # fmt: skip
 """What the row of a passage holds, in this order."""
-_MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
-ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published")
+MERGED = ("title", "authors", "year", "venue", "doi", "arxiv_id")
+"""What a source says in place of the paper's first page."""
+_OF_THE_VENUE = ("kind", "volume", "number", "pages")
+_OF_A_COLLECTION = ("collections", "tags", "item_type", "citation_key", "link", "part")
+ONLY_FROM_OUTSIDE = ("abstract", "categories", "url", "published", *_OF_A_COLLECTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +42,22 @@ class FileSource:
     """ISO 8601, UTC."""
     metadata: Metadata
     """The metadata given by the source, `url` included."""
+    marks: tuple[Mark, ...] = ()
+    """What the reader marked there."""
 
 
-def source_json(metadata: Metadata) -> str:
+def source_json(metadata: Metadata, marks: Sequence[Mark] = ()) -> str:
     """What is kept of a source that is fetched now."""
     fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
-    return json.dumps([datetime.now(UTC).isoformat(timespec="seconds"), fields])
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return json.dumps([now, fields, *([[[*asdict(mark).values()] for mark in marks]] if marks else [])])
 
 
 def source_from(md5: str, content: bytes | str) -> FileSource:
     """The inverse of `source_json`."""
-    fetched_at, fields = json.loads(content)
+    fetched_at, fields, *marks = json.loads(content)
     known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-    return FileSource(md5, fetched_at, Metadata(**known))
+    return FileSource(md5, fetched_at, Metadata(**known), tuple(Mark(*mark) for rows in marks for mark in rows))
 
 
 def merged(document: Document, source: FileSource | None) -> Document:
@@ -59,20 +65,27 @@ def merged(document: Document, source: FileSource | None) -> Document:
     if source is None:
         return document
     outside = source.metadata
-    fields = {name: getattr(outside, name) for name in _MERGED if getattr(outside, name)}
+    fields = {name: getattr(outside, name) for name in MERGED if getattr(outside, name)}
     more = {name: getattr(outside, name) for name in ONLY_FROM_OUTSIDE}
     confidence = {**document.metadata.confidence, **dict.fromkeys(fields, 1.0)}
     metadata = replace(document.metadata, **fields, **more, confidence=confidence)
     if metadata.venue != document.metadata.venue:
-        metadata = replace(metadata, kind="", volume="", number="", pages="")
-    return replace(document, title=outside.title or document.title, metadata=metadata)
+        metadata = replace(metadata, **{name: getattr(outside, name) for name in _OF_THE_VENUE})
+    marks = tuple(dict.fromkeys((*document.marks, *source.marks)))
+    return replace(document, title=outside.title or document.title, metadata=metadata, marks=marks)
 
 
-def from_outside(metadata: Metadata, source: Metadata | None) -> Metadata:
-    """A paper's metadata with the fields that only its source has."""
-    if source is None:
-        return metadata
-    return replace(metadata, **{name: getattr(source, name) for name in ONLY_FROM_OUTSIDE})
+def from_outside(metadata: Metadata, source: Metadata | None, folder: str) -> Metadata:
+    """A paper's metadata with the fields that only its source has; its folder in papers/ is a collection."""
+    if source is not None:
+        metadata = replace(metadata, **{name: getattr(source, name) for name in ONLY_FROM_OUTSIDE})
+    return replace(metadata, collections=(*metadata.collections, folder)) if folder else metadata
+
+
+def _folder(stored: bytes) -> str:
+    """The folder within papers/ of a path as it is kept, as the name of a collection: "2017 › vision"; or empty."""
+    first, *folders, _ = ["", *os.fsdecode(stored).split("/")][1:] if b"/" in stored else ["", ""]
+    return " › ".join(folders) if first == "papers" else ""
 
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -211,7 +224,7 @@ class Listing:
             md5=row.md5,
             chunks=row.chunks,
             warnings=tuple(fields.pop("warnings")),
-            metadata=from_outside(metadata, source),
+            metadata=from_outside(metadata, source, _folder(row.path)),
             **fields,
         )
 

@@ -22,7 +22,7 @@ from ragscience.library.paper_rows import FileSource, merged
 from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
 from ragscience.reading import READING_VERSION
-from ragscience.reading.chunking import chunk_document, chunker_identity
+from ragscience.reading.chunking import chunk_document, chunker_identity, with_notes
 from ragscience.reading.worker_pool import ReadingPool
 
 if TYPE_CHECKING:
@@ -97,9 +97,10 @@ class EmbeddedPaper:
 
 
 def prepare(document: Document, source: FileSource | None, options: TaskOptions) -> tuple[Document, list[Chunk]]:
-    """The document, with what its source says of it, and its passages."""
+    """The document, with what its source says of it and its reader's notes, and its passages."""
     document = merged(document, source)
-    return document, chunk_document(document, size=options.chunk_size, overlap=options.chunk_overlap)
+    chunks = chunk_document(document, size=options.chunk_size, overlap=options.chunk_overlap)
+    return with_notes(document, chunks, options.chunk_size)
 
 
 def embed_texts(

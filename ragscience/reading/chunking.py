@@ -12,14 +12,15 @@ so that passages are full and overlap: docs/choices.md, "Reading".
 from __future__ import annotations
 
 import json
+import textwrap
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Self
 
-from ragscience.core.records import ASKED_KINDS, Chunk, Document, Element
+from ragscience.core.records import ASKED_KINDS, NOTE, Chunk, Document, Element
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -115,6 +116,27 @@ def chunk_document(
         for start, end in _filled(text, run.elements, size, overlap, separators):
             add(start, end, _section(run.elements, start, end), _kind(run.elements, start, end))
     return chunks
+
+
+NOTES = "Your notes"
+"""The section of passages that are a reader's words."""
+
+
+def with_notes(document: Document, chunks: Sequence[Chunk], size: int) -> tuple[Document, list[Chunk]]:
+    """The document with its reader's marks after the text of its pages, and a passage of at most `size` for each.
+
+    A mark's page is that of the words that it marks; the text after the pages is on none.
+    """
+    text, found, last = document.text, [*chunks], len(document.pages)
+    header = _SEPARATOR.join(filter(None, (_title(document), NOTES)))
+    for mark in document.marks:
+        said = " — ".join(filter(None, (mark.text and f"“{mark.text}”", mark.comment)))
+        page = min(max(1, mark.page), last)
+        for piece in textwrap.wrap(said, size):
+            start = len(text) + 2
+            text = f"{text}\n\n{piece}"
+            found.append(Chunk(len(found), piece, start, len(text), page, page, NOTES, NOTE, header))
+    return replace(document, text=text), found
 
 
 def _title(document: Document) -> str:

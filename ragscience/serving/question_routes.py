@@ -30,7 +30,7 @@ from ragscience.serving.problem_responses import JsonReply, problem_of_error, wi
 from ragscience.serving.work import Failed, Finished, happenings, until_done
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
-Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "figure", "all"]
+Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "figure", "note", "all"]
 Flag = Annotated[bool, Strict()]
 PageNumber = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Short = Annotated[str, Field(max_length=300)]
@@ -62,6 +62,9 @@ class LibraryPart(BaseModel):
     kinds: Annotated[list[Kind], Field(max_length=10)] = []
     years: Annotated[str | None, Field(max_length=20, description="2017, 2015-2020, 2015- or -2020.")] = None
     authors: Annotated[list[Short], Field(max_length=20)] = []
+    collections: Annotated[list[Short], Field(max_length=20, description="Parts of names.")] = []
+    tags: Annotated[list[Short], Field(max_length=20)] = []
+    item_types: Annotated[list[Short], Field(max_length=20, description="As in Zotero: journalArticle.")] = []
 
 
 class EarlierTurn(BaseModel):

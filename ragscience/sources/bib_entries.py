@@ -96,9 +96,15 @@ class Entry:
 
 
 def entries_of(papers: Iterable[Paper], library: Sequence[Paper]) -> list[Entry]:
-    """The entries of `papers`, in their order; the keys depend on all papers of `library`."""
+    """The entries of `papers`, in their order; the keys depend on all papers of `library`.
+
+    A supplement has no entry beside its paper's.
+    """
     keys = citation_keys(library)
-    return [_entry(paper, keys[paper.paper_id]) for paper in papers]
+    wanted = list(papers)
+    whole = {keys[paper.paper_id] for paper in wanted if not paper.metadata.part}
+    kept = (paper for paper in wanted if not paper.metadata.part or keys[paper.paper_id] not in whole)
+    return [_entry(paper, keys[paper.paper_id]) for paper in kept]
 
 
 def entries_cited(answers: Iterable[Answer], library: Sequence[Paper]) -> list[Entry]:
@@ -219,19 +225,20 @@ def doubtful(known: Metadata) -> tuple[str, ...]:
 
 
 def citation_keys(papers: Sequence[Paper]) -> dict[int, str]:
-    """The citation key of each paper of a whole library, by its id.
+    """The citation key of each paper of a whole library, by its id: the one that its source gave, or one made of its data.
 
-    Keys do not depend on the order of the papers. Papers with the same stem get letters from their MD5, so a further
+    Other keys do not depend on the order of the papers. Papers with the same stem get letters from their MD5, so a further
     paper with that stem changes no key. When a second paper with a stem is added, the key without letters is no longer
     used: a text that cites it fails to resolve, which is noticed; a key of another paper would not be.
     """
     by_stem: dict[str, list[Paper]] = defaultdict(list)
+    keys = {paper.paper_id: key for paper in papers if (key := paper.metadata.citation_key)}
     for paper in papers:
-        by_stem[key_stem(paper)].append(paper)
-    taken = set(by_stem)
-    keys: dict[int, str] = {}
+        if paper.paper_id not in keys:
+            by_stem[key_stem(paper)].append(paper)
+    taken = {*by_stem, *keys.values()}
     for stem, alike in sorted(by_stem.items()):
-        if len(alike) == 1:
+        if len(alike) == 1 and stem not in keys.values():
             keys[alike[0].paper_id] = stem
             continue
         for paper in sorted(alike, key=lambda one: (one.md5, one.path)):

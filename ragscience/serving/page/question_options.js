@@ -4,7 +4,7 @@ import { byId, make } from "./elements.js";
 import { getJson } from "./server.js";
 
 const KINDS = ["text", "abstract", "table", "caption", "equation", "footnote", "reference", "figure", "all"];
-const NONE = { profile: "", top_k: "", agent: false, corrective: false, strict: false, years: "", authors: "", sections: "", kinds: [] };
+const NONE = { profile: "", top_k: "", agent: false, corrective: false, strict: false, years: "", authors: "", sections: "", collections: "", tags: "", kinds: [] };
 const SWITCHES = {
   agent: ["Agent", "Splits the question, searches in several steps, and checks its own draft"],
   corrective: ["Search again if doubtful", "Judges the passages first, and searches once more where they are weak"],
@@ -58,7 +58,7 @@ export class QuestionOptions {
     return {
       ...(papers.length ? { papers } : {}), ...(years.trim() ? { years: years.trim() } : {}),
       ...(kinds.length ? { kinds } : {}),
-      ...Object.fromEntries(["authors", "sections"].map((name) => [name, listOf(this.values[name])]).filter(([, list]) => list.length)),
+      ...Object.fromEntries(["authors", "sections", "collections", "tags"].map((name) => [name, listOf(this.values[name])]).filter(([, list]) => list.length)),
     };
   }
 
@@ -83,7 +83,9 @@ export class QuestionOptions {
         }), "How many passages the answer is made of"),
         text("years", "Years", "2015-2020", "2017, 2015-2020, 2015- or -2020"),
         text("authors", "Authors", "vaswani, devlin", "Parts of names, with commas between them"),
-        text("sections", "Sections", "method, results", "Parts of headings, with commas between them")),
+        text("sections", "Sections", "method, results", "Parts of headings, with commas between them"),
+        text("collections", "Collections", "reading, 2024", "Parts of the names of collections, with commas between them"),
+        text("tags", "Tags", "to read", "Tags, with commas between them")),
       make("fieldset", {}, make("legend", {}, "Kinds of passages"), KINDS.map((kind) => make("label", { class: "tick" }, make("input", {
         type: "checkbox", value: kind, checked: values.kinds.includes(kind),
         onchange: (event) => this.set("kinds", KINDS.filter((each) => (each === kind ? event.target.checked : this.values.kinds.includes(each)))),
@@ -101,7 +103,7 @@ export class QuestionOptions {
       this.draw();
     };
     const chips = this.papers.chosenPapers.map((paper) => chip(shortTitle(paper), () => this.papers.choose(paper.md5, false), paper.title));
-    for (const name of ["years", "authors", "sections"]) if (values[name].trim()) chips.push(chip(`${name}: ${values[name].trim()}`, clear(name)));
+    for (const name of ["years", "authors", "sections", "collections", "tags"]) if (values[name].trim()) chips.push(chip(`${name}: ${values[name].trim()}`, clear(name)));
     if (values.kinds.length) chips.push(chip(`kinds: ${values.kinds.join(", ")}`, clear("kinds")));
     if (values.profile) chips.push(chip(`profile: ${values.profile}`, clear("profile")));
     if (values.top_k) chips.push(chip(`${values.top_k} passages`, clear("top_k")));

@@ -1,0 +1,123 @@
+"""Papers that Zotero has come into the library, and follow what changes there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ragscience.core.records import Mark, Metadata
+from ragscience.core.tokenizing import counted, some_of
+from ragscience.engine.events import IngestResult, Noted, PaperRemoved, Progressed
+from ragscience.engine.ingest_runs import IngestRun
+from ragscience.library.ingestion import FileState, IngestPlan, LocalFiles, file_state, make_plan
+from ragscience.library.paper_rows import ONLY_FROM_OUTSIDE, FileSource
+from ragscience.library.store import known_files
+from ragscience.sources.zotero import Attachment, ZoteroLibrary
+
+_TO_READ = "to read again"
+"""The kind of note on a paper whose source says something else than when the paper was read."""
+
+Said = tuple[Metadata, tuple[Mark, ...]]
+"""What is said of a file, and what is marked in it."""
+
+
+class UnreadFiles(LocalFiles):
+    """Files on this machine; one of the size and time that the library knows is not opened."""
+
+    def __init__(self, known: Mapping[str, tuple[int, int, str, int]]) -> None:
+        """`known` has (size, mtime in ns, MD5, paper) by path."""
+        self._known = known
+
+    def state(self, path: Path, known: Collection[str] = ()) -> FileState:
+        """As `file_state`. Raises FileProblem."""
+        del known
+        size, modified, md5, _ = self._known.get(str(path), (-1, -1, "", 0))
+        state = FileState(path, md5, size, modified)
+        return state if md5 and self.is_as(state) else file_state(path)
+
+
+class DescribedRun(IngestRun):
+    """A library that is open for writing, and papers that are described elsewhere than on their first page."""
+
+    def read_described(self, said: Mapping[Path, Said], plan: IngestPlan) -> IngestResult:
+        """Store what is said of the files of a plan, and read what is new, or what is now described in other words.
+
+        A run that is killed goes on where it was: what is to be read again is noted before.
+        """
+        library = self.library
+        copies = [state for state, _ in plan.copies]
+        states = (*plan.to_read, *plan.unchanged, *(state for _, state in plan.moved), *copies)
+        by_md5: dict[str, Said] = {}
+        for state in states:
+            if state.path in said:
+                by_md5[state.md5] = _both(by_md5.get(state.md5), said[state.path])
+        kept = {source.md5: source for source in library.sources.all()}
+        others = {md5: one for md5, one in by_md5.items() if _differs(kept.get(md5), one)}
+        there = {md5 for _, _, md5, _ in known_files(library).values()}
+        again = [md5 for md5 in others.keys() & there if _is_read_anew(kept.get(md5), others[md5])]
+        library.note(_TO_READ, dict.fromkeys(again, "yes"))
+        if others:
+            library.sources.put_all(others)
+        waiting = library.noted(_TO_READ)
+        later = [state for state in (*plan.unchanged, *(state for _, state in plan.moved)) if state.md5 in waiting]
+        if later:
+            papers = counted(len(later), "paper is", "papers are")
+            self._on_event(Noted(f"{papers} described in other words, or marked, since the last time: read again"))
+        result = self.carry_out(replace(plan, to_read=(*plan.to_read, *later)))
+        read = {paper.md5 for paper in (*result.added, *result.updated)}
+        library.note(_TO_READ, dict.fromkeys(waiting.keys() & read))
+        return result
+
+
+class ZoteroRun(DescribedRun):
+    """A library that is open for writing, to be brought in step with Zotero's."""
+
+    def follow(self, found: ZoteroLibrary, wanted: Sequence[Attachment]) -> IngestResult:
+        """Read the `wanted` of what was found, as far as it is new or has changed; remove what is in Zotero's trash."""
+        for text in found.warnings:
+            self._warn(text)
+        there = {one.path: one for one in wanted if one.path.is_file()}
+        if lacking := [one.path.name for one in wanted if one.path not in there]:
+            files = counted(len(lacking), "file of Zotero's is", "files of Zotero's are")
+            self._warn(f"{files} not on this machine: {some_of(lacking)}.")
+        here = UnreadFiles(known_files(self.library))
+        compared = lambda number: self._on_event(Progressed("comparing files", number, len(there)))  # noqa: E731
+        plan = make_plan(self.library, there, (), compared, here)
+        moved = {paper.paper_id for paper, _ in plan.moved}
+        gone = [
+            paper
+            for paper in self.library.papers()
+            if paper.metadata.link in found.trashed
+            or (paper.metadata.link and paper.paper_id not in moved and here.is_gone(Path(paper.path)))
+        ]
+        if gone:
+            self.library.remove_papers([paper.paper_id for paper in gone])
+            for paper in gone:
+                self._on_event(PaperRemoved(paper, "it is no longer in Zotero"))
+            if not plan.to_read:
+                self.library.refresh_indexes()
+        return self.read_described({path: (one.metadata, one.marks) for path, one in there.items()}, plan)
+
+
+def _both(first: Said | None, second: Said) -> Said:
+    """What two entries say of the same bytes: the first one's words, the collections, tags and marks of both."""
+    if first is None:
+        return second
+    lists = {
+        name: tuple(dict.fromkeys((*getattr(first[0], name), *getattr(second[0], name))))
+        for name in ("collections", "tags")
+    }
+    return replace(first[0], **lists), tuple(dict.fromkeys((*first[1], *second[1])))
+
+
+def _differs(kept: FileSource | None, said: Said) -> bool:
+    return kept is None or (kept.metadata, kept.marks) != said
+
+
+def _is_read_anew(kept: FileSource | None, said: Said) -> bool:
+    """Whether what is said now changes the passages of the paper, and not its collections alone."""
+    if kept is None:
+        return True
+    same = {name: getattr(said[0], name) for name in ONLY_FROM_OUTSIDE}
+    return (replace(kept.metadata, **same), kept.marks) != said
