@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ragscience.core.records import Box
+from ragscience.core.records import Box, Mark
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.formulas import PageGlyphs, glyph
 from ragscience.reading.glyph_repair import FontRepairs
@@ -296,6 +296,37 @@ def _text(line: dict[str, Any], hidden: frozenset[Box], *, is_hidden: bool = Fal
     if hidden:
         spans = [span for span in spans if (place_of(span) in hidden) == is_hidden]
     return clean_span("".join([span["text"] for span in spans]))
+
+
+def read_marks(source: Any, index: int) -> list[Mark]:
+    """What readers marked on a page of a `pymupdf.Document` or wrote to it, before it is read. Raises MemoryError.
+
+    The words of a mark are those whose middle is in it.
+    """
+    pymupdf = load_pymupdf()
+    found = []
+    try:
+        page = source[index]
+        words = cache(lambda: page.get_text("words"))
+        for annotation in page.annots():
+            text, kind = "", annotation.type[0]
+            if kind in (pymupdf.PDF_ANNOT_HIGHLIGHT, pymupdf.PDF_ANNOT_UNDERLINE, pymupdf.PDF_ANNOT_SQUIGGLY):
+                corners = annotation.vertices or ()
+                boxes = [pymupdf.Quad(corners[first : first + 4]).rect for first in range(0, len(corners), 4)]
+                marked = [word[4] for box in boxes for word in words() if _middle(word) in box]
+                text = clean_text(" ".join(marked))
+            elif kind not in (pymupdf.PDF_ANNOT_TEXT, pymupdf.PDF_ANNOT_FREE_TEXT):
+                continue
+            comment = " ".join(clean_text(annotation.info["content"]).split())
+            if text or comment:
+                found.append(Mark(index + 1, text, comment))
+    except failures() as error:
+        raise_if_out_of_memory(error)
+    return found
+
+
+def _middle(word: Sequence[Any]) -> tuple[float, float]:
+    return (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
 
 
 def _without_annotations(source: Any, page: Any) -> list[str]:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.core.errors import FileProblem, ModelProblem
-from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, Box, Document, Metadata
+from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, Box, Document, Mark, Metadata
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.formulas import PageGlyphs
 from ragscience.reading.glyph_repair import FontRepairs
-from ragscience.reading.page_reader import UNSETTLED, PageText, read_glyphs, read_page
+from ragscience.reading.page_reader import UNSETTLED, PageText, read_glyphs, read_marks, read_page
 from ragscience.reading.paper_metadata import metadata_of
 from ragscience.reading.pdf_file import AGAIN, cause_of, failures, mishaps, opened, page_count, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, printable_name, sensible_title
@@ -62,8 +62,10 @@ def read_pdf(
     with opened(path, password) as source:
         repairs = FontRepairs()
         pages: list[PageText] = []
+        marks: list[Mark] = []
         count = page_count(source, path)
         for index in range(count):
+            marks += read_marks(source, index)
             pages.append(read_page(source, index, repairs))
             on_page(index + 1, count, False)
 
@@ -91,7 +93,7 @@ def read_pdf(
         _require_text(path, pages, instead)
         glyphs_of = cache(partial(read_glyphs, source, repairs=repairs))
         document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
-    return replace(document, metadata=metadata, warnings=(*document.warnings, *warning))
+    return replace(document, metadata=metadata, warnings=(*document.warnings, *warning), marks=tuple(marks))
 
 
 def _metadata(source: Any, pages: list[PageText]) -> tuple[Metadata, tuple[str, ...]]:

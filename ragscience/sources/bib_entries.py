@@ -225,11 +225,11 @@ def doubtful(known: Metadata) -> tuple[str, ...]:
 
 
 def citation_keys(papers: Sequence[Paper]) -> dict[int, str]:
-    """The citation key of each paper of a whole library, by its id: the one that its source gave, or one made of its data.
+    """The citation key of each paper of a whole library, by its id: what its source gave, or one made of its data.
 
-    Other keys do not depend on the order of the papers. Papers with the same stem get letters from their MD5, so a further
-    paper with that stem changes no key. When a second paper with a stem is added, the key without letters is no longer
-    used: a text that cites it fails to resolve, which is noticed; a key of another paper would not be.
+    Those that are made do not depend on the order of the papers. Papers with the same stem get letters from their MD5,
+    so a further paper with that stem changes no key. When a second paper with a stem is added, the key without letters
+    is no longer used: a text that cites it fails to resolve, which is noticed; a key of another paper would not be.
     """
     by_stem: dict[str, list[Paper]] = defaultdict(list)
     keys = {paper.paper_id: key for paper in papers if (key := paper.metadata.citation_key)}
