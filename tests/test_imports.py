@@ -23,7 +23,7 @@ MAY_KNOW = {
     "reading": {"core"},
     "sources": {"core", "reading"},
     "library": {"core", "models", "reading"},
-    "graph": {"core", "library", "models"},
+    "graph": {"core", "library", "models", "reading"},
     "search": {"core", "library", "models", "reading", "graph"},
     "ask": {"core", "library", "models", "graph", "search", "sources"},
     "agent": {"core", "library", "models", "search", "sources", "ask"},

@@ -165,21 +165,28 @@ def related(
     k: int = opt.option("-k N", "How many papers to show.", 5, min=1, max=1000),
     json: bool = opt.JSON,
 ) -> int:
-    """List the papers most similar to one paper.
+    """List the papers most similar to one paper, those that it cites, and those that cite it.
 
-    Papers are compared by the mean of their passage vectors.
+    Papers are compared by the mean of their passage vectors, citations read from the lists of references.
     """
     with opened(**run.flags()) as engine:
         paper, found = engine.graph.related(file, k)
+        cites, cited_by, absent = engine.graph.citations(paper)
     if json:
         rows = [
             select("file path title cosine", one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in found
         ]
-        print_json(select("schema file path related", paper, related=rows))
+        linked = {
+            name: [select("file path title", one, title=title_of(one)) for one in papers]
+            for name, papers in (("cites", cites), ("cited_by", cited_by))
+        }
+        print_json(select("schema file path related", paper, related=rows) | linked | {"cites_elsewhere": absent})
         return 0
-    if not found:
+    if not (found or cites or cited_by):
         say("There are no other papers.")
     cells = [(f"{cosine:.3f}", other.file, title_of(other)) for other, cosine in found]
+    cells += [("cited", other.file, title_of(other)) for other in cites]
+    cells += [("cites it", other.file, title_of(other)) for other in cited_by]
     print_table(("cosine", "file", "title"), cells, console(), wraps=("title",))
     return 0
 

@@ -25,7 +25,8 @@ from ragscience.library.similarity import near_duplicates, without_older
 from ragscience.library.store import DamagedDatabase, damage_of, put_aside, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.search.paper_lookup import find_papers
-from ragscience.sources.zotero import data_folder, narrowed, read_zotero
+from ragscience.sources.zotero import narrowed, read_zotero
+from ragscience.sources.zotero_folder import data_folder
 
 if TYPE_CHECKING:
     import numpy as np

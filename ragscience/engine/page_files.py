@@ -16,7 +16,7 @@ from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import check_place, disk_errors, has_mark, write_atomically
 from ragscience.library.ingestion import LOCAL, LocalFiles, file_state
 from ragscience.library.paper_rows import short_names
-from ragscience.reading.pdf_file import Mark, MarkedPage
+from ragscience.reading.pdf_file import Highlight, MarkedPage
 from ragscience.reading.reader_process import KeptReader
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _wanted(answers: Iterable[Answer]) -> dict[str, Sequence[MarkedPage]]:
                 cited.setdefault(citation.path, {}).setdefault(citation.page, {})[citation] = None
     return {
         path: [
-            MarkedPage(number, _label(items), tuple(Mark(plain(item.quote), item.boxes) for item in items))
+            MarkedPage(number, _label(items), tuple(Highlight(plain(item.quote), item.boxes) for item in items))
             for number, items in sorted(pages.items())
         ]
         for path, pages in cited.items()

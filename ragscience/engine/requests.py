@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import PASSAGE_KINDS, Filters, Turn
@@ -32,7 +32,9 @@ def filters_of(
 ) -> Filters:
     """The filters; `lists` by their field. Raises UsageError for an unknown kind, an invalid year, or blanks only."""
     named = {field: name for name, field in _FIELDS.items()}
-    given = {field: tuple(_value(text, named[field]) for text in texts or ()) for field, texts in lists.items()}
+    given: dict[str, Any] = {
+        field: tuple(_value(text, named[field]) for text in texts or ()) for field, texts in lists.items()
+    }
     return Filters(pages=pages, years=None if years is None else year_range(years), **given)
 
 

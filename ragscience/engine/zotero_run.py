@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ragscience.core.records import Mark, Metadata
 from ragscience.core.tokenizing import counted, some_of
@@ -104,7 +105,7 @@ def _both(first: Said | None, second: Said) -> Said:
     """What two entries say of the same bytes: the first one's words, the collections, tags and marks of both."""
     if first is None:
         return second
-    lists = {
+    lists: dict[str, Any] = {
         name: tuple(dict.fromkeys((*getattr(first[0], name), *getattr(second[0], name))))
         for name in ("collections", "tags")
     }

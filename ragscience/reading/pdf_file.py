@@ -173,7 +173,7 @@ _SHARED_PIECES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Highlight:
     """A quote on a page."""
 
     quote: str
@@ -190,7 +190,7 @@ class MarkedPage:
     """From 1."""
     label: str
     """The page's name in the notes: `file.pdf, p.3`."""
-    marks: tuple[Mark, ...]
+    marks: tuple[Highlight, ...]
 
 
 def mark_pages(source: Path, target: Path, pages: Sequence[MarkedPage]) -> int:

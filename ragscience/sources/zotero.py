@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import sqlite3
-import sys
-import tempfile
-import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from ragscience.core.errors import NothingFound, RagScienceError
+from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Mark, Metadata
+from ragscience.sources.zotero_folder import DATABASE, copied, named_by_profiles
 
-DATABASE = "zotero.sqlite"
 _KNOWN_VERSIONS = range(100, 131)
 """Versions of `userdata` whose tables are as they are read here: Zotero 5 to 8."""
-_TRIES, _PAUSE = 40, 0.1
-"""How often a database that changes while it is copied is copied again, and the seconds between."""
-_BESIDE = ("", "-journal", "-wal")
-"""Files of an SQLite database that hold what is committed, by what follows its name."""
 _STORED, _SAVED, _LINKED = 0, 1, 2
 """How an attachment is kept: as a copy, as a copy from the web, as a link to a file."""
 _VENUES = (
@@ -64,94 +55,14 @@ class ZoteroLibrary:
     warnings: tuple[str, ...] = ()
 
 
-def data_folder(given: Path | None = None) -> Path:
-    """The folder with Zotero's database: as given, as a profile names it, or `~/Zotero`. Raises NothingFound."""
-    folders = [given] if given is not None else [*_named_by_profiles("dataDir"), Path.home() / "Zotero"]
-    for folder in folders:
-        if (folder / DATABASE).is_file():
-            return folder
-    looked = ", ".join(map(str, folders))
-    raise NothingFound(f"There is no {DATABASE} in {looked}.", "Give Zotero's data folder: --data DIR.")
-
-
 def read_zotero(folder: Path, base: Path | None = None) -> ZoteroLibrary:
     """What the data folder holds. `base` is where linked files with relative paths are; None: as the profiles say.
 
     Raises RagScienceError for a database that is damaged, half copied, or written without a pause.
     """
-    bases = [base] if base is not None else [*_named_by_profiles("baseAttachmentPath")]
-    with _copied(folder / DATABASE) as database:
+    bases = [base] if base is not None else [*named_by_profiles("baseAttachmentPath")]
+    with copied(folder / DATABASE) as database:
         return _Reading(folder, database, bases[0] if bases else None).library()
-
-
-def _named_by_profiles(preference: str) -> Iterator[Path]:
-    """The folders that Zotero's profiles on this machine name in a preference."""
-    home, roaming = Path.home(), os.environ.get("APPDATA", "")
-    places = {
-        "darwin": home / "Library/Application Support/Zotero/Profiles",
-        "win32": Path(roaming) / "Zotero/Zotero/Profiles",
-    }
-    usual = places.get(sys.platform, home / ".zotero/zotero")
-    for profile in sorted(usual.glob("*/prefs.js")):
-        with suppress(OSError):
-            for line in profile.read_text("utf-8", "replace").splitlines():
-                with suppress(ValueError):  # another line, or one that is cut
-                    name, value = json.loads(f"[{line.strip().removeprefix('user_pref(').removesuffix(');')}]")
-                    if name == f"extensions.zotero.{preference}" and isinstance(value, str) and value:
-                        yield Path(value)
-
-
-@contextmanager
-def _copied(database: Path) -> Iterator[sqlite3.Connection]:
-    """A copy of the database at one moment. SQLite itself would wait for Zotero's lock, and write beside it."""
-    with tempfile.TemporaryDirectory(prefix="ragscience-") as folder:
-        copy = Path(folder) / DATABASE
-        for _ in range(_TRIES):
-            before = _state(database)
-            with _readable(database):
-                for suffix in _BESIDE:
-                    Path(f"{copy}{suffix}").unlink(missing_ok=True)
-                    with suppress(FileNotFoundError):
-                        shutil.copyfile(f"{database}{suffix}", f"{copy}{suffix}")
-            if _state(database) == before:
-                break
-            time.sleep(_PAUSE)
-        else:
-            raise RagScienceError(f"{database} changes while it is read.", "Run the command again in a moment.")
-        db = sqlite3.connect(copy)
-        try:
-            with _readable(database):
-                (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
-                if found != "ok":
-                    raise sqlite3.DatabaseError(found)
-                yield db
-        finally:
-            db.close()
-
-
-def _state(database: Path) -> list[object]:
-    """What tells that a database was written: size and time of its files, and SQLite's own count in its header."""
-    found: list[object] = []
-    for suffix in _BESIDE:
-        try:
-            stat = Path(f"{database}{suffix}").stat()
-            found.append((stat.st_size, stat.st_mtime_ns))
-        except FileNotFoundError:
-            found.append(None)
-    with _readable(database), database.open("rb") as file:
-        return [*found, file.read(100)]
-
-
-@contextmanager
-def _readable(database: Path) -> Iterator[None]:
-    """SQLite's errors and the disk's as one line. Raises RagScienceError."""
-    try:
-        yield
-    except (sqlite3.DatabaseError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"damaged, or only half copied ({error})"
-        raise RagScienceError(
-            f"Zotero's database cannot be read: {reason}.", f"Check {database}, or give another folder: --data DIR."
-        ) from error
 
 
 class _Reading:
@@ -208,7 +119,7 @@ class _Reading:
     def _link(self, file: int, page: int = 0, mark: str = "") -> str:
         library, key, _ = self._items[file]
         where = f"groups/{self._groups[library]}" if library in self._groups else "library"
-        place = "&".join(filter(None, (page and f"page={page}", mark and f"annotation={mark}")))
+        place = "&".join(filter(None, (f"page={page}" if page else "", f"annotation={mark}" if mark else "")))
         return f"zotero://open-pdf/{where}/items/{key}{'?' if place else ''}{place}"
 
     def _metadata(self, item: int) -> Metadata:
@@ -316,7 +227,7 @@ class _Reading:
         def path(number: int | None) -> list[str]:
             names: list[str] = []
             seen: set[int] = set()
-            while number in known and number not in seen:
+            while number is not None and number in known and number not in seen:
                 seen.add(number)
                 name, number = known[number]
                 names.insert(0, name)
@@ -365,7 +276,7 @@ class _Reading:
         if not database.is_file():
             return {}
         try:
-            with _copied(database) as db:
+            with copied(database) as db:
                 rows = db.execute("SELECT libraryID, itemKey, citationKey FROM citationkey").fetchall()
         except (RagScienceError, sqlite3.OperationalError):
             self._warnings.append("The citation keys of Better BibTeX cannot be read.")

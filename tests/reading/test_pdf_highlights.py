@@ -3,7 +3,7 @@
 import pymupdf
 import pytest
 
-from ragscience.reading.pdf_file import Mark, MarkedPage, mark_pages
+from ragscience.reading.pdf_file import Highlight, MarkedPage, mark_pages
 from ragscience.reading.pdf_reader import read_pdf
 from tests.pdf_factory import make_pdf
 
@@ -55,7 +55,7 @@ def test_a_highlight_lies_on_its_quote(tmp_path, rotation):
         document.save(tmp_path / "a.pdf")
     source = tmp_path / "a.pdf"
     quote = "The glaze matures at 1280 degrees"
-    marks = (Mark(quote, boxes_of(source, quote)),)
+    marks = (Highlight(quote, boxes_of(source, quote)),)
     assert mark_pages(source, tmp_path / "out.pdf", [MarkedPage(3, "a.pdf, p.3", marks)]) == 0
     assert highlights(tmp_path / "out.pdf") == [(0, quote, f"a.pdf, p.3: {quote}")]
     with pymupdf.open(tmp_path / "out.pdf") as out:

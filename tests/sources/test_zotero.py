@@ -16,7 +16,8 @@ from ragscience.core.records import Filters
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.requests import SearchRequest
-from ragscience.sources.zotero import data_folder, read_zotero
+from ragscience.sources.zotero import read_zotero
+from ragscience.sources.zotero_folder import data_folder
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 from tests.zotero_library import Zotero

@@ -4,7 +4,7 @@
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
   const canvas = byId("canvas"), pen = canvas.getContext("2d"), tip = byId("tip"), panel = byId("panel");
-  const PAPER = "PAPER", WEAK = "CO_OCCURS", SIMILAR = "SIMILAR_TO", STATED = "STATED", NAMED = "NAMED_IN";
+  const PAPER = "PAPER", WEAK = "CO_OCCURS", SIMILAR = "SIMILAR_TO", STATED = "STATED", CITES = "CITES", NAMED = "NAMED_IN";
   // Okabe and Ito's colours, which the colour-blind tell apart, dark enough on a light ground; each type has a shape as well.
   const LOOKS = {
     PAPER: ["page", "#0b62a8", "#6cb6f5"], CONCEPT: ["circle", "#0072b2", "#4ba3db"],
@@ -14,7 +14,7 @@
     TASK: ["wedge", "#5d6470", "#b9c0cb"],
   };
   const CORNERS = { triangle: [3, 0, 1.25], diamond: [4, 0, 1.2], hexagon: [6, 0, 1.05], pentagon: [5, 0, 1.1], wedge: [3, Math.PI, 1.25] };
-  const LINES = { [SIMILAR]: "similar papers", [STATED]: "stated relation", [WEAK]: "co-occurrence (same sentence)" };
+  const LINES = { [SIMILAR]: "similar papers", [CITES]: "citation", [STATED]: "stated relation", [WEAK]: "co-occurrence (same sentence)" };
   const CROWD = 60, FEW = 32, MOST_LABELS = 150, LEAST_RADIUS = 3;
   const FONT = 'system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif';
 
@@ -34,14 +34,14 @@
     }
   }
   for (const edge of edges) {
-    edge.line = [SIMILAR, WEAK, NAMED].includes(edge.kind) ? edge.kind : STATED;
+    edge.line = [SIMILAR, CITES, WEAK, NAMED].includes(edge.kind) ? edge.kind : STATED;
     edge.a.edges.push(edge);
     edge.b.edges.push(edge);
   }
   const order = [...papers, ...[...entities].sort((one, two) => two.degree - one.degree || one.at - two.at)];
   const countOf = (line) => edges.filter((edge) => edge.line === line).length;
-  const counts = { [SIMILAR]: countOf(SIMILAR), [STATED]: countOf(STATED), [WEAK]: countOf(WEAK) };
-  const views = [{ name: "Papers", nodes: papers, lines: [SIMILAR] }, { name: "Entities", nodes, lines: [STATED, WEAK] }];
+  const counts = { [SIMILAR]: countOf(SIMILAR), [CITES]: countOf(CITES), [STATED]: countOf(STATED), [WEAK]: countOf(WEAK) };
+  const views = [{ name: "Papers", nodes: papers, lines: [SIMILAR, CITES] }, { name: "Entities", nodes, lines: [STATED, WEAK] }];
   const hidden = new Set([WEAK]);
   let view = views[0], chosen = null, before = null, camera = null, overview = 1;
   let hovered = null, width = 0, height = 0, waiting = false, turned = false;
@@ -151,7 +151,7 @@
   const drawEdges = (active) => {
     const crowd = Math.min(1, Math.sqrt(400 / Math.max(400, view.lines.includes(WEAK) && !hidden.has(WEAK) ? edges.length : 0)));
     pen.strokeStyle = colour("--edge");
-    for (const line of [WEAK, SIMILAR, STATED]) {
+    for (const line of [WEAK, SIMILAR, CITES, STATED]) {
       pen.globalAlpha = (active ? 0.3 : 1) * (line === WEAK ? 0.15 + 0.3 * crowd : line === STATED ? 0.25 + 0.5 * Math.min(1, Math.sqrt(150 / counts[STATED])) : 0.75);
       for (const edge of edges) {
         if (edge.line !== line || edge.a === active || edge.b === active || !joined(edge)) continue;
@@ -164,13 +164,13 @@
     pen.globalAlpha = 1;
     pen.strokeStyle = pen.fillStyle = colour("--accent");
     for (const edge of special) {
-      const [x1, y1] = onScreen(edge.a), [x2, y2] = onScreen(edge.b), strong = edge.line === STATED || edge.line === SIMILAR;
+      const [x1, y1] = onScreen(edge.a), [x2, y2] = onScreen(edge.b), strong = [STATED, CITES, SIMILAR].includes(edge.line);
       pen.lineWidth = edge.line === SIMILAR ? 1 + thickness(edge) : strong ? 2 : 1;
       pen.globalAlpha = edge.line === NAMED ? 0.6 : 1;
       pen.setLineDash(edge.line === WEAK ? [4, 4] : edge.line === NAMED ? [1, 3] : []);
       pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke();
       pen.setLineDash([]);
-      if (edge.line !== STATED) continue;
+      if (![STATED, CITES].includes(edge.line)) continue;
       const angle = Math.atan2(y2 - y1, x2 - x1), back = radius(edge.b) + 2;
       const x = x2 - back * Math.cos(angle), y = y2 - back * Math.sin(angle);
       pen.beginPath(); pen.moveTo(x, y);
@@ -343,6 +343,7 @@
     const of = (line) => node.edges.filter((edge) => edge.line === line).sort((one, two) => two.weight - one.weight);
     if (node.kind === PAPER) {
       items(`Similar papers: ${of(SIMILAR).length}`, of(SIMILAR), node);
+      items(`Citations: ${of(CITES).length}`, of(CITES), node);
       items(`Entities named in it: ${of(NAMED).length}`, of(NAMED), node);
     } else {
       items(`Relations: ${of(STATED).length}`, of(STATED), node);
@@ -365,7 +366,7 @@
     for (const edge of some.slice(0, 60)) {
       const item = make("li"), end = other(edge, node), go = button(end.label, () => choose(end), "go"), pages = make("span", undefined, "pages");
       if (edge.line === SIMILAR) item.append(go, ` (cosine ${edge.weight.toFixed(2)})`);
-      else if (edge.line !== STATED) item.append(go);
+      else if (![STATED, CITES].includes(edge.line)) item.append(go);
       else if (edge.a === node) item.append(`${readable(edge.kind)} `, go);
       else item.append(go, ` ${readable(edge.kind)} ${node.label}`);
       if (edge.line !== SIMILAR) {
@@ -373,7 +374,7 @@
         for (const one of seen.values()) pages.append(" ", pageLink(one));
       }
       item.append(pages);
-      if (edge.line === STATED) {
+      if ([STATED, CITES].includes(edge.line)) {
         const details = make("details");
         details.append(make("summary", "quote"), ...edge.quotes.map((one) => quote(one, [...called(edge.a), ...called(edge.b)])));
         item.append(details);
@@ -468,7 +469,7 @@
     ink.lineWidth = kind === WEAK ? 1 : 2;
     ink.setLineDash(kind === WEAK ? [3, 2] : []);
     ink.beginPath(); ink.moveTo(0, 8); ink.lineTo(20, 8); ink.stroke();
-    if (kind === STATED) { ink.beginPath(); ink.moveTo(20, 8); ink.lineTo(12, 4); ink.lineTo(12, 12); ink.fill(); }
+    if ([STATED, CITES].includes(kind)) { ink.beginPath(); ink.moveTo(20, 8); ink.lineTo(12, 4); ink.lineTo(12, 12); ink.fill(); }
     return element;
   };
   const legend = () => {
