@@ -75,13 +75,13 @@ def test_every_page_is_there_once_with_a_note_of_its_quotes(tmp_path):
         1,
         "a.pdf, p.1",
         (
-            Mark("Bees steer by polarised light", boxes_of(source, "Bees steer")),
-            Mark("fly slower", ()),
-            Mark("no such words", ()),
-            Mark("", ()),
+            Highlight("Bees steer by polarised light", boxes_of(source, "Bees steer")),
+            Highlight("fly slower", ()),
+            Highlight("no such words", ()),
+            Highlight("", ()),
         ),
     )
-    third = MarkedPage(3, "a.pdf, p.3", (Mark("1280 degrees", ()),))
+    third = MarkedPage(3, "a.pdf, p.3", (Highlight("1280 degrees", ()),))
     assert mark_pages(source, tmp_path / "out.pdf", [first, third]) == 2
     assert [(page, words) for page, words, _ in highlights(tmp_path / "out.pdf")] == [
         (0, "Bees steer by polarised light"),
@@ -97,6 +97,7 @@ def test_every_page_is_there_once_with_a_note_of_its_quotes(tmp_path):
 def test_boxes_with_other_words_in_them_are_not_believed(tmp_path):
     source = make_pdf(tmp_path / "a.pdf", PAGES)
     elsewhere = boxes_of(source, "Bees steer")
-    page = MarkedPage(1, "p.1", (Mark("In fog they fly slower", elsewhere), Mark("Gone since then", elsewhere)))
+    words = ("In fog they fly slower", "Gone since then")
+    page = MarkedPage(1, "p.1", tuple(Highlight(quote, elsewhere) for quote in words))
     assert mark_pages(source, tmp_path / "out.pdf", [page]) == 1
     assert [words for _, words, _ in highlights(tmp_path / "out.pdf")] == ["In fog they fly slower"]
