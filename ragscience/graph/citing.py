@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _ALIKE = 92.0
 """Of 100: how like a part of an entry must be to a title whose first author it names."""
-_CLEAR_TITLE = 5
-"""Words: a title of so many is no other one's, whoever the entry names."""
+_CLEAR_TITLE = 24
+"""Letters: a title of so many is no other one's, whoever the entry names."""
 _LEAST_LETTERS = 5
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]*[^\s\"<>.,;)\]]")
 _ARXIV = re.compile(r"arxiv[^\d]{0,20}(\d{4}\.\d{4,5})(?:v\d+)?", re.IGNORECASE)
@@ -78,8 +78,9 @@ class _Known:
             known, title = paper.metadata, title_of(paper)
             name = plain_letters(last_name(known.authors[0])) if known.authors else ""
             for part in dict.fromkeys((title, title.partition(": ")[2])):  # which is also cited without its short name
-                is_clear = len(part.split()) >= _CLEAR_TITLE
-                if len(letters := _letters(part)) >= _LEAST_LETTERS and (part == title or is_clear):
+                letters = _letters(part)
+                is_clear = len(letters) >= _CLEAR_TITLE
+                if is_clear or (part == title and len(letters) >= _LEAST_LETTERS):
                     by_name.setdefault(name, []).append((paper, letters, is_clear))
             for one in (known.doi.casefold(), known.arxiv_id.partition("v")[0]):
                 if one:
