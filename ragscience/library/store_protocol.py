@@ -54,6 +54,8 @@ class Store(Closing):
         self.vectors, self.graph, self.sources = Vectors(database), GraphTable(database), SourcesTable(database)
         self.tokens = Tokens(database)
         self._unpacked = lru_cache(_CONTENTS_KEPT)(PaperContents.unpack)
+        self._papers: tuple[int, tuple[Paper, ...]] = (-1, ())
+        """The papers of a version, as they were last asked for."""
 
     def close(self) -> None:
         """Bring the ledger up to date, release the files and the lock; may be called twice.
@@ -106,7 +108,12 @@ class Store(Closing):
     def papers(self, ids: Collection[int] | None = None) -> list[Paper]:
         """All papers, or those of these ids, ordered by file. Raises LibraryDamaged where one of them is lost."""
         with self._database.now() as at:
-            return at.papers(ids)
+            if ids is not None:
+                return at.papers(ids)
+            version, papers = self._papers
+            if version != at.version:
+                self._papers = version, papers = at.version, tuple(at.papers())
+            return list(papers)
 
     def paper(self, *, md5: str = "", path: str = "") -> Paper | None:
         """The paper with these bytes, or that was read from this full path."""
