@@ -201,7 +201,7 @@ class IngestRun:
 
         def job_of(path: Path) -> PaperJob:
             state, before = states[path], library.paper(path=str(path))
-            known = library.paper_chunks(before.paper_id) if before else []
+            known = library.paper_chunks(before.paper_id, notes=True) if before else []
             hashes = frozenset(text_hash(chunk.searched) for chunk in known)
             return PaperJob(path, state.md5, state.size_bytes, made_by, library.sources.of(state.md5), hashes)
 

@@ -135,7 +135,7 @@ class SavedAnswers:
         paper = library.paper(md5=place["md5"]) if place["md5"] else None
         if paper is None:
             raise NothingFound("This paper is no longer in the library.", "Add it again.")
-        for chunk in library.paper_chunks(paper.paper_id):
+        for chunk in library.paper_chunks(paper.paper_id, notes=True):
             if (chunk.start, chunk.end) == (place["start"], place["end"]):
                 return chunk.text
         raise NothingFound("The library has the paper, and no longer this passage.", "The paper was read again since.")

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.core.records import LOST_PAGE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
+from ragscience.core.records import LOST_PAGE, NOTE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
 from ragscience.core.serialization import storable
 from ragscience.core.system import Closing
 from ragscience.core.tokenizing import tokenize
@@ -208,11 +208,12 @@ class Store(Closing):
         with self._database.now() as at:
             return at.chunks(ids)
 
-    def paper_chunks(self, paper_id: int) -> list[StoredChunk]:
-        """The passages of a paper, in order."""
+    def paper_chunks(self, paper_id: int, *, notes: bool = False) -> list[StoredChunk]:
+        """The passages of a paper, in order; with `notes` also what its reader marked and wrote."""
         with self._database.now() as at:
             row = at.listing.rows.get(paper_id)
-            return self.chunks(range(row.first_chunk, row.first_chunk + row.chunks)) if row is not None else []
+            found = self.chunks(range(row.first_chunk, row.first_chunk + row.chunks)) if row is not None else []
+        return [chunk for chunk in found if notes or chunk.kind != NOTE]
 
     def texts(self, batch: int) -> Iterator[tuple[list[int], list[str]]]:
         """(ids, search texts) of all passages, ascending, `batch` at a time.
@@ -269,7 +270,7 @@ class Store(Closing):
                 list(at.parts(part))
             for paper_id in at.listing.rows:
                 pages = self.contents(paper_id)
-                for chunk in self.paper_chunks(paper_id):
+                for chunk in self.paper_chunks(paper_id, notes=True):
                     if pages.damage is None and not pages.has(chunk.text, chunk.start):
                         at.damage.note("paper", paper_id)
             return self._damage()

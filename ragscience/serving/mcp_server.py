@@ -179,7 +179,7 @@ class AssistantCall:
         if match:
             for paper in self._library.papers():
                 if paper.md5.startswith(match[1]):
-                    for chunk in self._library.paper_chunks(paper.paper_id):
+                    for chunk in self._library.paper_chunks(paper.paper_id, notes=True):
                         if chunk.ordinal == int(match[2]):
                             return chunk, paper
         raise NothingFound(f"There is no passage {id_[:80]!r}.", "Take an id that `search` gave.")
