@@ -28,10 +28,10 @@ HELP = {"help_option_names": ["-h", "--help"]}
 LIKE_ENOUGH = 0.8
 """difflib's ratio from which a word may be a mistyped command."""
 OTHERS = {
-    "query.py": ("ingest.py", "ingest init list duplicates sync doctor show add fetch remove watch rebuild"),
+    "query.py": ("ingest.py", "ingest init list duplicates sync doctor show add fetch zotero remove watch rebuild"),
     "ingest.py": (
         "query.py",
-        "ask search chat open bib audit eval serve mcp profiles path related map models history config query",
+        "ask search chat open bib export audit eval serve mcp profiles path related map models history config query",
     ),
 }
 """The commands of the other script."""

@@ -19,7 +19,7 @@ from ragscience.cli.output import (
     print_table,
     put,
 )
-from ragscience.cli.running import confirm, opened, say
+from ragscience.cli.running import SOME_FAILED, confirm, opened, say
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.serialization import select
 from ragscience.engine.printable import conversation_output, counted, one_line, plain, shortened, turns_output
@@ -138,6 +138,29 @@ def export_history(
             text = as_markdown(conversation.name or conversation.title, turns)
     hand_over(text, output)
     return 0
+
+
+def export_notes(
+    run: opt.Run,
+    obsidian: Path | None = opt.option("--obsidian DIR", "A vault of Obsidian's, or a folder in one."),
+    markdown: Path | None = opt.option("--markdown DIR", "A folder for plain Markdown."),
+) -> int:
+    """Write a note for each paper and each conversation, with links to pages and to each other.
+
+    Add your own words where you like: the same command again rewrites only its own parts, which stand between marks.
+    """
+    from ragscience.engine.notes import NoteExport
+
+    folder = obsidian or markdown
+    if folder is None or (obsidian and markdown):
+        raise UsageError("Say where the notes go.", "Give either --obsidian DIR or --markdown DIR.")
+    with opened(**run.flags()) as engine:
+        done = NoteExport(engine, folder, wiki=obsidian is not None).write()
+    for path, why in done.left:
+        say(f"left as it is: {path}: {why}")
+    if not run.quiet:
+        say(f"{counted(done.made, 'new note')}, {done.changed} changed, {done.same} as they were; in {folder}.")
+    return SOME_FAILED if done.left else 0
 
 
 @history_app.command("delete")

@@ -12,7 +12,7 @@ from ragscience.cli import options as opt
 from ragscience.cli.config_commands import config_app, list_profiles, models_app
 from ragscience.cli.graph_commands import draw_map, related, show_graph, show_path
 from ragscience.cli.groups import App, make_app, with_version
-from ragscience.cli.history_commands import audit, history_app
+from ragscience.cli.history_commands import audit, export_notes, history_app
 from ragscience.cli.output import console, flat, print_json, print_table, put
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
@@ -295,6 +295,7 @@ def add_query_commands(app: App) -> None:
     app.add_typer(history_app, name="history", rich_help_panel=EARLIER)
     app.command(panel=EARLIER, example="python query.py audit last")(audit)
     app.command(panel=EARLIER, example="python query.py bib --cited last -o papers.bib")(bib)
+    app.command("export", panel=EARLIER, example="python query.py export --obsidian ~/vault")(export_notes)
     app.add_typer(serve_app, name="serve", rich_help_panel=PROGRAMS)
     app.command(panel=PROGRAMS)(mcp)
     app.add_typer(models_app, name="models", rich_help_panel=SETUP)

@@ -193,13 +193,13 @@ class Papers:
         on_page = tuple(element for element in contents.elements if element.page == number)
         return self._after_damage(PaperPage(paper, contents.page(number), contents.text(number), on_page))
 
-    def abstract(self, paper: Paper) -> str:
-        """What is said to be its abstract where it came from, or stands there as one; else its first text."""
+    def abstract(self, paper: Paper, *, only: bool = False) -> str:
+        """What is said to be its abstract where it came from, or stands there; else, unless `only`, its first text."""
         from ragscience.ask.paper_text import PaperText
 
         library = self._shared.library
         parts = [part.text for part in PaperText(library, paper).parts if part.kind == "abstract"]
-        begins = (chunk.text for chunk in library.paper_chunks(paper.paper_id) if chunk.kind == "text")
+        begins = (one.text for one in library.paper_chunks(paper.paper_id) if one.kind == "text" and not only)
         return self._after_damage(paper.metadata.abstract or joined_lines("\n".join(parts)) or next(begins, ""))
 
     def outline(self, paper: str) -> PaperOutline:

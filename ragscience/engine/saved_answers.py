@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -143,30 +143,33 @@ class SavedAnswers:
 
 MARKS = {"supported": "✓", "weak": "~", "unsupported": "✗"}
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_LINK = re.compile(r"\](?=[(\[:])")
-"""Where a link's text ends, and its address begins."""
+_LINK = re.compile(r"(?<!\\)(\\*+)(\](?=[(\[:])|(?<=!)\[|\[(?=\[))")
+"""Where a link's text ends and its address begins, or where a picture or the name of another note does."""
+_LABEL = re.compile(r"(?<![^\s(])#(?=\w)")
+"""What some programs take for a tag."""
 
 
-def as_markdown(title: str, turns: Sequence[KeptAnswer]) -> str:
+def as_markdown(title: str, turns: Sequence[KeptAnswer], where: Callable[[Source], str] | None = None) -> str:
     """Questions, answers with the mark of each checked sentence, and under each answer its pages with their quotes.
 
-    The text of papers and models is made inert: no HTML, no links, no pictures that a viewer would fetch.
+    The text of papers and models is made inert: no HTML, no links, no pictures that a viewer would fetch. `where` says
+    what stands for a page, "file.pdf, p.3" without it.
     """
-    parts = [f"# {_line(title)}\n"]
+    parts = [f"# {line_of(title)}\n"]
     for number, kept in enumerate(turns, start=1):
         answer = kept.answer
-        parts.append(f"## {number}. {_line(answer.question)}\n")
+        parts.append(f"## {number}. {line_of(answer.question)}\n")
         marked_text = _marked(answer.text, answer.sentences) if answer.citations else answer.text
         parts.append(_inert(formulas_named(marked_text)) + "\n")  # an answer that an older version kept
         if answer.citations:
             parts.append("Sources:\n")
             marked = not _is_quotes(answer)
-            parts += [_source(source, marked=marked) for source in sources_of(answer)]
+            parts += [_source(source, where or _place, marked=marked) for source in sources_of(answer)]
             parts.append("")
         if answer.sentences:
             parts.append(f"{_summary(answer)}\n")
         day, _, clock = kept.created_at.partition("T")
-        parts.append(f"*{day} {clock[:5]} UTC, answer {_line(answer.answer_id)}*\n")
+        parts.append(f"*{day} {clock[:5]} UTC, answer {line_of(answer.answer_id)}*\n")
     return "\n".join(parts)
 
 
@@ -187,7 +190,7 @@ def _summary(answer: Answer) -> str:
     claims = [sentence.verdict for sentence in answer.sentences if sentence.verdict in MARKS]
     if _is_quotes(answer):
         sure = f" Confidence: {answer.confidence}." if answer.confidence else ""
-        return " ".join([f"Quotes, word for word.{sure}", *map(_line, answer.missing)])
+        return " ".join([f"Quotes, word for word.{sure}", *map(line_of, answer.missing)])
     counts = ", ".join(
         f"{claims.count(verdict)} {verdict} ({mark})" for verdict, mark in MARKS.items() if verdict in claims
     )
@@ -200,23 +203,35 @@ def _is_quotes(answer: Answer) -> bool:
     return "quote" in verdicts and not verdicts & MARKS.keys()
 
 
-def _source(source: Source, *, marked: bool) -> str:
+def _place(source: Source) -> str:
+    return f"{line_of(source.file)}, p.{source.page}"
+
+
+def _source(source: Source, where: Callable[[Source], str], *, marked: bool) -> str:
     """`1. file.pdf, p.3: “quote” ✓ “another quote” ✓`, with the number that it has under the answer."""
     quotes = " ".join(_quote(citation, marked=marked) for citation in dict.fromkeys(source.citations)).strip()
     says = f": {quotes}" if "“" in quotes else f" {quotes}" if quotes else ""
-    return f"{source.number}. {_line(source.file)}, p.{source.page}{says}"
+    return f"{source.number}. {where(source)}{says}"
+
+
+def quoted(citation: Citation) -> str:
+    """The quote in quotation marks, on one line of Markdown; empty without one."""
+    quote = formulas_named(" ".join(citation.quote.split()), citation.page)
+    return f"“{_inert(quote)}”" if quote else ""
 
 
 def _quote(citation: Citation, *, marked: bool) -> str:
-    quote = formulas_named(" ".join(citation.quote.split()), citation.page)
-    said = f"“{_inert(quote)}”" if quote else ""
+    said = quoted(citation)
     mark = MARKS["supported" if citation.supported else "unsupported"] if marked else ""
     return f"{said} {mark}".strip()
 
 
 def _inert(text: str) -> str:
-    return _LINK.sub(r"\\]", _TAG.sub("&lt;", plain(text)).replace("![", r"!\["))
+    text = _TAG.sub("&lt;", plain(text))
+    text = _LINK.sub(lambda found: found[0] if len(found[1]) % 2 else rf"{found[1]}\{found[2]}", text)
+    return _LABEL.sub(r"\\#", text)
 
 
-def _line(text: str) -> str:
+def line_of(text: str) -> str:
+    """The text on one line of Markdown, which does nothing there."""
     return " ".join(_inert(text).split())
