@@ -189,6 +189,20 @@ def zotero(
         return show_result(done, screen)
 
 
+def bib(
+    run: opt.Reading,
+    file: Path = opt.argument("FILE.bib", "A BibTeX or biblatex file, as JabRef, Zotero and others write it."),
+    files: Path | None = opt.option("--files DIR", "Where the PDFs with relative paths are. Default: beside it."),
+) -> int:
+    """Give papers the citation keys and fields of a .bib file, and read the PDFs that it names.
+
+    Its entries are matched by their PDFs, by DOI, arXiv id or title.
+    """
+    goes_on = "the same command continues with the rest"
+    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+        return show_result(engine.ingest.bib(file, files, on_event=screen), screen)
+
+
 def watch(
     run: opt.Reading,
     folder: Path | None = opt.argument("FOLDER", "A folder, with everything in it. Default: papers/.", None),
@@ -283,6 +297,7 @@ def add_ingest_commands(app: App) -> None:
     app.command(panel=PAPERS, example="python ingest.py remove ragscience.pdf")(remove)
     app.command(panel=PAPERS, example="python ingest.py sync --dry-run")(sync)
     app.command(panel=PAPERS, example="python ingest.py zotero --collection Reading")(zotero)
+    app.command(panel=PAPERS, example="python ingest.py bib thesis.bib")(bib)
     app.command(panel=PAPERS, example="python ingest.py watch ~/Downloads")(watch)
     app.command(panel=PAPERS, example="python ingest.py duplicates --dedupe keep-newest")(duplicates)
     app.command(panel=CHECKS, example="python ingest.py doctor --fast")(doctor)

@@ -18,13 +18,14 @@ from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import EMBEDDED, SharedParts, refuse_papers_in
 from ragscience.engine.watch_runs import WatchRun
-from ragscience.engine.zotero_run import ZoteroRun
+from ragscience.engine.zotero_run import BibRun, ZoteroRun
 from ragscience.library.ingestion import Failure, IngestPlan, apply_renames, make_plan
 from ragscience.library.seen_files import note_removed, removed
 from ragscience.library.similarity import near_duplicates, without_older
 from ragscience.library.store import DamagedDatabase, damage_of, put_aside, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.search.paper_lookup import find_papers
+from ragscience.sources.bib_reading import read_bib
 from ragscience.sources.zotero import narrowed, read_zotero
 from ragscience.sources.zotero_folder import data_folder
 
@@ -168,6 +169,19 @@ class Ingest:
         with self._shared.writing() as library:
             run = ZoteroRun(library, self._shared, on_event or unheard, cancel=cancel)
             return run.follow(found, wanted)
+
+    def bib(
+        self, path: Path, files: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None
+    ) -> IngestResult:
+        """Give papers the keys and fields of a .bib file, and read the PDFs that its entries name.
+
+        `files` is where those with relative paths are, if not beside it. Raises UsageError for a file that cannot be
+        read, NothingFound for one without entries.
+        """
+        refuse_papers_in(self._shared.settings)
+        found = read_bib(path)
+        with self._shared.writing() as library:
+            return BibRun(library, self._shared, on_event or unheard, cancel=cancel).join(found, files)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""

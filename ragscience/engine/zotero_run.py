@@ -1,9 +1,9 @@
-"""Papers that Zotero has come into the library, and follow what changes there."""
+"""Papers that Zotero or a .bib file describes come into the library, and follow what changes there."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ragscience.engine.ingest_runs import IngestRun
 from ragscience.library.ingestion import FileState, IngestPlan, LocalFiles, file_state, make_plan
 from ragscience.library.paper_rows import ONLY_FROM_OUTSIDE, FileSource
 from ragscience.library.store import known_files
+from ragscience.sources.bib_reading import BibFile, joined
 from ragscience.sources.zotero import Attachment, ZoteroLibrary
 
 _TO_READ = "to read again"
@@ -47,10 +48,8 @@ class DescribedRun(IngestRun):
         A run that is killed goes on where it was: what is to be read again is noted before.
         """
         library = self.library
-        copies = [state for state, _ in plan.copies]
-        states = (*plan.to_read, *plan.unchanged, *(state for _, state in plan.moved), *copies)
         by_md5: dict[str, Said] = {}
-        for state in states:
+        for state in _states(plan):
             if state.path in said:
                 by_md5[state.md5] = _both(by_md5.get(state.md5), said[state.path])
         kept = {source.md5: source for source in library.sources.all()}
@@ -99,6 +98,48 @@ class ZoteroRun(DescribedRun):
             if not plan.to_read:
                 self.library.refresh_indexes()
         return self.read_described({path: (one.metadata, one.marks) for path, one in there.items()}, plan)
+
+
+class BibRun(DescribedRun):
+    """A library that is open for writing, whose papers a .bib file describes."""
+
+    def join(self, bib: BibFile, files: Path | None = None) -> IngestResult:
+        """Give the papers that the entries are about their keys and fields, and read the PDFs that they name.
+
+        Files with relative paths are in `files` or beside the .bib. What another source says of a paper stays where the
+        entry says nothing.
+        """
+        for text in bib.warnings:
+            self._warn(text)
+        folders = [files, bib.path.absolute().parent] if files else [bib.path.absolute().parent]
+        found, unfit = joined(bib.entries, self.library.papers(), folders)
+        if unfit:
+            entries = counted(len(unfit), "entry is about no paper", "entries are about no paper")
+            self._warn(f"{bib.path.name}: {entries} of the library and no file: {some_of(unfit)}.")
+        papers = counted(len(found), "paper")
+        self._on_event(Noted(f"{bib.path.name}: {counted(len(bib.entries), 'entry', 'entries')}, {papers} found"))
+        compared = lambda number: self._on_event(Progressed("comparing files", number, len(found)))  # noqa: E731
+        plan = make_plan(self.library, found, (), compared, UnreadFiles(known_files(self.library)))
+        kept = {source.md5: source for source in self.library.sources.all()}
+        md5s = {state.path: state.md5 for state in _states(plan)}
+        said = {path: _over(kept.get(md5s.get(path, "")), metadata) for path, metadata in found.items()}
+        return self.read_described(said, plan)
+
+
+def _states(plan: IngestPlan) -> tuple[FileState, ...]:
+    """All files of a plan that can be read."""
+    moved, copies = (state for _, state in plan.moved), (state for state, _ in plan.copies)
+    return (*plan.to_read, *plan.unchanged, *moved, *copies)
+
+
+def _over(kept: FileSource | None, said: Metadata) -> Said:
+    """What is said now, and what was said before where that says nothing; of collections and tags those of both."""
+    if kept is None:
+        return said, ()
+    given = {field.name: value for field in fields(said) if (value := getattr(said, field.name))}
+    lists = {name: (*getattr(kept.metadata, name), *getattr(said, name)) for name in ("collections", "tags")}
+    given |= {name: tuple(dict.fromkeys(value)) for name, value in lists.items()}
+    return replace(kept.metadata, **given), kept.marks
 
 
 def _both(first: Said | None, second: Said) -> Said:

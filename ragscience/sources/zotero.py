@@ -28,7 +28,7 @@ _VENUES = (
 _KINDS = {
     "journalArticle": "article", "conferencePaper": "inproceedings", "thesis": "phdthesis", "report": "techreport",
 }  # fmt: skip
-_KEY = re.compile(r"[^\s{}()\\,~#%\"'@]{1,200}")
+CITATION_KEY = re.compile(r"[^\s{}()\\,~#%\"'@]{1,200}")
 """A citation key that BibTeX and Pandoc read."""
 _ARXIV = re.compile(r"(?:arXiv:\s*)?((?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)(?:\s.*)?", re.IGNORECASE)
 
@@ -153,7 +153,7 @@ class _Reading:
             collections=tuple(self._collections[item]),
             tags=tuple(self._tags[item]),
             item_type="" if kind == "attachment" else kind,
-            citation_key=next((key for key in keys if _KEY.fullmatch(key)), ""),
+            citation_key=next((key for key in keys if CITATION_KEY.fullmatch(key)), ""),
         )
 
     # The tables
