@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 from rich.cells import cell_len
@@ -16,7 +18,7 @@ from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
-from ragscience.engine.places import Source, cited_label, section_of, sources_of
+from ragscience.engine.places import Cite, Source, cited_label, section_of, sources_of
 from ragscience.engine.printable import (
     CellTable,
     asked_columns,
@@ -47,17 +49,18 @@ _CONFIDENCE = {
 }
 
 
-def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
+def answer_view(answer: Answer, out: Console, *, every: bool = False, cite: Cite | None = None) -> None:
     """The first line and the blocks that carry it, or `every` block; before them the text of a language model.
 
-    In that text doubtful sentences have a colour, and each citation is a link.
+    In that text doubtful sentences have a colour, and each citation is a link. `cite` says how pages are cited, in the
+    text of the answer as well.
     """
     understood = flat(answer.found.understood)
     if understood.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):
         put(out, f"{'about' if answer.found.about else 'understood as'}: {understood}\n", style="dim")
     is_worded = answer.mode == "llm"
     if answer.blocks and not is_worded and (out.is_terminal or every):
-        _blocks(answer, out, every=every)
+        _blocks(answer, out, every=every, cite=cite)
         return
     text = Text(plain(answer.text))
     at = 0
@@ -70,18 +73,18 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False) -> None:
         if sentence.verdict in ("weak", "unsupported"):
             text.stylize(_VERDICTS[sentence.verdict][2], found, at)
     for source in sources_of(answer):
-        label = re.escape(cited_label(source.file, source.page))
+        label = re.escape((cite or _by_file)(source.citations[0]))
         text.highlight_regex(label, link_style(source.path, source.page, out))
     put(out, text, width=PROSE)
     if is_worded:
-        quotes_below(answer, out, every=every)
+        quotes_below(answer, out, every=every, cite=cite)
 
 
-def quotes_below(answer: Answer, out: Console, *, every: bool = False) -> None:
+def quotes_below(answer: Answer, out: Console, *, every: bool = False, cite: Cite | None = None) -> None:
     """The quotes below a language model's words, if there are any: a model never hides what was found."""
     if answer.blocks:
         put(out, f"\n{_in_the_papers(answer)}\n", style="dim")
-        _blocks(answer, out, every=every)
+        _blocks(answer, out, every=every, cite=cite)
 
 
 def _in_the_papers(answer: Answer) -> str:
@@ -94,16 +97,17 @@ def _in_the_papers(answer: Answer) -> str:
     )
 
 
-def _blocks(answer: Answer, out: Console, *, every: bool) -> None:
+def _blocks(answer: Answer, out: Console, *, every: bool, cite: Cite | None) -> None:
     numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
+    labels = partial(_labels, out=out, numbers=numbers, cite=cite or _by_author)
     before = None
     for block in leading_of(answer.blocks):
-        put(out, _keyed(*first_line(block)) + Text(" ") + _labels(block.citations[:1], out, numbers), width=PROSE)
+        put(out, _keyed(*first_line(block)) + Text(" ") + labels(block.citations[:1]), width=PROSE)
         before = "line"
     for block in answer.blocks if every else below_of(answer.blocks):
         if before is not None and not before == block.kind == "item":
             out.print()
-        _block(block, answer, out, numbers)
+        _block(block, answer, out, labels)
         before = block.kind
     more = sum(block.is_brief for block in answer.blocks)
     if more and not every:
@@ -119,11 +123,11 @@ def _keyed(line: str, key: str) -> Text:
     return text
 
 
-def _block(block: Block, answer: Answer, out: Console, numbers: dict[tuple[str, int], int]) -> None:
+def _block(block: Block, answer: Answer, out: Console, labels_of: Callable[[tuple[Citation, ...]], Text]) -> None:
     """One block: a heading, table, formula, item of a list, text, or a quote."""
     if block.citations:
         block = replace(block, text=formulas_named(block.text, block.citations[0].page))
-    labels = _labels(block.citations, out, numbers)
+    labels = labels_of(block.citations)
     after = Text(" ").append_text(labels) if labels else Text()
     bullet = f"{sign_of('•', '-', out)} "
     if block.kind == "heading":
@@ -151,12 +155,20 @@ def _question(answer: Answer) -> str:
     return f"{answer.question} {answer.found.question}"
 
 
-def _labels(citations: tuple[Citation, ...], out: Console, numbers: dict[tuple[str, int], int]) -> Text:
+def _by_author(cited: Citation) -> str:
+    return cited_label(plain(cited.cited_as) or cited.file, cited.page)
+
+
+def _by_file(cited: Citation) -> str:
+    return cited_label(cited.file, cited.page)
+
+
+def _labels(citations: tuple[Citation, ...], out: Console, numbers: dict[tuple[str, int], int], cite: Cite) -> Text:
     """`(Vaswani 2017, p.3) [1] (a.pdf, p.4) [2]`, each a link where there can be links."""
     pages = {(cited.file, cited.page): cited for cited in citations}
     line = Text()
     for place, cited in pages.items():
-        label = cited_label(plain(cited.cited_as) or cited.file, cited.page)
+        label = cite(cited)
         label += f" [{numbers[place]}]" if place in numbers else ""
         line.append(" " if line else "").append(label, link_style(cited.path, cited.page, out) + Style(dim=True))
     return line
@@ -229,18 +241,18 @@ def _block_words(block: Block, question: str) -> str:
     return f"{label}: {'; '.join(named)}"
 
 
-def brief_line(answer: Answer) -> str:
+def brief_line(answer: Answer, cite: Cite | None = None) -> str:
     """The best quote, or what a route begins with, with its pages; then the confidence. A refusal says that it is one.
 
     Of a table it is the row that was asked for.
     """
-    question, blocks = _question(answer), list(answer.blocks)
+    question, blocks, cite = _question(answer), list(answer.blocks), cite or _by_file
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
     if answer.mode == "llm":
         return excerpt(question, plain(answer.text), _BRIEF_CHARS)
     if leading := leading_of(blocks):
         cited = [(first_line(block)[0], block.citations[0]) for block in leading]
-        return " ".join([*(f"{plain(line)} {cited_label(one.file, one.page)}" for line, one in cited), *sure])
+        return " ".join([*(f"{plain(line)} {cite(one)}" for line, one in cited), *sure])
     left_out = ("text", "heading") if answer.route == PASSAGES else ("heading",)
     blocks = [block for block in blocks if block.kind not in left_out]
     if not blocks:
@@ -251,7 +263,7 @@ def brief_line(answer: Answer) -> str:
     if items:
         listed = "; ".join(block.text for block in items)
         words = excerpt("", f"{words}{'; ' if first.kind == 'item' else ' '}{plain(listed)}", _BRIEF_CHARS)
-    pages = dict.fromkeys(cited_label(one.file, one.page) for block in (first, *items[:1]) for one in block.citations)
+    pages = dict.fromkeys(cite(one) for block in (first, *items[:1]) for one in block.citations)
     return " ".join([f"“{words}”" if first.kind == "quote" else words, *pages, *sure])
 
 

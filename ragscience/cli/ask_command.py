@@ -20,6 +20,7 @@ from ragscience.core.records import UNCITED, Answer, Turn
 from ragscience.core.serialization import from_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
+from ragscience.engine.places import cited_by
 from ragscience.engine.printable import answer_output, counted, error_output, plain, search_output
 from ragscience.engine.requests import AskRequest, SearchRequest, check_question, filters_of, joined
 
@@ -93,9 +94,9 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     screen.begin_answer(shows_tokens=sys.stdout.isatty() and not request.agent)
     answer = engine.ask(request, dialogue=dialogue, on_event=screen)
     STATUS.hide()
-    out = console()
+    out, shown = console(), cited_by(answer, screen.cite) if screen.cite else answer
     if screen.brief:
-        put(out, brief_line(answer))
+        put(out, brief_line(shown, screen.cite))
         screen.warn_all(answer.warnings)
         return answer
     if request.agent and not screen.quiet:
@@ -104,10 +105,10 @@ def ask_once(engine: Engine, request: AskRequest, *, dialogue: Dialogue, screen:
     if screen.every or screen.streamed.strip() != answer.text.strip():
         if screen.streamed:
             put(out, "The checked answer:", style="dim")
-        answer_view(answer, out, every=screen.every)
+        answer_view(shown, out, every=screen.every, cite=screen.cite)
     elif answer.mode == "llm":
         quotes_below(answer, out)
-    answer_footer(answer, out, every=screen.every)
+    answer_footer(shown, out, every=screen.every)
     screen.warn_all(each for each in answer.warnings if each != UNCITED)  # the footer says so
     return answer
 

@@ -21,6 +21,7 @@ from ragscience.core.errors import UsageError
 from ragscience.core.records import Answer, Filters
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
+from ragscience.engine.places import cited_by
 from ragscience.engine.printable import one_line, plain, shortened
 from ragscience.engine.requests import NO_LLM, AskRequest
 from ragscience.engine.saved_answers import KeptAnswer, as_markdown
@@ -113,8 +114,9 @@ def command_named(name: str) -> ChatCommand:
 
 @_command("/more", "show every quote of it", group=_LAST)
 def _more(state: ChatState, _: str) -> None:
-    answer, out = state.last_answer(), console()
-    answer_view(answer, out, every=True)
+    answer, out, cite = state.last_answer(), console(), state.screen.cite
+    answer = cited_by(answer, cite) if cite else answer
+    answer_view(answer, out, every=True, cite=cite)
     answer_footer(answer, out, every=True)
 
 
@@ -279,7 +281,8 @@ def _save(state: ChatState, name: str) -> None:
         raise UsageError(f"/save writes Markdown, not {path.suffix}.", f"Type /save {path.stem}.md")
     if path.is_file():
         raise UsageError(f"{path} already exists.", "Give another name.")
-    hand_over(as_markdown(state.dialogue.name or state.dialogue.answers[0].question, state.dialogue.turns), path)
+    title = state.dialogue.name or state.dialogue.answers[0].question
+    hand_over(as_markdown(title, state.dialogue.turns, cite=state.screen.cite), path)
 
 
 @_command("/help [COMMAND]", "show this list, or explain one command", group=_REST)

@@ -121,6 +121,7 @@ def export_history(
     run: opt.Run,
     which: str | None = opt.WHICH,
     bib: bool = opt.flag("--bib", "Instead write the cited papers as BibTeX."),
+    cite: opt.Cites = opt.CITE,
     output: Path | None = opt.OUTPUT_FILE,
 ) -> int:
     """Write a conversation as Markdown, for example to a file.
@@ -135,7 +136,7 @@ def export_history(
         if bib:
             text = cited_text(engine, [kept.answer for kept in turns], csl=False)
         else:
-            text = as_markdown(conversation.name or conversation.title, turns)
+            text = as_markdown(conversation.name or conversation.title, turns, cite=engine.papers.citing(cite))
     hand_over(text, output)
     return 0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import typer
 
@@ -82,6 +82,8 @@ JSON_EACH = flag("--json", "Print one JSON object for each question (docs/json.m
 STRICT = flag("--strict", "Exit with code 4 if nothing was found.", OUTPUT)
 BRIEF = flag("--brief", "Answer in one line: the best quote, its page and the confidence.", OUTPUT)
 ALL_QUOTES = flag("--all", "Show every quote, not only those that carry the answer.", OUTPUT)
+CITE = option("--cite STYLE", "How the answer cites: file, pandoc ([@key, p. 3]) or latex (\\cite).", "file", OUTPUT)
+Cites = Literal["file", "pandoc", "latex"]
 HIGHLIGHT = option("--highlight OUT.pdf", "Write the cited pages to this PDF, with the quotes marked.", panel=OUTPUT)
 OUTPUT_FILE = option("-o --output FILE", "Write to this file instead of stdout.", panel=OUTPUT)
 LIMIT = option("-n N", "How many lines to show.", panel=OUTPUT, min=1)

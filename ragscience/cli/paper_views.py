@@ -100,6 +100,11 @@ def _metadata(paper: Paper) -> Mapping[str, str]:
         "subjects": ("categories", ", ".join(known.categories)),
         "published": ("published", known.published),
         "from": ("url", known.url),
+        "type": ("item_type", known.item_type),
+        "part": ("part", known.part),
+        "collections": ("collections", ", ".join(known.collections)),
+        "tags": ("tags", ", ".join(known.tags)),
+        "in Zotero": ("link", known.link),
     }
     rows = {
         label: value + ("" if known.confidence.get(name, 1.0) >= SURE else " ?")

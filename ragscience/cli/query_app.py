@@ -55,6 +55,7 @@ def ask(
     plain: bool = opt.PLAIN,
     brief: bool = opt.BRIEF,
     every: bool = opt.ALL_QUOTES,
+    cite: opt.Cites = opt.CITE,
     highlight: Path | None = opt.HIGHLIGHT,
 ) -> int:
     """Answer a question, with the page behind each fact.
@@ -63,8 +64,9 @@ def ask(
     """
     from ragscience.engine.requests import AskRequest
 
-    if brief and json:
-        raise UsageError("--brief and --json exclude each other.", "Give one of them.")
+    for is_given, name in ((brief, "--brief"), (cite != "file", "--cite")):
+        if is_given and json:
+            raise UsageError(f"{name} and --json exclude each other.", "Give one of them.")
     if highlight is not None:
         from ragscience.engine.page_files import check_target
 
@@ -74,6 +76,7 @@ def ask(
     request = replace(request, corrective=corrective, graph_filter=how.graph_filter)
     screen = Screen(quiet=run.quiet, brief=brief, every=every)
     with _opened(screen, how, run, talk) as engine:
+        screen.cite = engine.papers.citing(cite)
         continues = talk.go_on or talk.name is not None
         named = engine.dialogue(name=talk.name, continue_last=talk.go_on) if continues else None
         if named and not (question or source is not None or json or strict or pages or highlight):
@@ -130,6 +133,7 @@ def chat(
     plain: bool = opt.PLAIN,
     brief: bool = opt.BRIEF,
     every: bool = opt.ALL_QUOTES,
+    cite: opt.Cites = opt.CITE,
 ) -> int:
     """Open a chat: ask one question after the other.
 
@@ -141,6 +145,7 @@ def chat(
     filters = narrow.filters()
     screen = Screen(quiet=run.quiet, brief=brief, every=every)
     with _opened(screen, how, run, talk) as engine:
+        screen.cite = engine.papers.citing(cite)
         request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain, graph_filter=how.graph_filter)
         return Chat(engine, request, engine.dialogue(name=talk.name, continue_last=talk.go_on), screen).run()
 

@@ -17,6 +17,7 @@ from ragscience.cli.running import SOME_FAILED, say
 from ragscience.cli.status_line import STATUS, first_interrupt
 from ragscience.core.records import Step
 from ragscience.engine import events
+from ragscience.engine.places import Cite
 from ragscience.engine.printable import counted, one_line, plain, rounded_time, shortened
 
 # The steps of the agent
@@ -72,6 +73,8 @@ class Screen:
         """Whether an answer is one line."""
         self.every = every
         """Whether every quote is shown."""
+        self.cite: Cite | None = None
+        """Says how a page is cited; None: by its file."""
         self.streamed = ""
         """The tokens of this answer that are on the screen."""
         self.task = ""
@@ -119,7 +122,8 @@ class Screen:
 
     def begin_answer(self, *, shows_tokens: bool) -> None:
         """Get ready for the events of another answer."""
-        self._shows_tokens, self._shows_steps = shows_tokens and not self.brief, not (self.quiet or self.brief)
+        self._shows_tokens = shows_tokens and not self.brief and self.cite is None
+        self._shows_steps = not (self.quiet or self.brief)
         self.streamed, self._held, self._lines = "", None, None
 
     def end_stream(self) -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import SURE
-from ragscience.core.records import Answer, Element, Page, Paper, title_of
+from ragscience.core.records import Answer, Citation, Element, Page, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
-from ragscience.engine.places import Surroundings, surroundings
+from ragscience.engine.places import Cite, Surroundings, cited_label, surroundings
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.seen_files import SkippedFiles
 from ragscience.library.similarity import near_duplicates
@@ -42,6 +42,10 @@ class PaperPage:
     """Their offsets count from the beginning of the paper, as `page.start` does."""
 
 
+CITE_STYLES = {"pandoc": "[@{key}, p. {page}]", "latex": r"\cite[p.~{page}]{{{key}}}"}
+"""How a page is cited in a text that is typeset elsewhere."""
+_PLAIN_KEY = re.compile(r"\w+(?:[:.#$%&\-+?<>~/]\w+)*")
+"""A key that Pandoc reads without braces."""
 _TABLE = re.compile(r"tab(?:le|\.)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\[\w+\]|\d{1,3}[.)]\s")
 
@@ -217,6 +221,27 @@ class Papers:
         named = find_papers(self._shared.library, papers) if papers else every
         entries = entries_of(named, every) if cited_by is None else entries_cited(cited_by, every)
         return self._after_damage((len(entries), as_csl(entries) if csl else as_bibtex(entries)))
+
+    def citing(self, style: str) -> Cite | None:
+        """What cites a page as Pandoc's Markdown ("pandoc") or LaTeX ("latex") does, by the keys of `bibliography`.
+
+        A paper that has left the library is cited by its file. None for another style.
+        """
+        if style not in CITE_STYLES:
+            return None
+        papers = self._shared.library.papers()
+        keys = citation_keys(papers)
+        known = {name: keys[one.paper_id] for one in papers for name in (one.file, one.path, one.md5)}
+
+        def cite(citation: Citation) -> str:
+            names = filter(None, (citation.md5, citation.path, citation.file))
+            key = next((known[name] for name in names if name in known), "")
+            if style == "pandoc" and not _PLAIN_KEY.fullmatch(key):
+                key = key and f"{{{key}}}"
+            written = CITE_STYLES[style].format(key=key, page=citation.page)
+            return written if key else cited_label(citation.file, citation.page)
+
+        return cite
 
     def surroundings(self, answer: Answer, number: int) -> Surroundings:
         """The page of source `number` of an answer, with the quotes on it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -210,6 +210,24 @@ def source_numbered(answer: Answer, number: int) -> Source:
 def cited_label(file: str, page: int) -> str:
     """How a page is cited in an answer, safe to show: `(file.pdf, p.3)`."""
     return f"({plain(file)}, p.{page})"
+
+
+Cite = Callable[[Citation], str]
+"""Says how a page is cited: "[@vaswani2017attention, p. 3]"."""
+
+
+def cited_by(answer: Answer, cite: Cite) -> Answer:
+    """The answer with its pages cited so in its text, in place of file and page."""
+    cited = (*answer.citations, *(one for block in answer.blocks for one in block.citations))
+    labels = {cited_label(one.file, one.page): cite(one) for one in cited}
+
+    def said(text: str) -> str:
+        for label, other in labels.items():
+            text = text.replace(label, other)
+        return text
+
+    sentences = tuple(replace(one, text=said(one.text)) for one in answer.sentences)
+    return replace(answer, text=said(answer.text), sentences=sentences)
 
 
 def page_label(first: int, last: int) -> str:

@@ -12,7 +12,7 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.records import UNCITED, Answer, Citation, Sentence
 from ragscience.core.sentences import formulas_named
 from ragscience.engine.events import Warned
-from ragscience.engine.places import Source, sources_of
+from ragscience.engine.places import Cite, Source, cited_by, sources_of
 from ragscience.engine.printable import plain
 from ragscience.library.history import Conversation, History, KeptAnswer
 from ragscience.library.history_database import AUDIT_SCHEMA_VERSION
@@ -149,15 +149,17 @@ _LABEL = re.compile(r"(?<![^\s(])#(?=\w)")
 """What some programs take for a tag."""
 
 
-def as_markdown(title: str, turns: Sequence[KeptAnswer], where: Callable[[Source], str] | None = None) -> str:
+def as_markdown(
+    title: str, turns: Sequence[KeptAnswer], where: Callable[[Source], str] | None = None, cite: Cite | None = None
+) -> str:
     """Questions, answers with the mark of each checked sentence, and under each answer its pages with their quotes.
 
     The text of papers and models is made inert: no HTML, no links, no pictures that a viewer would fetch. `where` says
-    what stands for a page, "file.pdf, p.3" without it.
+    what stands for a source, "file.pdf, p.3" without it, and `cite` how the text cites.
     """
     parts = [f"# {line_of(title)}\n"]
     for number, kept in enumerate(turns, start=1):
-        answer = kept.answer
+        answer = cited_by(kept.answer, cite) if cite else kept.answer
         parts.append(f"## {number}. {line_of(answer.question)}\n")
         marked_text = _marked(answer.text, answer.sentences) if answer.citations else answer.text
         parts.append(_inert(formulas_named(marked_text)) + "\n")  # an answer that an older version kept
