@@ -61,8 +61,9 @@ def _block(name: str, ids: Sequence[str], content: str) -> str:
 
 
 def _field(name: str, value: Value) -> str:
-    """A line of YAML, of which JSON is a part."""
-    return f"{name}: {json.dumps(value, ensure_ascii=False)}\n"
+    """A line of YAML, of which JSON is a part; never with a mark of ours in it."""
+    said = json.dumps(value, ensure_ascii=False).replace("<!", "\\u003c!")
+    return f"{name}: {said}\n"
 
 
 def _with_fields(text: str, fields: Mapping[str, Value]) -> str:
@@ -100,10 +101,10 @@ def _read(front: str) -> dict[str, Any]:
     import yaml
 
     try:
-        read = yaml.safe_load(front)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that is none
+        read = yaml.load(front, yaml.BaseLoader)  # noqa: S506 - makes texts, lists and mappings alone
+    except (yaml.YAMLError, RecursionError) as error:
         raise NoteDamaged("its front matter is no YAML") from error
-    if not isinstance(read, dict | None):
+    if read and not isinstance(read, dict):
         raise NoteDamaged("its front matter has no fields")
     return read or {}
 

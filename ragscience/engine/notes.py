@@ -110,7 +110,8 @@ class NoteExport:
             yield from (Path(folder) / name for name in sorted(files) if name.endswith(".md"))
 
     def _scan(self) -> None:
-        for path in self._files():
+        ours = (_PAPERS, _CONVERSATIONS)
+        for path in sorted(self._files(), key=lambda path: path.parent.name not in ours):  # before copies elsewhere
             try:
                 ids = ids_in(path.read_bytes().decode())
             except (OSError, UnicodeDecodeError):
@@ -245,7 +246,7 @@ class NoteExport:
         if not self._wiki:
             return tags
         named = (_NO_TAG.sub("-", tag).strip("-/") for tag in tags)
-        return tuple(f"{name}_" if name.isdecimal() else name for name in named if name)
+        return tuple(f"_{name}" if name.isdecimal() else name for name in named if name)
 
 
 def safe_name(text: str) -> str:
