@@ -61,6 +61,9 @@ class DescribedRun(IngestRun):
             library.sources.put_all(others)
         waiting = library.noted(_TO_READ)
         later = [state for state in (*plan.unchanged, *(state for _, state in plan.moved)) if state.md5 in waiting]
+        planned = {state.md5 for state in (*plan.to_read, *later)}
+        copied = {state.md5: path for state, path in plan.copies if state.md5 in waiting.keys() - planned}
+        later += [file_state(Path(path)) for path in copied.values()]
         if later:
             papers = counted(len(later), "paper is", "papers are")
             self._on_event(Noted(f"{papers} described in other words, or marked, since the last time: read again"))
