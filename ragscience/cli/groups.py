@@ -31,7 +31,7 @@ OTHERS = {
     "query.py": ("ingest.py", "ingest init list duplicates sync doctor show add fetch zotero remove watch rebuild"),
     "ingest.py": (
         "query.py",
-        "ask search chat open bib export audit eval serve mcp profiles path related map models history config query",
+        "ask search chat open export audit eval serve mcp profiles path related map models history config query",
     ),
 }
 """The commands of the other script."""

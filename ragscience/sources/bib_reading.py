@@ -123,7 +123,7 @@ def _entry(key: str, kind: str, by_key: Mapping[str, Mapping[str, str]]) -> BibE
         kind=_KINDS.get(kind, ""),
         volume=said.get("volume", ""),
         number=said.get("number") or said.get("issue", ""),
-        pages=re.sub(r"\s*[-–]+\s*", "-", said.get("pages", "")),
+        pages=re.sub(r" ?[-–]+ ?", "-", said.get("pages", "")),
         collections=_listed(said.get("groups", "")),
         tags=_listed(said.get("keywords", "")),
         item_type=_ITEM_TYPES.get(kind, "preprint" if arxiv else ""),

@@ -75,7 +75,7 @@ def test_a_search_keeps_to_kinds_and_sections(sample):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--kind", "tabel"), "text, abstract, table, caption, equation, footnote, reference, figure, all"),
+        (("--kind", "tabel"), "text, abstract, table, caption, equation, footnote, reference, figure, note, all"),
         (("--year", "20x"), "'20x' is no year"),
         (("--section", " "), "section to keep to is empty"),
     ],
