@@ -18,7 +18,7 @@ from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
-from ragscience.engine.places import Cite, Source, cited_label, section_of, sources_of
+from ragscience.engine.places import Cite, Source, by_author, by_file, cited_label, section_of, sources_of
 from ragscience.engine.printable import (
     CellTable,
     asked_columns,
@@ -73,7 +73,7 @@ def answer_view(answer: Answer, out: Console, *, every: bool = False, cite: Cite
         if sentence.verdict in ("weak", "unsupported"):
             text.stylize(_VERDICTS[sentence.verdict][2], found, at)
     for source in sources_of(answer):
-        label = re.escape((cite or _by_file)(source.citations[0]))
+        label = re.escape((cite or by_file)(source.citations[0]))
         text.highlight_regex(label, link_style(source.path, source.page, out))
     put(out, text, width=PROSE)
     if is_worded:
@@ -99,7 +99,7 @@ def _in_the_papers(answer: Answer) -> str:
 
 def _blocks(answer: Answer, out: Console, *, every: bool, cite: Cite | None) -> None:
     numbers = {(source.file, source.page): source.number for source in sources_of(answer)}
-    labels = partial(_labels, out=out, numbers=numbers, cite=cite or _by_author)
+    labels = partial(_labels, out=out, numbers=numbers, cite=cite or by_author)
     before = None
     for block in leading_of(answer.blocks):
         put(out, _keyed(*first_line(block)) + Text(" ") + labels(block.citations[:1]), width=PROSE)
@@ -153,14 +153,6 @@ def _block(block: Block, answer: Answer, out: Console, labels_of: Callable[[tupl
 
 def _question(answer: Answer) -> str:
     return f"{answer.question} {answer.found.question}"
-
-
-def _by_author(cited: Citation) -> str:
-    return cited_label(plain(cited.cited_as) or cited.file, cited.page)
-
-
-def _by_file(cited: Citation) -> str:
-    return cited_label(cited.file, cited.page)
 
 
 def _labels(citations: tuple[Citation, ...], out: Console, numbers: dict[tuple[str, int], int], cite: Cite) -> Text:
@@ -246,7 +238,7 @@ def brief_line(answer: Answer, cite: Cite | None = None) -> str:
 
     Of a table it is the row that was asked for.
     """
-    question, blocks, cite = _question(answer), list(answer.blocks), cite or _by_file
+    question, blocks, cite = _question(answer), list(answer.blocks), cite or by_file
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
     if answer.mode == "llm":
         return excerpt(question, plain(answer.text), _BRIEF_CHARS)

@@ -156,12 +156,14 @@ def export_notes(
     if folder is None or (obsidian and markdown):
         raise UsageError("Say where the notes go.", "Give either --obsidian DIR or --markdown DIR.")
     with opened(**run.flags()) as engine:
-        done = NoteExport(engine, folder, wiki=obsidian is not None).write()
-    for path, why in done.left:
+        done, left = NoteExport(engine, folder, wiki=obsidian is not None).write()
+    for path, why in left:
         say(f"left as it is: {path}: {why}")
     if not run.quiet:
-        say(f"{counted(done.made, 'new note')}, {done.changed} changed, {done.same} as they were; in {folder}.")
-    return SOME_FAILED if done.left else 0
+        say(
+            f"{counted(done['made'], 'new note')}, {done['changed']} changed, {done['same']} as they were; in {folder}."
+        )
+    return SOME_FAILED if left else 0
 
 
 @history_app.command("delete")

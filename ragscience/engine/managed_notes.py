@@ -89,8 +89,8 @@ def _with_fields(text: str, fields: Mapping[str, Value]) -> str:
         is_new = name in wanted and _said(before.get(name)) != _said(value)
         new += (_field(name, value).replace("\n", line_end) if value else "") if is_new else old
     there = [name for name, _ in parts if name in wanted]
-    lacking = {name: value for name, value in wanted.items() if value and name not in there}
-    new += "".join(_field(name, value).replace("\n", line_end) for name, value in lacking.items())
+    lacking = (_field(name, value) for name, value in wanted.items() if value and name not in there)
+    new += "".join(lacking).replace("\n", line_end)
     after = {name: value for name, value in _read(new).items() if name not in wanted}
     if len({*there}) != len(there) or after != {name: value for name, value in before.items() if name not in wanted}:
         raise NoteDamaged("its front matter has a field twice, or in a form that is not known")

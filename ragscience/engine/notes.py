@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,25 +39,8 @@ _MOST_QUOTES = 3
 _LINKED = "zotero://open-pdf/"
 
 
-@dataclass(frozen=True, slots=True)
-class NotesWritten:
-    """What an export did."""
-
-    made: int
-    changed: int
-    same: int
-    left: tuple[tuple[Path, str], ...]
-    """Notes that were left as they are, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Note:
-    """What is to be in a note."""
-
-    path: Path
-    ids: tuple[str, ...]
-    fields: Mapping[str, Value]
-    blocks: Mapping[str, str]
+Left = list[tuple[Path, str]]
+"""Notes that were left as they are, and why."""
 
 
 class NoteExport:
@@ -69,39 +51,36 @@ class NoteExport:
         self._engine, self._root, self._wiki = engine, folder.expanduser().resolve(), wiki
         if not (self._root.is_dir() or (self._root.parent.is_dir() and not self._root.exists())):
             raise UsageError(f"There is no folder {folder}.", "Name a folder, or a new one in a folder that is there.")
-        self._left: list[tuple[Path, str]] = []
+        self._left: Left = []
         self._there: dict[str, Path] = {}
         """The notes of ours that are in the folder, by what they are about."""
         self._scan()
         self._taken = {_folded(path) for path in self._there.values()}
-        self._stems = defaultdict[str, int](int)
-        for path in self._files():
-            self._stems[_folded(Path(path.name))] += 1
+        self._stems = Counter(_folded(Path(path.name)) for path in self._files())
 
-    def write(self) -> NotesWritten:
-        """Write what is new or has changed. Raises DiskProblem where it cannot be written."""
+    def write(self) -> tuple[Counter[str], Left]:
+        """Write what is new or has changed: how many were "made", "changed", "same" or "left", and which were left.
+
+        Raises DiskProblem where a note cannot be written.
+        """
         history = self._engine.history
         every = (history.conversation(one.conversation_id) for one in reversed(history.conversations()))
         talks = [(one, turns) for one, turns in every if turns]
         self._library = self._engine.library
         papers = sorted(self._engine.papers.list(), key=lambda paper: paper.paper_id)
         self._keys = citation_keys(papers)
-        self._of_paper = {
-            one.paper_id: self._place(_PAPERS, self._keys[one.paper_id], _paper_ids(one)) for one in papers
-        }
-        self._of_talk = {
-            one.conversation_id: self._place(_CONVERSATIONS, one.name or one.title, _talk_ids(turns))
-            for one, turns in talks
-        }
+        place = self._place
+        self._of_paper = {one.paper_id: place(_PAPERS, self._keys[one.paper_id], _paper_ids(one)) for one in papers}
+        named = ((one.conversation_id, one.name or one.title, _talk_ids(turns)) for one, turns in talks)
+        self._of_talk = {number: place(_CONVERSATIONS, name, ids) for number, name, ids in named}
         self._papers = {key: paper for paper in papers for key in (paper.file, paper.path, paper.md5)}
         asked: defaultdict[int, list[KeptAnswer]] = defaultdict(list)
         for _, turns in talks:
             for kept in turns:
                 for cited in {paper.paper_id for one in kept.answer.citations if (paper := self._paper(one))}:
                     asked[cited].append(kept)
-        done = [self._written(self._of_a_paper(paper, asked[paper.paper_id])) for paper in papers]
-        done += [self._written(self._of_a_talk(one, turns)) for one, turns in talks]
-        return NotesWritten(done.count("made"), done.count("changed"), done.count("same"), tuple(self._left))
+        done = Counter(self._write_paper(paper, asked[paper.paper_id]) for paper in papers)
+        return done + Counter(self._write_talk(one, turns) for one, turns in talks), self._left
 
     def _files(self) -> Iterator[Path]:
         """The notes in the folder, those in hidden folders left out."""
@@ -134,30 +113,28 @@ class NoteExport:
         self._stems[_folded(Path(path.name))] += not path.exists()
         return path
 
-    def _written(self, note: _Note) -> str:
-        """What was done: "made", "changed", "same" or "left"."""
-        path = note.path
+    def _written(self, path: Path, ids: Sequence[str], fields: Mapping[str, Value], blocks: Mapping[str, str]) -> str:
+        """What was done."""
+        fields = {name: _flat(value) for name, value in fields.items()}
         try:
             text = path.read_bytes().decode() if os.path.lexists(path) else ""
             if text and not ids_in(text):
                 raise NoteDamaged("it has no mark of ours: rename it, and the export makes a note beside it")
-            new = rewritten(text, note.ids, note.fields, note.blocks) if text else None
+            new = rewritten(text, ids, fields, blocks) if text else new_note(ids, fields, blocks)
         except (NoteDamaged, UnicodeDecodeError, OSError) as error:
-            why = {UnicodeDecodeError: "it is not in UTF-8", NoteDamaged: str(error)}.get(
-                type(error), "it cannot be read"
-            )
+            why = str(error) if isinstance(error, NoteDamaged) else "it cannot be read, or is not in UTF-8"
             self._left.append((path, why))
             return "left"
         if new == text:
             return "same"
         with disk_errors(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_out(path, new_note(note.ids, note.fields, note.blocks) if new is None else new)
-        return "made" if new is None else "changed"
+        write_out(path, new)
+        return "changed" if text else "made"
 
     # What is in a note
 
-    def _of_a_paper(self, paper: Paper, asked: Sequence[KeptAnswer]) -> _Note:
+    def _write_paper(self, paper: Paper, asked: Sequence[KeptAnswer]) -> str:
         known, path = paper.metadata, self._of_paper[paper.paper_id]
         fields: dict[str, Value] = {
             "citekey": self._keys[paper.paper_id], "title": title_of(paper), "authors": known.authors,
@@ -166,26 +143,24 @@ class NoteExport:
             "file": paper.file, "tags": self._tags(known.tags),
         }  # fmt: skip
         by = f"{', '.join(known.authors)}{f' ({known.year})' if known.year else ''}"
-        links = (
-            _link("DOI", f"https://doi.org/{known.doi}" if known.doi else ""),
-            _link("arXiv", f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else ""),
-            _link("PDF", self._page(paper, 1)),
-        )
-        about = ". ".join(
-            filter(None, (line_of(by), line_of(known.venue), " · ".join(one for one in links if "](" in one)))
-        )
+        targets = {
+            "DOI": known.doi and f"https://doi.org/{known.doi}",
+            "arXiv": known.arxiv_id and f"https://arxiv.org/abs/{known.arxiv_id}",
+            "PDF": self._page(paper, 1),
+        }
+        links = " · ".join(_link(name, target) for name, target in targets.items() if target)
+        about = ". ".join(filter(None, (line_of(by), line_of(known.venue), links)))
         abstract = line_of(self._engine.papers.abstract(paper, only=True))
         parts = (f"# {line_of(title_of(paper) or paper.file)}", about, abstract and f"## Abstract\n\n{abstract}")
-        marks = [self._marked(paper, mark) for mark in self._marks(paper)]
-        answers = [self._question(paper, path, kept) for kept in asked]
+        marks, answers = [*self._marks(paper)], [self._question(paper, path, kept) for kept in asked]
         blocks = {
             "paper": "\n\n".join(filter(None, parts)),
             "marks": "\n".join(["## Marked\n", *marks] if marks else []),
             "questions": "\n".join(["## Asked\n", *answers] if answers else []),
         }
-        return _Note(path, _paper_ids(paper), _flat(fields), blocks)
+        return self._written(path, _paper_ids(paper), fields, blocks)
 
-    def _of_a_talk(self, talk: Conversation, turns: Sequence[KeptAnswer]) -> _Note:
+    def _write_talk(self, talk: Conversation, turns: Sequence[KeptAnswer]) -> str:
         path, title = self._of_talk[talk.conversation_id], talk.name or talk.title
         fields: dict[str, Value] = {"title": title, "started": talk.started_at[:10], "questions": len(turns)}
 
@@ -196,7 +171,7 @@ class NoteExport:
             note = self._note_link(path, self._of_paper[paper.paper_id], source.file)
             return f"{note}, {_link(f'p.{source.page}', self._page(paper, source.page))}"
 
-        return _Note(path, _talk_ids(turns), _flat(fields), {"conversation": as_markdown(title, turns, where)})
+        return self._written(path, _talk_ids(turns), fields, {"conversation": as_markdown(title, turns, where)})
 
     def _question(self, paper: Paper, path: Path, kept: KeptAnswer) -> str:
         """A question about the paper, and what it quotes of it."""
@@ -205,25 +180,21 @@ class NoteExport:
         shown = [one for block in answer.blocks if not block.is_brief for one in block.citations]
         of_it = [one for one in (*shown, *answer.citations) if self._paper(one) == paper]
         cited = of_it[: min(_MOST_QUOTES, len([one for one in of_it if one in shown]) or _MOST_QUOTES)]
-        quotes = dict.fromkeys(
-            " ".join(filter(None, (quoted(one), f"({_link(f'p. {one.page}', self._page(paper, one.page))})")))
-            for one in cited
-        )
-        return "\n".join([f"- {line_of(kept.answer.question)} ({talk})", *(f"  - {one}" for one in quotes)])
+        pages = [_link(f"p. {one.page}", self._page(paper, one.page)) for one in cited]
+        quotes = dict.fromkeys(f"{quoted(one)} ({page})".strip() for one, page in zip(cited, pages, strict=True))
+        return "\n".join([f"- {line_of(answer.question)} ({talk})", *(f"  - {one}" for one in quotes)])
 
-    def _marks(self, paper: Paper) -> Iterator[Mark]:
+    def _marks(self, paper: Paper) -> Iterator[str]:
         """What the reader marked: in Zotero, with links; then what the file itself has."""
         source = self._library.sources.of(paper.md5)
-        marks = source.marks if source else ()
-        yield from marks
+        marks = [*source.marks] if source else []
         said = _joined(" ".join(f"{mark.text} {mark.comment}" for mark in marks))
-        for chunk in self._library.paper_chunks(paper.paper_id):
-            if chunk.kind == NOTE and not all(_joined(part) in said for part in chunk.text.split(" — ")):
-                yield Mark(chunk.page_start, "", chunk.text)
-
-    def _marked(self, paper: Paper, mark: Mark) -> str:
-        said = " — ".join(filter(None, (mark.text and f"“{line_of(mark.text)}”", line_of(mark.comment))))
-        return f"- {_link(f'p. {mark.page}', mark.link or self._page(paper, mark.page))}: {said}"
+        notes = [one for one in self._library.paper_chunks(paper.paper_id, notes=True) if one.kind == NOTE]
+        new = (one for one in notes if not all(_joined(part) in said for part in one.text.split(" — ")))
+        marks += [Mark(one.page_start, "", one.text) for one in new]
+        for mark in marks:
+            words = " — ".join(filter(None, (mark.text and f"“{line_of(mark.text)}”", line_of(mark.comment))))
+            yield f"- {_link(f'p. {mark.page}', mark.link or self._page(paper, mark.page))}: {words}"
 
     def _paper(self, cited: object) -> Paper | None:
         """The paper of a citation, where the library still has it."""
@@ -270,16 +241,11 @@ def _talk_ids(turns: Sequence[KeptAnswer]) -> tuple[str, ...]:
     return (re.sub(r"[^\w-]", "-", turns[0].answer.answer_id),)
 
 
-def _flat(fields: Mapping[str, Value]) -> dict[str, Value]:
-    """The fields, each text on one line."""
-    return {
-        name: value
-        if isinstance(value, int | None)
-        else one_line(value)
-        if isinstance(value, str)
-        else [*map(one_line, value)]
-        for name, value in fields.items()
-    }
+def _flat(value: Value) -> Value:
+    """A field's texts, each on one line."""
+    if isinstance(value, int | None):
+        return value
+    return one_line(value) if isinstance(value, str) else [*map(one_line, value)]
 
 
 def _joined(text: str) -> str:

@@ -216,10 +216,20 @@ Cite = Callable[[Citation], str]
 """Says how a page is cited: "[@vaswani2017attention, p. 3]"."""
 
 
+def by_file(cited: Citation) -> str:
+    """A `Cite`: `(file.pdf, p.3)`."""
+    return cited_label(cited.file, cited.page)
+
+
+def by_author(cited: Citation) -> str:
+    """A `Cite`: `(Vaswani 2017, p.3)`, where that is known."""
+    return cited_label(plain(cited.cited_as) or cited.file, cited.page)
+
+
 def cited_by(answer: Answer, cite: Cite) -> Answer:
     """The answer with its pages cited so in its text, in place of file and page."""
     cited = (*answer.citations, *(one for block in answer.blocks for one in block.citations))
-    labels = {cited_label(one.file, one.page): cite(one) for one in cited}
+    labels = {by_file(one): cite(one) for one in cited}
 
     def said(text: str) -> str:
         for label, other in labels.items():

@@ -8,9 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Metadata, Paper, title_of
@@ -27,16 +25,14 @@ _ARXIV = re.compile(
 _YEAR = re.compile(r"\d{4}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "organization", "howpublished")
-_KINDS = {
-    "article": "article", "inproceedings": "inproceedings", "conference": "inproceedings", "phdthesis": "phdthesis",
-    "thesis": "phdthesis", "mastersthesis": "mastersthesis", "techreport": "techreport", "report": "techreport",
+_THESIS, _REPORT = ("phdthesis", "thesis"), ("techreport", "report")
+_TYPES = {
+    "article": ("article", "journalArticle"), "inproceedings": ("inproceedings", "conferencePaper"),
+    "conference": ("inproceedings", "conferencePaper"), "phdthesis": _THESIS, "thesis": _THESIS,
+    "mastersthesis": ("mastersthesis", "thesis"), "techreport": _REPORT, "report": _REPORT, "book": ("", "book"),
+    "incollection": ("", "bookSection"), "inbook": ("", "bookSection"), "online": ("", "webpage"),
 }  # fmt: skip
-_ITEM_TYPES = {
-    "article": "journalArticle", "inproceedings": "conferencePaper", "conference": "conferencePaper",
-    "phdthesis": "thesis", "mastersthesis": "thesis", "thesis": "thesis", "techreport": "report", "report": "report",
-    "book": "book", "incollection": "bookSection", "inbook": "bookSection", "online": "webpage",
-}  # fmt: skip
-"""Zotero's name for each type of BibTeX and biblatex."""
+"""For each type of BibTeX and biblatex a plain type of BibTeX, and Zotero's name."""
 _FROM_PARENT = ("booktitle", "journal", "year", "date", "volume", "school", "institution")
 _VERBATIM = ("doi", "url", "eprint", "file")
 _LEAST_TITLE = 12
@@ -109,26 +105,17 @@ def _entry(key: str, kind: str, by_key: Mapping[str, Mapping[str, str]]) -> BibE
     year, doi = _YEAR.search(date), _DOI.search(said.get("doi") or said.get("url", ""))
     where = (said.get(name, "") for name in ("eprint", "url", "journal", "volume", "note", "doi"))
     arxiv = next(filter(None, map(_ARXIV.search, where)), None)
-    kept = CITATION_KEY.fullmatch(key)
+    type_, item_type = _TYPES.get(kind, ("", "preprint" if arxiv else ""))
     metadata = Metadata(
-        title=said.get("title", ""),
-        authors=_authors(own.get("author", "")),
-        year=int(year[0]) if year else None,
-        venue=next((said[name] for name in _VENUES if said.get(name)), ""),
-        doi=doi[0] if doi else "",
-        arxiv_id=f"{arxiv[1]}{arxiv[2] or ''}" if arxiv else "",
-        abstract=said.get("abstract", ""),
-        url=said.get("url", ""),
-        published=date if _DAY.fullmatch(date) else "",
-        kind=_KINDS.get(kind, ""),
-        volume=said.get("volume", ""),
-        number=said.get("number") or said.get("issue", ""),
-        pages=re.sub(r" ?[-–]+ ?", "-", said.get("pages", "")),
-        collections=_listed(said.get("groups", "")),
-        tags=_listed(said.get("keywords", "")),
-        item_type=_ITEM_TYPES.get(kind, "preprint" if arxiv else ""),
-        citation_key=key if kept else "",
-    )
+        title=said.get("title", ""), authors=_authors(own.get("author", "")), year=int(year[0]) if year else None,
+        venue=next((said[name] for name in _VENUES if said.get(name)), ""), doi=doi[0] if doi else "",
+        arxiv_id=f"{arxiv[1]}{arxiv[2] or ''}" if arxiv else "", abstract=said.get("abstract", ""),
+        url=said.get("url", ""), published=date if _DAY.fullmatch(date) else "", kind=type_,
+        volume=said.get("volume", ""), number=said.get("number") or said.get("issue", ""),
+        pages=re.sub(r" ?[-–]+ ?", "-", said.get("pages", "")), collections=_listed(said.get("groups", "")),
+        tags=_listed(said.get("keywords", "")), item_type=item_type,
+        citation_key=key if CITATION_KEY.fullmatch(key) else "",
+    )  # fmt: skip
     return BibEntry(metadata, own.get("file", ""))
 
 
@@ -136,18 +123,12 @@ def _plain(value: str) -> str:
     """A field's text without LaTeX."""
     text = " ".join(value.split())
     if _IS_LATEX.search(text):
+        from pylatexenc.latex2text import LatexNodes2Text
         from pylatexenc.latexwalker import LatexWalkerError
 
         with suppress(LatexWalkerError, RecursionError, ValueError, IndexError):  # then it stays as it is written
-            text = _decoder().latex_to_text(text)
+            text = LatexNodes2Text(keep_comments=True).latex_to_text(text)
     return " ".join(text.replace("{", "").replace("}", "").split())
-
-
-@cache
-def _decoder() -> Any:
-    from pylatexenc.latex2text import LatexNodes2Text
-
-    return LatexNodes2Text(keep_comments=True)
 
 
 def _authors(value: str) -> tuple[str, ...]:

@@ -295,3 +295,21 @@ def test_where_the_notes_go_has_to_be_said(own, tmp_path):
 )  # fmt: skip
 def test_names_of_files(text, name):
     assert safe_name(text) == name
+
+
+def test_marks_of_the_file_itself_are_in_its_note(own, tmp_path):
+    import pymupdf
+
+    path = own.home / "papers" / "marked.pdf"
+    make_pdf(path, ["How moths fly\n\nMoths keep the moon at one side."])
+    with pymupdf.open(path) as document:
+        page = document[0]
+        mark = page.add_highlight_annot(page.search_for("Moths keep the moon"))
+        mark.set_info(content="Lamps, too?")
+        mark.update()
+        document.saveIncr()
+    assert own.ingest().code == 0
+    exported(own, tmp_path / "vault")
+    (note,) = (text for one in notes_in(tmp_path / "vault").values() if "moths" in (text := one.read_text()).lower())
+    assert "## Marked\n\n- [p. 1](file://" in note
+    assert "“Moths keep the moon” — Lamps, too?" in note
