@@ -5,7 +5,7 @@ Positions are counted in characters of `Document.text`; pages are numbered from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -258,9 +258,36 @@ class EmbedderIdentity:
     dimension: int
 
 
+FORMATS = (".docx", ".epub", ".html", ".htm", ".md", ".txt", ".tex")
+"""Endings of files without pages: their places are paragraphs, each a `Page` of its document."""
+PLACE = "¶"
+"""What a paragraph's number has in front of it."""
+
+
+def has_pages(file: str) -> bool:
+    """Whether the places of a file with this name are pages."""
+    return not file.lower().endswith(FORMATS)
+
+
+def place_label(file: str, page: int, last: int | None = None) -> str:
+    """`p.3`, or `¶3` in a file without pages; `p.3-4` up to a last one."""
+    until = "" if last in (None, page) else f"-{last}"
+    return f"{'p.' if has_pages(file) else PLACE}{page}{until}"
+
+
 def page_label(file: str, page: int) -> str:
-    """The form that a source has everywhere: `(file.pdf, p.3)`."""
-    return f"({file}, p.{page})"
+    """The form that a source has everywhere: `(file.pdf, p.3)`, `(notes.md, ¶3)`."""
+    return f"({file}, {place_label(file, page)})"
+
+
+def counted_places(papers: Iterable[Paper]) -> str:
+    """How long papers are together: "12 pages", "30 paragraphs", "1 page and 30 paragraphs"."""
+    totals = {True: 0, False: 0}
+    for paper in papers:
+        totals[has_pages(paper.file)] += paper.pages
+    names = {True: "page", False: "paragraph"}
+    said = [f"{count:,} {names[kind]}{'s' * (count != 1)}" for kind, count in totals.items() if count]
+    return " and ".join(said) or "0 pages"
 
 
 def page_parts(chunk: StoredChunk, start: int, end: int) -> Iterator[tuple[int, int, int]]:
