@@ -16,10 +16,10 @@ from ragscience.ask.numbered_elements import abstract_of, named_section, numbere
 from ragscience.ask.paper_text import NO_SCORES, PaperText
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.paper_records import page_label
+from ragscience.core.paper_records import counted_places, page_label, place_label
 from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import PASSAGE_KINDS, Filters, Found, Hit, Paper, StoredChunk
-from ragscience.core.tokenizing import counted, joined_lines
+from ragscience.core.tokenizing import joined_lines
 from ragscience.search.paper_lookup import find_paper, find_papers
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex
@@ -115,7 +115,7 @@ def _line(paper: Paper) -> str:
     others = " et al." if len(known.authors) > 1 else ""
     parts = [known.title or paper.title, f"{known.authors[0]}{others}" if known.authors else "", str(known.year or "")]
     said = ", ".join(" ".join(sanitize(part).split()) for part in parts if part)
-    return f"{prompt_name(paper.file)}: {said or 'title not known'} ({counted(paper.pages, 'page')})"
+    return f"{prompt_name(paper.file)}: {said or 'title not known'} ({counted_places([paper])})"
 
 
 def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
@@ -316,7 +316,7 @@ class Toolbox:
         """A page as it was read, with the passages on it."""
         which = find_paper(self._library, paper)
         if not 1 <= page <= which.pages:
-            raise NothingFound(f"{which.file} has no page {page}.", f"Its pages are 1 to {which.pages}.")
+            raise NothingFound(f"{which.file} has no {place_label(which.file, page)}.", f"They are 1 to {which.pages}.")
         text = self._library.contents(which.paper_id).text(page)
         if not text.strip():
             return ToolResult(f"Page {page} of {sanitize(which.file)} has no text.")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ragscience.core.paper_records import ENDING
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import terms
 
@@ -31,7 +32,7 @@ _MISSING = re.compile(
     r"(?:mention|say|contain|provide|state|specify|answer|give|include|discuss|describe|report|address))",
     re.IGNORECASE,
 )
-_NAMES_FILES = re.compile(r"[^:]{1,80}:[^:]*\.pdf\.?", re.IGNORECASE)
+_NAMES_FILES = re.compile(rf"[^:]{{1,80}}:[^:]*{ENDING}\.?", re.IGNORECASE)
 _BUT = re.compile(r"\b(?:but|however|although|though|whereas|while)\b", re.IGNORECASE)
 _POLITE = re.compile(
     r"\W*(?:sure|certainly|of course|great question|thank you|thanks|i hope|hope this|let me know|feel free)\b",

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 
 from ragscience.ask.claim_facts import squeezed
 from ragscience.ask.evidence import Place
-from ragscience.core.paper_records import page_parts
+from ragscience.core.paper_records import ENDING, FORMATS, page_parts
 from ragscience.core.records import Hit
 
 # A model's text may be hostile: quantifiers are bounded or possessive, and no two that match the same characters follow
 # each other, so that the time is linear in the length of the text.
-_MARK = r"(?:pages?+|pgs?+\.?+|pp?+\.?+)(?:\s*+no\.?+)?+(?:\s*+[:=])?+\s*+"
+_MARK = r"(?:pages?+|pgs?+\.?+|pp?+\.?+|¶++|par(?:agraph)?+s?+\.?+)(?:\s*+no\.?+)?+(?:\s*+[:=])?+\s*+"
 _NEXT = r"\s*+(?:[-–—,;&]|and|to)\s*+"
 _NEXT_NUMBER = r"\s*+(?:[,;&–-]|and)\s*+"
 _DIGITS = r"\d{1,5}+"
 _MOST_LISTED = 60
 """Pages, or files with their pages, in one citation."""
-_ANY_FILE = r"(?<![^\s(\[【（{;,“\"'`*<:])[^\s()\[\]【】（）{};,“”\"'`*<>]{1,200}\.pdf"
+_ANY_FILE = rf"(?<![^\s(\[【（{{;,“\"'`*<:])[^\s()\[\]【】（）{{}};,“”\"'`*<>]{{1,200}}{ENDING}"
 _OPEN, _CLOSE = r"[(\[【（{<]", r"[)\]】）}>]"
 _NAMED = r"(?:passages?+|sources?+|documents?+|refs?+\.?+)"
 _LEADING = rf"(?:(?:see(?:\s++also)?+|cf\.?+|e\.g\.?+,?+|from|in|{_NAMED}(?:\s*+\d{{1,3}}+)?+\s*+[:,])\s*+)?"
 _QUOTING = r"[”\"'`*]{0,4}+"
 _BETWEEN = r"\s*+(?:[,:;#|，–—-]\s*+)?+(?:section\s++[\w.]{1,40}+,\s*+|(?:on|at)\s++)?+\(?+"
-_EXPLICIT = r"(?:pages?+(?![^\W\d_])|pgs?+\.|pp?+\.)\s*+(?:no\.?+)?+\s*+[:=]?+\s*+"
+_EXPLICIT = r"(?:(?:pages?+|paragraphs?+)(?![^\W\d_])|pgs?+\.|pp?+\.|¶++)\s*+(?:no\.?+)?+\s*+[:=]?+\s*+"
 _NO_PAGE = rf"{_EXPLICIT}(?:[-−–—]\s*+\d++|\d{{6,}}+)"
 """What is written as a page and can be none: "p. −3"."""
 _TARGET = (
@@ -56,8 +56,8 @@ def find_mentions(text: str, hits: Sequence[Hit]) -> list[Mention]:
 
     Understood are `(a.pdf, p.3)`, `[a.pdf p. 3-4]`, `(a.pdf, p.3; b.pdf, pp. 5, 7)`, `[a.pdf](a.pdf#page=3)`,
     `(a.pdf:3)`, "page 3 of a.pdf", "a.pdf, on page 3", `(a.pdf)`, `(p. 3)`, `[1]`, `[2, 3]`, `[1, p. 3]`, `[^1]` and
-    `(passage 1)`; a number is a passage's, as they were numbered for the model. A file may be called by the beginning
-    of its name, where no other begins so.
+    `(passage 1)`, and `(notes.md, ¶3)`; a number is a passage's, as they were numbered for the model. A file may be
+    called by the beginning of its name, where no other begins so.
     """
     return _Forms(hits).mentions(text)
 
@@ -240,11 +240,12 @@ def _is_quoted(at: int, text: str) -> bool:
 
 
 def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
-    """How each file may be called (case-folded): its name, the last part of it, either without .pdf."""
+    """How each file may be called (case-folded): its name, the last part of it, either without its ending."""
     names: dict[str, tuple[str, ...]] = {}
     for file in sorted(files):
         last = file.rsplit("/", 1)[-1]
-        for name in {file, last, file.removesuffix(".pdf"), last.removesuffix(".pdf")}:
+        suffix = last[last.rfind(".") :] if last.lower().endswith((".pdf", *FORMATS)) else ""
+        for name in {file, last, file.removesuffix(suffix), last.removesuffix(suffix)}:
             if name:
                 names[name.casefold()] = (*names.get(name.casefold(), ()), file)
     return names
@@ -253,7 +254,7 @@ def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
 def _page_numbers(pages: str) -> list[int]:
     """3, 4, 5, 9 from "pp. 3-5, 9"; for an invalid range, or one of more than 20 pages, its two ends."""
     numbers: list[int] = []
-    for match in re.finditer(r"(\d++)(?:\s*+(?:[-–—]|to)\s*+(?:pages?|pp?\.?)?\s*+(\d++))?+", pages, re.IGNORECASE):
+    for match in re.finditer(r"(\d++)(?:\s*+(?:[-–—]|to)\s*+(?:pages?|pp?\.?|¶)?\s*+(\d++))?+", pages, re.IGNORECASE):
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1) if first <= last <= first + 20 else (first, last)
     return list(dict.fromkeys(numbers))

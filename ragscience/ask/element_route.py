@@ -24,6 +24,7 @@ from ragscience.ask.numbered_elements import (
 from ragscience.ask.paper_text import PaperText, Paragraph, Part, paragraphs_of
 from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
+from ragscience.core.paper_records import has_pages, place_label
 from ragscience.core.records import Block
 from ragscience.core.tokenizing import joined_lines, terms
 
@@ -148,7 +149,7 @@ def section_blocks(paper: PaperText, parts: Sequence[Part]) -> list[Block]:
     while blocks[-1].kind == "heading" and len(blocks) > 1 and left_out:
         blocks.pop()
     if not is_short:
-        blocks.append(Block("text", _length_note(paragraphs, left_out)))
+        blocks.append(Block("text", _length_note(paper.paper.file, paragraphs, left_out)))
     return blocks
 
 
@@ -161,10 +162,11 @@ def _first_sentence(paper: PaperText, paragraph: Paragraph) -> Block:
     return Block("quote", text, tuple(paper.cite_span(*span) for span in held))
 
 
-def _length_note(paragraphs: Sequence[Paragraph], left_out: int) -> str:
+def _length_note(file: str, paragraphs: Sequence[Paragraph], left_out: int) -> str:
     words = sum(len(paragraph.text.split()) for paragraph in paragraphs)
     pages = [part.page for paragraph in paragraphs for part in paragraph.parts]
     where = f"page {pages[0]}" if pages[0] == pages[-1] else f"pages {pages[0]} to {pages[-1]}"
+    where = where if has_pages(file) else place_label(file, pages[0], pages[-1])
     said = f"The section has {len(paragraphs)} paragraphs ({words:,} words) on {where}; "
     if left_out:
         return f"{said}the first sentence of {len(paragraphs) - left_out} of them is quoted."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ragscience.ask.intents import help_topics
 from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
 from ragscience.ask.slots import Slots
+from ragscience.core.paper_records import counted_places
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, tokenize
 
@@ -135,8 +136,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
 def _counts(papers: tuple[Paper, ...]) -> str:
     years = sorted(year for year in (year_of(paper)[0] for paper in papers) if year)
     span = f", from {years[0]} to {years[-1]}" if years and years[0] < years[-1] else ""
-    pages = counted(sum(paper.pages for paper in papers), "page")
-    return f"{counted(len(papers), 'paper')} with {pages}{span}. In groups, with the words that stand out in each:"
+    many = f"{counted(len(papers), 'paper')} with {counted_places(papers)}"
+    return f"{many}{span}. In groups, with the words that stand out in each:"
 
 
 def _called(group: PaperGroup) -> str:

@@ -10,7 +10,7 @@ from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import PaperMentions, Phrase, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, short_label
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import page_parts
+from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms
@@ -250,9 +250,8 @@ def _count(one: PaperMentions) -> str:
     if not one.text:
         return "in its references"
     pages = sorted({_page(place) for place in one.text.values()})
-    where = (
-        f", p. {', '.join(map(str, pages[:_MOST_PAGES]))}{' …' * (len(pages) > _MOST_PAGES)}" if len(pages) > 1 else ""
-    )
+    listed_pages = f"{', '.join(map(str, pages[:_MOST_PAGES]))}{' …' * (len(pages) > _MOST_PAGES)}"
+    where = f", {'p. ' if has_pages(one.file) else PLACE}{listed_pages}" if len(pages) > 1 else ""
     return f"{counted(len(one.text), 'time')}{where}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ragscience.ask.paper_text import PaperText
 from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at, year_of
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import SURE
+from ragscience.core.paper_records import SURE, counted_places
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
 
@@ -129,7 +129,7 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     known, title = paper.metadata, f"“{' '.join(title_of(paper).split()) or paper.file}”"
     words: list[str] = []
     if fact == "pages":
-        return Block("text", f"The paper {title} ({paper.file}) has {counted(paper.pages, 'page')}.")
+        return Block("text", f"The paper {title} ({paper.file}) has {counted_places([paper])}.")
     if fact == "passages":
         said = f"The paper {title} ({paper.file}) has {counted(paper.chunks, 'passage')} in the library."
         return Block("text", said)

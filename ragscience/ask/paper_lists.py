@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, year_of
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import SURE
+from ragscience.core.paper_records import SURE, counted_places
 from ragscience.core.records import Block, Paper
 from ragscience.core.tokenizing import counted
 
@@ -52,10 +52,9 @@ def _blocks(found: Sequence[Paper], asked: Slots, context: RouteContext, lacks: 
         intro = f"The {len(shown)} {_superlative(asked.order[0])} papers{what}:"
     elif asked.conditions == Conditions():
         passages = f", in {counted(sum(paper.chunks for paper in found), 'passage')}"
-        pages = f" with {counted(sum(paper.pages for paper in found), 'page')}"
         is_part = len(context.papers) < context.library.about.papers
         where = "The filters leave" if is_part else "The library has"
-        intro = f"{where} {counted(len(found), 'paper')}{pages}{passages}."
+        intro = f"{where} {counted(len(found), 'paper')} with {counted_places(found)}{passages}."
         if asked.counts:
             return (Block("text", intro),)
     else:
@@ -84,7 +83,7 @@ def _line(paper: Paper, asked: Slots) -> str:
     if asked.conditions.venue:
         parts.append(known.venue or "its venue by its file's name")
     if asked.order[0] in ("longest", "shortest"):
-        parts.append(counted(paper.pages, "page"))
+        parts.append(counted_places([paper]))
     if asked.order[0] == "added":
         parts.append(f"added {paper.added_at[:10]}")
     fields = [

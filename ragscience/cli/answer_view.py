@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign_of
 from ragscience.core.answer_records import PASSAGES
+from ragscience.core.paper_records import place_label
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
 from ragscience.engine.places import Cite, Source, by_author, by_file, cited_label, section_of, sources_of
@@ -291,7 +292,7 @@ def answer_footer(answer: Answer, out: Console, *, every: bool = False) -> None:
 
 def source_line(answer: Answer, source: Source, out: Console, style: str = "") -> Text:
     """`a.pdf, p.3 · 3.2 Attention`, a link where there can be links."""
-    line = Text(f"{plain(source.file)}, p.{source.page}", style)
+    line = Text(f"{plain(source.file)}, {place_label(source.file, source.page)}", style)
     line.stylize(link_style(source.path, source.page, out))
     if cited_as := next((one.cited_as for one in source.citations if one.cited_as), ""):
         line.append(f" · {plain(cited_as)}" if can_encode("·", out.file) else f" - {plain(cited_as)}", "not bold dim")

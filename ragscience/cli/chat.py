@@ -22,6 +22,7 @@ from ragscience.cli.running import say, say_error
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import RagScienceError
+from ragscience.core.paper_records import place_label
 from ragscience.core.records import title_of
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
@@ -203,7 +204,7 @@ class _ChatCompleter(Completer):
 
     def _sources(self) -> Named:
         for source in sources_given(self._state.last_answer()) if self._state.dialogue.turns else ():
-            yield str(source.number), f"{one_line(source.file)}, p.{source.page}"
+            yield str(source.number), f"{one_line(source.file)}, {place_label(source.file, source.page)}"
 
     def _conversations(self) -> Named:
         for each in self._state.engine.history.conversations():

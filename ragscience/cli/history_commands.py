@@ -21,6 +21,7 @@ from ragscience.cli.output import (
 )
 from ragscience.cli.running import SOME_FAILED, confirm, opened, say
 from ragscience.core.errors import NothingFound, UsageError
+from ragscience.core.paper_records import place_label
 from ragscience.core.serialization import select
 from ragscience.engine.printable import conversation_output, counted, one_line, plain, shortened, turns_output
 
@@ -236,8 +237,6 @@ def list_audited(engine: Engine, limit: int, *, as_json: bool) -> int:
 
 def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
-    from ragscience.engine.places import page_label
-
     record = engine.history.audit_record(start)
     if as_json:
         print_json(record)
@@ -248,7 +247,7 @@ def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
         facts(_about(record), out)
         out.print()
         passages = [
-            (str(item["rank"]), f"{item['file']}, {page_label(item['page_start'], item['page_end'])}",
+            (str(item["rank"]), f"{item['file']}, {place_label(item['file'], item['page_start'], item['page_end'])}",
              ", ".join([*_numbers(item["scores"]), f"by {' + '.join(item['found_by'])}"]), _beginning(item, engine))
             for item in record["passages"]
         ]  # fmt: skip

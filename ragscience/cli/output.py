@@ -20,6 +20,7 @@ from rich.text import Text
 
 from ragscience.cli.running import as_called, say
 from ragscience.cli.status_line import STATUS
+from ragscience.core.paper_records import has_pages
 from ragscience.core.serialization import to_json
 from ragscience.engine.printable import one_line, plain
 
@@ -208,4 +209,5 @@ def link_style(path: str, page: int, out: Console) -> Style:
     place = Path(path)
     if not (out.is_terminal and out.color_system and not out.no_color) or not place.is_absolute():
         return Style.null()
-    return Style(link=f"{place.as_uri()}#page={page}") if os.path.lexists(path) else Style.null()
+    at = f"#page={page}" if has_pages(path) else ""
+    return Style(link=f"{place.as_uri()}{at}") if os.path.lexists(path) else Style.null()

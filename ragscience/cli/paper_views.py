@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from ragscience.cli.output import facts, local_time, print_json, print_table, put, sign_of
 from ragscience.cli.running import as_called, say
-from ragscience.core.paper_records import SURE
+from ragscience.core.paper_records import SURE, counted_places, has_pages, place_label
 from ragscience.core.records import Metadata, Page, Paper
 from ragscience.core.sentences import formulas_named
 from ragscience.core.serialization import select
@@ -31,7 +32,7 @@ _WRAPPED, _TITLE = ("title", "author"), 3
 def papers_view(papers: Sequence[Paper], out: Console) -> None:
     """A line a paper with PAPER_COLUMNS; on a terminal with the totals below."""
     if not papers:
-        say("The library has no papers yet: `python ingest.py` reads the PDFs in papers/.")
+        say("The library has no papers yet: `python ingest.py` reads the files in papers/.")
         return
     rows = [[said(paper) for said in PAPER_COLUMNS.values()] for paper in papers]
     mark = sign_of("⚠", "!", out)
@@ -40,8 +41,8 @@ def papers_view(papers: Sequence[Paper], out: Console) -> None:
         row[_TITLE] = f"{mark} {row[_TITLE]}"
     print_table(list(PAPER_COLUMNS), rows, out, wraps=_WRAPPED, joined=_TITLE)
     if out.is_terminal:
-        pages, passages = sum(paper.pages for paper in papers), sum(paper.chunks for paper in papers)
-        totals = f"{counted(len(papers), 'paper')}, {counted(pages, 'page')}, {counted(passages, 'passage')}"
+        passages = counted(sum(paper.chunks for paper in papers), "passage")
+        totals = f"{counted(len(papers), 'paper')}, {counted_places(papers)}, {passages}"
         put(out, totals, style="dim")
     if marked:
         text = "Some of it could not be read: `python ingest.py show FILE` says what."
@@ -54,14 +55,15 @@ def show_paper(outline: PaperOutline, out: Console | None, where: str) -> None:
         print_json(form.outline_output(outline))
         return
     paper = outline.paper
-    names = ", ".join(f"{name.name} (p.{name.page})" if name.page else name.name for name in outline.names)
+    at = partial(place_label, paper.file)
+    names = ", ".join(f"{name.name} ({at(name.page)})" if name.page else name.name for name in outline.names)
     rows = {
         "file": paper.file,
         "path": where,
         **_metadata(paper),
         "md5": paper.md5,
         "size": f"{paper.size_bytes:,} bytes",
-        "pages": str(paper.pages),
+        "pages" if has_pages(paper.file) else "paragraphs": str(paper.pages),
         "passages": str(paper.chunks),
         "added": local_time(paper.added_at),
         "BibTeX key": outline.bibtex_key,
@@ -71,11 +73,15 @@ def show_paper(outline: PaperOutline, out: Console | None, where: str) -> None:
     _warnings(paper, outline.pages, out)
     put(out, "outline" if outline.headings else "outline: no headings known", style="dim")
     for entry in outline.headings:
-        put(out, Text(plain(entry.text)).append(f"  p.{entry.page}", "dim"), "  " * entry.level)
+        put(out, Text(plain(entry.text)).append(f"  {at(entry.page)}", "dim"), "  " * entry.level)
     for name, entries in (("tables", outline.tables), ("figures", outline.figures)):
         put(out, f"{name}: {len(entries)}", style="dim")
         for caption in entries:
-            put(out, Text(shortened(caption.text, _CAPTION_CHARS)).append(f"  p.{caption.page}", "dim"), "  ")
+            put(
+                out,
+                Text(shortened(caption.text, _CAPTION_CHARS)).append(f"  {at(caption.page)}", "dim"),
+                "  ",
+            )
     put(out, f"references: {outline.references}", style="dim")
 
 
@@ -84,7 +90,7 @@ def _warnings(paper: Paper, pages: Sequence[Page], out: Console) -> None:
         put(out, plain(warning), "warning: ", style="yellow")
     for page in pages:
         if page.warning:
-            put(out, plain(page.warning), f"p.{page.number}: ", style="yellow")
+            put(out, plain(page.warning), f"{place_label(paper.file, page.number)}: ", style="yellow")
 
 
 def _metadata(paper: Paper) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from typing import Self
 from ragscience.cli.output import PROSE, WordStream, console
 from ragscience.cli.running import SOME_FAILED, say
 from ragscience.cli.status_line import STATUS, first_interrupt
+from ragscience.core.paper_records import counted_places
 from ragscience.core.records import Step
 from ragscience.engine import events
 from ragscience.engine.places import Cite
@@ -249,7 +250,7 @@ def event_line(event: events.Event) -> str:
         case events.PaperStored(paper, is_update):
             warnings = f", {'; '.join(paper.warnings)}" if paper.warnings else ""
             verb = "updated" if is_update else "added"
-            return f"{verb} {paper.file}: {counted(paper.pages, 'page')}, {counted(paper.chunks, 'passage')}{warnings}"
+            return f"{verb} {paper.file}: {counted_places([paper])}, {counted(paper.chunks, 'passage')}{warnings}"
         case events.PaperRemoved(paper, why):
             return f"removed {paper.file}: {why}"
         case events.PaperFailed(path, problem):

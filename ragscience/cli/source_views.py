@@ -19,6 +19,7 @@ from ragscience.cli.output import PROSE, console, facts, flat, hand_over, link_s
 from ragscience.cli.running import say
 from ragscience.cli.screen import cost_line, step_lines
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
+from ragscience.core.paper_records import place_label
 from ragscience.core.records import Answer, Found, PathStep
 from ragscience.core.sentences import formulas_named
 from ragscience.core.serialization import slashed
@@ -38,7 +39,7 @@ def hits_view(found: Found, out: Console) -> None:
         out.print("No passages found.")
     for hit in found.hits:
         chunk, sign = hit.chunk, f"{hit.rank}  "
-        line = Text(f"{plain(chunk.file)}, {places.page_label(chunk.page_start, chunk.page_end)}", "bold")
+        line = Text(f"{plain(chunk.file)}, {place_label(chunk.file, chunk.page_start, chunk.page_end)}", "bold")
         line.append(under(chunk.section, out))
         if chunk.kind != "text":
             line.append(f"  {plain(chunk.kind)}", "not bold dim")
@@ -89,7 +90,8 @@ def surroundings_view(shown: places.Surroundings, out: Console) -> None:
     """The page of a source around what is quoted of it: the quotes in colour, or between marks without colours."""
     source, text, gap = shown.source, shown.text, sign_of("…", "...", out)
     style = link_style(source.path, source.page, out)
-    put(out, Text(f"{plain(source.file)}, p.{source.page}", style), Text(f"[{source.number}] ", "dim"))
+    where = f"{plain(source.file)}, {place_label(source.file, source.page)}"
+    put(out, Text(where, style), Text(f"[{source.number}] ", "dim"))
     colours = out.color_system is not None and not out.no_color
     opens, closes = ("", "") if colours else (sign_of("»", ">>", out), sign_of("«", "<<", out))
     for place, window in enumerate(shown.windows):
@@ -120,7 +122,7 @@ def open_source(engine: Engine, answer: Answer, number: int) -> None:
     source = places.source_now(answer, number, engine.library)
     out, shown = console(), engine.files.shown(source.path)
     is_here = shown == source.path
-    where = f"{one_line(shown or source.file)}, p.{source.page}"
+    where = f"{one_line(shown or source.file)}, {place_label(source.file, source.page)}"
     put(out, Text(where, link_style(source.path, source.page, out) if is_here else ""), f"[{source.number}] ")
     if is_here:
         _require(Path(source.path), source)
@@ -277,7 +279,7 @@ def _passages(answer: Answer, out: Console) -> None:
     for hit in hits:
         chunk = hit.chunk
         used = [f"[{one.number}]" for one in sources if any(places.holds(chunk, cited) for cited in one.citations)]
-        where = f"{flat(chunk.file)}, {places.page_label(chunk.page_start, chunk.page_end)}"
+        where = f"{flat(chunk.file)}, {place_label(chunk.file, chunk.page_start, chunk.page_end)}"
         put(out, Text(where).append(f"  {' '.join(used)}".rstrip(), "green"), f"{hit.rank:3}  ")
         put(out, f"found by {_listed(hit.found_by)}", "     ", style="dim")
 

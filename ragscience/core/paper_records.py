@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import pairwise
 
 Box = tuple[float, float, float, float]
@@ -260,8 +261,15 @@ class EmbedderIdentity:
 
 FORMATS = (".docx", ".epub", ".html", ".htm", ".md", ".txt", ".tex")
 """Endings of files without pages: their places are paragraphs, each a `Page` of its document."""
+ENDING = r"\.(?:pdf|docx|epub|html?|md|txt|tex)(?!\w)"
+"""A pattern for the endings of all files that are read."""
 PLACE = "¶"
 """What a paragraph's number has in front of it."""
+
+
+def formats_read() -> tuple[str, ...]:
+    """Those of FORMATS that can be read here: without pandoc plain text alone."""
+    return FORMATS if find_spec("pypandoc") else (".txt",)
 
 
 def has_pages(file: str) -> bool:

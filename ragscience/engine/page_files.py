@@ -10,6 +10,7 @@ from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagScienceError, UsageError
+from ragscience.core.paper_records import has_pages, place_label
 from ragscience.core.records import Answer, Citation
 from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 8
 """Requests at once, the one that is drawn among them; more are refused."""
+_AS_TEXT = "`python ingest.py show FILE --page N` prints a paragraph of it."
 _AS_IT_IS = "`python ingest.py` reads the file as it is."
 
 
@@ -50,6 +52,7 @@ class PagePictures:
         return self._drawn(paper, number, width)[1]
 
     def _drawn(self, paper: Paper, number: int, width: int) -> tuple[PageShape, bytes]:
+        require_pages(paper.file)
         if not self._waiting.acquire(blocking=False):
             raise LibraryBusy("Too many pages are being drawn.", "Try again in a few seconds.")
         try:
@@ -71,6 +74,12 @@ class PagePictures:
         """End the process; another picture starts a new one."""
         with self._lock:
             self._kept.close()
+
+
+def require_pages(file: str) -> None:
+    """Raise FileProblem for a file whose format has no pages to draw or mark."""
+    if not has_pages(file):
+        raise FileProblem(f"{file} has no pages, so there is no picture of one.", _AS_TEXT, reason="no-pages")
 
 
 def file_of(paper: Paper, path: Path) -> Path:
@@ -135,6 +144,7 @@ def write_marked_pages(
         for number, (path, pages) in enumerate(wanted.items()):
             part = Path(folder, f"{number}.pdf")
             try:
+                require_pages(path)
                 with opened(Path(path)) as file:
                     unplaced = marker.reader().mark(file, part, pages)
             except FileProblem as problem:
@@ -176,4 +186,4 @@ def _wanted(answers: Iterable[Answer]) -> dict[str, Sequence[MarkedPage]]:
 
 def _label(citations: Iterable[Citation]) -> str:
     first = next(iter(citations))
-    return f"{plain(first.file)}, p.{first.page}"
+    return f"{plain(first.file)}, {place_label(first.file, first.page)}"

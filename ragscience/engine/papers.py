@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.core.errors import NothingFound
-from ragscience.core.paper_records import SURE
+from ragscience.core.paper_records import SURE, counted_places
 from ragscience.core.records import Answer, Citation, Element, Page, Paper, title_of
-from ragscience.core.tokenizing import counted, joined_lines
+from ragscience.core.tokenizing import joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.places import Cite, Surroundings, cited_label, surroundings
 from ragscience.engine.shared_parts import SharedParts
@@ -190,9 +190,7 @@ class Papers:
         library = self._shared.library
         paper = find_paper(library, name)
         if number > paper.pages:
-            raise NothingFound(
-                f"{paper.file} has {counted(paper.pages, 'page')}, not {number}.", "Ask for one of them."
-            )
+            raise NothingFound(f"{paper.file} has {counted_places([paper])}, not {number}.", "Ask for one of them.")
         contents = library.contents(paper.paper_id)
         on_page = tuple(element for element in contents.elements if element.page == number)
         return self._after_damage(PaperPage(paper, contents.page(number), contents.text(number), on_page))

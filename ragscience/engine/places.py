@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
-from ragscience.core.paper_records import SURE
+from ragscience.core.paper_records import SURE, page_label
 from ragscience.core.records import Answer, Citation, StoredChunk, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
@@ -209,7 +209,7 @@ def source_numbered(answer: Answer, number: int) -> Source:
 
 def cited_label(file: str, page: int) -> str:
     """How a page is cited in an answer, safe to show: `(file.pdf, p.3)`."""
-    return f"({plain(file)}, p.{page})"
+    return page_label(plain(file), page)
 
 
 Cite = Callable[[Citation], str]
@@ -238,11 +238,6 @@ def cited_by(answer: Answer, cite: Cite) -> Answer:
 
     sentences = tuple(replace(one, text=said(one.text)) for one in answer.sentences)
     return replace(answer, text=said(answer.text), sentences=sentences)
-
-
-def page_label(first: int, last: int) -> str:
-    """`p.3`, or `p.3-4` for a passage that crosses a page."""
-    return f"p.{first}" if first == last else f"p.{first}-{last}"
 
 
 Span = tuple[int, int]

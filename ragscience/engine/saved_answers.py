@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import NothingFound
+from ragscience.core.paper_records import place_label
 from ragscience.core.records import UNCITED, Answer, Citation, Sentence
 from ragscience.core.sentences import formulas_named
 from ragscience.engine.events import Warned
@@ -206,7 +207,7 @@ def _is_quotes(answer: Answer) -> bool:
 
 
 def _place(source: Source) -> str:
-    return f"{line_of(source.file)}, p.{source.page}"
+    return f"{line_of(source.file)}, {place_label(source.file, source.page)}"
 
 
 def _source(source: Source, where: Callable[[Source], str], *, marked: bool) -> str:

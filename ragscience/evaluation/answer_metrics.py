@@ -35,6 +35,7 @@ from functools import lru_cache
 import numpy as np
 
 from ragscience.ask.answer_blocks import as_text
+from ragscience.core.paper_records import page_label
 from ragscience.core.records import Answer, Hit
 from ragscience.evaluation.question_file import KnownQuestion, Place
 
@@ -199,7 +200,7 @@ def _touches(hit: Hit, pages: frozenset[Place]) -> bool:
 def _words(answer: Answer, text: str) -> str:
     """The answer's `text` without its citations and the names of files: "p.8" is no 8, bert.pdf does not say BERT."""
     for citation in answer.citations:
-        text = text.replace(f"({citation.file}, p.{citation.page})", " ")
+        text = text.replace(page_label(citation.file, citation.page), " ")
     files = {hit.chunk.file for hit in answer.found.hits} | {citation.file for citation in answer.citations}
     for file in sorted(files, key=lambda name: (-len(name), name)):
         text = text.replace(file, " ")

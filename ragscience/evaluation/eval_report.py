@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ragscience.core.paper_records import place_label
 from ragscience.core.records import Answer
 from ragscience.core.serialization import select
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, Estimate, estimate, summary
@@ -84,7 +85,7 @@ def pages_of(outcome: Outcome) -> str:
     for places in outcome.question.evidence:
         files: dict[str, list[str]] = {}
         for file, page in sorted(places):
-            files.setdefault(file, []).append(f"p.{page}")
+            files.setdefault(file, []).append(place_label(file, page))
         facts.append(" or ".join(f"{file}, {' or '.join(pages)}" for file, pages in files.items()))
     return "; ".join(dict.fromkeys(facts))
 

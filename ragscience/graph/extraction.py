@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import ModelProblem
+from ragscience.core.paper_records import place_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk
 from ragscience.core.tokenizing import joined_lines
@@ -232,7 +233,7 @@ def extract_by_llm(
         tokens, seconds = settings.max_answer_tokens, settings.answer_seconds
         answer = ask_for(llm, unit, paper.title, types, max_tokens=tokens, seconds=seconds)
         if answer.value is None:
-            report.failures.append(f"{paper.file}, p.{unit[0].page_start}: {answer.failure}")
+            report.failures.append(f"{paper.file}, {place_label(paper.file, unit[0].page_start)}: {answer.failure}")
         else:
             report.keep(library, "llm", version, answer.value)
             papers.add(paper.paper_id)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.paper_records import page_parts
+from ragscience.core.paper_records import counted_places, page_parts
 from ragscience.core.records import Paper, StoredChunk
 from ragscience.core.tokenizing import counted
 from ragscience.graph.citing import references
@@ -337,7 +337,7 @@ def _paper_facts(paper: Paper) -> Iterator[str]:
         yield f"{authors[0]} et al." if len(authors) > 2 else " and ".join(authors)
     if paper.metadata.year:
         yield str(paper.metadata.year)
-    yield counted(paper.pages, "page")
+    yield counted_places([paper])
 
 
 def _short(label: str) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import FileProblem, RagScienceError, SourceError, missing_package
+from ragscience.core.paper_records import formats_read
 from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
 from ragscience.library.ingestion import FileState, FoundFiles, LocalFiles, file_state
 
@@ -249,7 +250,7 @@ class BucketFiles(LocalFiles):
             self._make_room(found.size_bytes)
             with tempfile.TemporaryDirectory(prefix=".part-", dir=self._cache, ignore_cleanup_errors=True) as part:
                 name = found.name.rpartition("/")[2]  # what a reader's window shows
-                file = Path(part) / (name if len(os.fsencode(name)) <= 200 else "paper.pdf")
+                file = Path(part) / (name if len(os.fsencode(name)) <= 200 else f"paper{Path(name).suffix}")
                 for _ in range(_DOWNLOADS):
                     with self._client(found.name) as client:
                         place = {"Bucket": self._bucket, "Key": self._prefix + found.name}
@@ -291,7 +292,7 @@ def known_objects(home: Home) -> tuple[str, dict[str, tuple[str, str]]]:
 
 
 def _is_paper(name: str, under: str) -> bool:
-    """Whether an object is a PDF that a folder could hold, not hidden (`.trash/a.pdf`, `../a.pdf`), and `under` it."""
+    """Whether an object is a file that a folder could hold, not hidden (`.trash/a.pdf`, `../a.pdf`), and `under` it."""
     is_hidden = any(part.strip("\0")[:1] in ("", ".") for part in name.split("/"))
     is_under = f"{name}/".startswith(f"{under.rstrip('/')}/" if under else "")
-    return is_under and not is_hidden and name.lower().endswith(".pdf")
+    return is_under and not is_hidden and name.lower().endswith((".pdf", *formats_read()))

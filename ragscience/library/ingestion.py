@@ -1,4 +1,4 @@
-"""Files and papers: which PDFs exist, and which of them the library lacks.
+"""Files and papers: which files that can be read exist, and which of them the library lacks.
 
 The MD5 of a file's bytes identifies it.
 """
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.errors import FileProblem
+from ragscience.core.errors import FileProblem, install_line
+from ragscience.core.paper_records import FORMATS, formats_read
 from ragscience.core.records import Paper
+from ragscience.core.tokenizing import counted, some_of
 from ragscience.library.store import known_files
 
 if TYPE_CHECKING:
@@ -23,12 +25,12 @@ if TYPE_CHECKING:
 
 _PDF = ".pdf"
 _OTHER_FORMATS = frozenset(
-    {".md", ".txt", ".rst", ".rtf", ".doc", ".docx", ".odt", ".pages", ".tex", ".ps", ".djvu", ".epub", ".mobi"}
-    | {".azw3", ".fb2", ".htm", ".html", ".mht", ".xps", ".ppt", ".pptx", ".odp", ".key"}
-    | {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".heic", ".webp"}
+    {*FORMATS, ".rst", ".rtf", ".doc", ".odt", ".pages", ".ps", ".djvu", ".mobi", ".azw3", ".fb2", ".mht", ".xps"}
+    | {".ppt", ".pptx", ".odp", ".key", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".heic", ".webp"}
 )
 """Suffixes of documents that could have been meant as papers; other files in a folder are of no interest."""
 AS_PDF = "Print or export it as PDF, and add that."
+_READ = "PDF, Word (docx), EPUB, HTML, Markdown, LaTeX and plain text"
 _HEAD_BYTES = 1024 + len(b"%PDF")
 
 
@@ -59,7 +61,7 @@ class FoundFiles:
     others: tuple[Path, ...] = ()
     """Documents in other formats, in the folders."""
     failures: tuple[Failure, ...] = ()
-    """Paths that name nothing, or a file that is no PDF."""
+    """Paths that name nothing, or a file of another format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,12 @@ class IngestPlan:
 
 
 def find_pdfs(paths: Sequence[Path], on_found: Callable[[int], None] = lambda _: None) -> FoundFiles:
-    """The PDFs that `paths` name, sorted within a folder, and what is there besides.
+    """The PDFs, and files of other formats that can be read, that `paths` name, and what is there besides.
 
     Folders are searched recursively, without hidden ones; a file that is named explicitly may have any suffix if it
-    begins like a PDF. `on_found` gets the number of PDFs after each folder.
+    begins like a PDF. Those of a folder are sorted. `on_found` gets the number of files after each folder.
     """
+    read = (_PDF, *formats_read())
     found: dict[Path, None] = {}
     others: dict[Path, None] = {}
     failures: list[Failure] = []
@@ -105,20 +108,28 @@ def find_pdfs(paths: Sequence[Path], on_found: Callable[[int], None] = lambda _:
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
                 for name in sorted(files):
                     suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122  # a name
-                    if name.startswith(".") or suffix not in (_PDF, *_OTHER_FORMATS):
+                    if name.startswith((".", "~$")) or suffix not in (_PDF, *_OTHER_FORMATS):
                         continue
-                    (found if suffix == _PDF else others)[Path(folder) / name] = None
+                    (found if suffix in read else others)[Path(folder) / name] = None
                 on_found(len(found))
         elif not full.exists():
             is_object = str(path).startswith("s3:/")
             fix = "Set RAG_PAPERS to read papers of a bucket." if is_object else "Check the name."
             failures.append(Failure(full, FileProblem(f"There is no file or folder {path}.", fix, reason="missing")))
-        elif full.suffix.lower() == _PDF or not full.is_file() or _begins_like_pdf(full):
+        elif full.suffix.lower() in read or not full.is_file() or _begins_like_pdf(full):
             found[full] = None
         else:
-            problem = FileProblem(f"Only PDFs can be added: {full.name}.", AS_PDF, reason="other-format")
-            failures.append(Failure(full, problem))
+            failures.append(Failure(full, other_format([full])))
     return FoundFiles(tuple(found), tuple(others), tuple(failures))
+
+
+def other_format(paths: Sequence[Path]) -> FileProblem:
+    """Why these files are not read: their format is not known, or the package that reads it is missing."""
+    names = f"{counted(len(paths), 'file')}, {some_of([path.name for path in paths])}" if paths[1:] else paths[0].name
+    if any(path.suffix.lower() in FORMATS for path in paths):
+        needs = f"Reading {names} needs the package pypandoc_binary, which is not installed."
+        return FileProblem(needs, f"Run `{install_line('formats')}`.", reason="other-format")
+    return FileProblem(f"Not read: {names}: only {_READ} can be.", AS_PDF, reason="other-format")
 
 
 def _begins_like_pdf(path: Path) -> bool:

@@ -89,7 +89,7 @@ def _folder(stored: bytes) -> str:
 
 
 _LINE_ENDS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_CITED = re.compile(r"(?<=[,，‚])\s*(?=pp?[.．․]\s*\d)|(?<=[)）])\s+(?=[(（])", re.IGNORECASE)
+_CITED = re.compile(r"(?<=[,，‚])\s*(?=(?:pp?[.．․]|¶)\s*\d)|(?<=[)）])\s+(?=[(（])", re.IGNORECASE)
 """Where a citation's page stands, and the next one begins: "x, p.3) (raft.pdf" must not read as two of them."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌԚԜαοριυνΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡոսօ")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,10 +15,10 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
+from ragscience.core.paper_records import has_pages
 from ragscience.core.records import Paper
-from ragscience.core.tokenizing import counted, some_of
 from ragscience.library.atomic_files import Home, disk_errors, read_checked_json, write_checked_json
-from ragscience.library.ingestion import AS_PDF, Failure, FileState, IngestPlan, find_pdfs
+from ragscience.library.ingestion import Failure, FileState, IngestPlan, find_pdfs, other_format
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.store_protocol import Store
 
@@ -120,10 +121,14 @@ class SkippedFiles:
             )
 
     def note_others(self, paths: Iterable[Path]) -> None:
-        """Documents in other formats than PDF."""
-        files = [SkippedFile(str(path), "other-format", "Only PDFs can be added.", AS_PDF) for path in paths]
-        if names := [Path(file.path).name for file in files if self._note(file)]:
-            self._tell(f"not read, as only PDFs are: {counted(len(names), 'file')}, {some_of(names)}. {AS_PDF}")
+        """Documents in formats that are not read here."""
+        lacking: dict[bool, list[Path]] = {}
+        for path in paths:
+            problem = other_format([path])
+            if self._note(SkippedFile(str(path), problem.reason, problem.message, problem.fix)):
+                lacking.setdefault(not has_pages(path.name), []).append(path)
+        for some in lacking.values():
+            self._tell(str(other_format(some)))
 
     def note_failures(self, failures: Iterable[Failure], states: Mapping[Path, FileState], read_by: str) -> None:
         """Files that could not be read, unless the next run may have more luck."""
@@ -217,10 +222,14 @@ class Work:
 
 
 def looks_whole(path: Path) -> bool:
-    """Whether a file begins and ends like a PDF, and has no unfinished download next to it."""
+    """Whether a PDF begins and ends like one, another file has content, and no unfinished download is next to it."""
     try:
         if any(path.with_name(path.name + ending).exists() for ending in _DOWNLOADING):
             return False
+        if not has_pages(path.name):
+            return path.stat().st_size > 0 and (
+                path.suffix.lower() not in (".docx", ".epub") or zipfile.is_zipfile(path)
+            )
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
@@ -301,8 +310,7 @@ class Folder:
         before = self.identity
         if before is None:
             return None
-        pdfs = (path for path in find_pdfs([self.path]).pdfs if not path.name.startswith("~$"))
-        found = {path: mark for path in pdfs if (mark := _mark(path)) is not None}
+        found = {path: mark for path in find_pdfs([self.path]).pdfs if (mark := _mark(path)) is not None}
         if self.identity != before or (not found and self._device not in (None, before[0])):
             return None
         self._device = before[0]

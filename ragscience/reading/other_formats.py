@@ -20,7 +20,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ragscience.core.errors import FileProblem, missing_package
-from ragscience.core.paper_records import FORMATS
 from ragscience.core.records import Document
 from ragscience.reading.pandoc_document import document_of, plain_document
 from ragscience.reading.text_cleaning import printable_name
@@ -49,16 +48,11 @@ _PARAGRAPHS = re.compile(r"\n[ \t\r\f]*+\n\s*+")
 _AGAIN = "Skip it, or save it again with another program."
 
 
-def formats_read() -> tuple[str, ...]:
-    """The endings of the files, besides PDFs, that can be read here: without pandoc plain text alone."""
-    return FORMATS if find_spec("pypandoc") else (".txt",)
-
-
 def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_: None) -> Document:
     """The document of a file with one of the endings in FORMATS; its places are its paragraphs.
 
-    Raises FileProblem with reason "missing", "unreadable", "empty", "too-large", "wrong-format", "encrypted", "damaged",
-    "no-text", "timeout" or "no-model" (pandoc is not installed), and MemoryError.
+    Raises FileProblem with reason "missing", "unreadable", "empty", "too-large", "wrong-format", "encrypted",
+    "damaged", "no-text" or "timeout", and MemoryError.
     """
     suffix, name, warnings = path.suffix.lower(), printable_name(path), []
     try:
@@ -183,7 +177,7 @@ def _parsed(content: bytes, reader: str, name: str) -> tuple[bytes, str]:
     if spec is None or not spec.submodule_search_locations:
         raise missing_package(f"Reading {name}", "pypandoc_binary", "formats", FileProblem)
     program = Path(spec.submodule_search_locations[0], "files", "pandoc.exe" if sys.platform == "win32" else "pandoc")
-    command = [program, "--sandbox", "-f", reader, "-t", "json", "+RTS", f"-M{_MEMORY}", "-RTS"]
+    command: list[str | Path] = [program, "--sandbox", "-f", reader, "-t", "json", "+RTS", f"-M{_MEMORY}", "-RTS"]
     try:
         done = subprocess.run(  # noqa: S603 - the program of a package
             command,

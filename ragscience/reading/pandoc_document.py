@@ -334,7 +334,8 @@ def _pieces(tree: Any, notes: list[str]) -> Iterator[str]:
             yield from _pieces(each, notes)
     if not isinstance(tree, dict) or "t" not in tree:
         return
-    kind, content = tree["t"], tree.get("c")
+    kind: str = tree["t"]
+    content: Any = tree.get("c")
     if kind == "Str":
         yield content
     elif kind in ("Space", "SoftBreak", "LineBreak"):

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
+from ragscience.core.paper_records import ENDING
 from ragscience.core.tokenizing import terms, tokenize
 from ragscience.library.store import term_counts
 from ragscience.search.kept_names import KeptNames, kept_names
@@ -54,7 +55,7 @@ _NOT_TELLING = frozenset(
 )
 _VERSION = re.compile(r"[-‐–]?\d")
 """ "GPT-3" is no paper that others call "GPT"."""
-_FILE = re.compile(r"(?<![^\s()\[\]<>\"“”,;:])[^\s()\[\]<>\"“”,;:]{1,255}?\.pdf\b", re.IGNORECASE)
+_FILE = re.compile(rf"(?<![^\s()\[\]<>\"“”,;:])[^\s()\[\]<>\"“”,;:]{{1,255}}?{ENDING}", re.IGNORECASE)
 _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 
 

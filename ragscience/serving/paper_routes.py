@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
+from ragscience.core.paper_records import has_pages
 from ragscience.core.records import Paper
 from ragscience.core.serialization import select
 from ragscience.engine.page_files import file_of
@@ -69,14 +70,16 @@ def page(md5: Md5, number: Number, request: Request) -> Response:
     responses={200: {"content": {"application/pdf": _BYTES}}, 206: {"content": {"application/pdf": _BYTES}}, 416: {}},
 )
 def file(md5: Md5, request: Request) -> FileResponse:
-    """The PDF itself, as it was when it was read: marks are drawn on it."""
+    """The PDF itself, as it was when it was read: marks are drawn on it; a file of another format as a download."""
     state = state_of(request)
     paper = _paper(state, md5)
     with ExitStack() as stack:
         path = file_of(paper, stack.enter_context(state.engine.files.opened(FilePath(paper.path), md5)))
         sent = BackgroundTask(stack.pop_all().close)  # until then a cached file stays
+    # A web page of somebody else's must not run at this address.
+    shown = ("application/pdf", "inline") if has_pages(paper.file) else ("application/octet-stream", "attachment")
     return FileResponse(
-        path, media_type="application/pdf", content_disposition_type="inline", filename=path.name, background=sent
+        path, media_type=shown[0], content_disposition_type=shown[1], filename=path.name, background=sent
     )
 
 
@@ -100,7 +103,7 @@ def bibliography(
 
 @paper_routes.post("/uploads", status_code=202, responses={202: {"model": Job}})
 async def upload(files: Annotated[list[UploadFile], File()], request: Request) -> Response:
-    """Put PDFs into papers/ and read them; the job's progress is at `/jobs/{id}`."""
+    """Put files into papers/ and read them; the job's progress is at `/jobs/{id}`."""
     state = state_of(request)
     refuse_papers_in(state.engine.settings)
     paths: list[FilePath] = []
@@ -147,10 +150,10 @@ def _paper(state: ServerState, md5: str) -> Paper:
 
 
 async def _stored(state: ServerState, upload: UploadFile) -> FilePath:
-    """The upload as a file of papers/, under a name of its own. Raises UsageError, or FileProblem for no PDF."""
+    """The upload as a file of papers/, under a name of its own. Raises UsageError, or FileProblem for a false PDF."""
     name = safe_name(upload.filename or "")
     head = await upload.read(_BLOCK)
-    if _MAGIC not in head[:_MAGIC_WITHIN]:
+    if has_pages(name) and _MAGIC not in head[:_MAGIC_WITHIN]:
         raise FileProblem(f"{name} is not a PDF.", "Upload PDFs.", reason="not-a-pdf")
     parts = state.engine.home.root / "vectorstore" / "parts"
     target = parts / f"upload-{uuid4().hex}"
@@ -171,7 +174,7 @@ def _placed(file: FilePath, folder: FilePath, name: str) -> FilePath:
     """The file linked into the folder under that name, or one with a number where another file has it."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(1, 1000):
-        target = folder / (name if number == 1 else f"{name[:-4]} ({number}).pdf")
+        target = folder / (name if number == 1 else f"{FilePath(name).stem} ({number}){FilePath(name).suffix}")
         try:
             os.link(file, target)
         except FileExistsError:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 from ragscience.core.errors import Cancelled, UsageError
+from ragscience.core.paper_records import formats_read
 from ragscience.engine.events import Event, OnEvent, PaperFailed, PaperStored, PassagesRead, Warned
 from ragscience.engine.graph_runs import GraphRequest
 from ragscience.serving.problem_responses import fix_over_http, problem_of_error
@@ -275,15 +276,16 @@ class IngestQueue:
 def safe_name(name: str) -> str:
     """A file name for an upload: the last part of what the client calls it, without unusual characters.
 
-    Raises UsageError where nothing is left, or where it is no PDF by its name.
+    Raises UsageError where nothing is left, or where its ending is none of a file that is read here.
     """
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
     stem, dot, suffix = last.rpartition(".")
-    if not dot or suffix.lower() != "pdf":
-        raise UsageError(f"{last[:80]!r} is not a PDF by its name.", "Upload PDFs.")
+    endings = (".pdf", *formats_read())
+    if not dot or f".{suffix.lower()}" not in endings:
+        raise UsageError(f"{last[:80]!r} is not read here, by its name.", f"Upload {', '.join(endings)} files.")
     stem = _UNSAFE.sub("_", stem).lstrip(" .-").rstrip(" .")
     while len(os.fsencode(stem)) > LONGEST_NAME:
         stem = stem[:-1]
     if not stem:
-        raise UsageError("The uploaded file has no name.", "Give it one, ending in .pdf.")
-    return f"{stem}.pdf"
+        raise UsageError("The uploaded file has no name.", "Give it one.")
+    return f"{stem}.{suffix.lower()}"
