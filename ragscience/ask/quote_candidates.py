@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ragscience.core.paper_records import has_pages, page_parts
 from ragscience.core.records import Hit, StoredChunk
 from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import joined_lines
@@ -63,10 +64,17 @@ class Unit:
 def units_of(hit: Hit) -> list[Unit]:
     """What may be quoted of a hit, in the order of its text: sentences, rows of tables, equations.
 
-    A sentence has the heading before it, an equation the sentence before it.
+    A sentence has the heading before it, an equation the sentence before it. Of a file without pages nothing but an
+    equation goes beyond its paragraph: that is its place.
     """
     text = hit.chunk.text
-    spans = split_sentences(text)
+    is_paged = has_pages(hit.chunk.file)
+    parts = [(0, len(text))] if is_paged else [part[1:] for part in page_parts(hit.chunk, 0, len(text))]
+    spans = [
+        replace(span, start=start + span.start, end=start + span.end)
+        for start, end in parts
+        for span in split_sentences(text[start:end])
+    ]
     units: list[Unit] = []
     caption = _caption_of_table(hit.chunk, spans)
     covered = 0
@@ -75,12 +83,14 @@ def units_of(hit: Hit) -> list[Unit]:
         if i < caption or (no_table and text[span.start] == "|"):
             continue
         if span.kind == "row":
-            if i < covered or _heads(text, spans, i) or _is_table_head(text, spans, i):
+            if i < covered or (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
                 continue
             first, covered = _block(text, spans, i)
+            beyond = next(end for _, end in parts if span.start < end)
+            covered = max(i + 1, sum(one.start < beyond for one in spans[:covered]))
             lead = "" if first < i else _lead(text, spans, i)
         else:
-            first, covered = i - _heads(text, spans, i - 1), i + 1
+            first, covered = i - (is_paged and _heads(text, spans, i - 1)), i + 1
             lead = ""
         start, end = spans[first].start, spans[covered - 1].end
         if not units or end > units[-1].end:
