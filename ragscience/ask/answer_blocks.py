@@ -11,6 +11,7 @@ from ragscience.ask.quote_candidates import Unit
 from ragscience.core.paper_records import page_label, page_parts
 from ragscience.core.records import Block, Citation, Found, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
+from ragscience.core.tokenizing import joined_lines
 
 _SHOWN = 2
 """Quotes that are shown; the others are for who asks for all."""
@@ -36,7 +37,9 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
             continue
         lead, words = lead_and_words(unit)
         line = line and (line if line in words else words)
-        blocks.append(Block("quote", words, _citations(unit), lead, extra, line, key))
+        # What stands first is the place of the line.
+        cited = tuple(sorted(_citations(unit), key=lambda one: line not in joined_lines(one.quote)))
+        blocks.append(Block("quote", words, cited, lead, extra, line, key))
     return tuple(blocks)
 
 

@@ -36,9 +36,9 @@ _NO_MEMORY = 251
 _NAMED_CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _EMBEDDED = re.compile(r"(data:[\w/+.-]{0,80}(?:;[\w=-]{0,40}+){0,4}+,)[\w+/=%.~-]{200,}+")
 _UNSEEN = re.compile(
-    r"<(!--|script\b|style\b|nav\b|noscript\b|template\b|button\b|iframe\b|select\b|svg\b)", re.IGNORECASE
+    r"<(!--|/?(?:script|style|nav|noscript|template|button|iframe|select|svg)\b)|--(?=>)", re.IGNORECASE
 )
-"""Begins what a reader of a web page does not see, or what leads through the site."""
+"""Begins or ends what a reader of a web page does not see, or what leads through the site."""
 _ENCRYPTED = re.compile(rb"EncryptionMethod\s[^<>]{0,400}?Algorithm\s*+=\s*+[\"']([^\"'<>]{0,200})")
 _OF_FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
 """The two ways to obfuscate fonts (EPUB Open Container Format 3.3, 4.4), which leave the text as it is."""
@@ -156,18 +156,14 @@ def _decoded(content: bytes, name: str) -> tuple[str, bool]:
 
 def _seen(page: str) -> str:
     """The source of a web page without what its reader does not see."""
-    parts, at, endless = [], 0, set()
+    parts, at, begun, ending = [], 0, 0, ""
     for match in _UNSEEN.finditer(page):
-        tag = match[1].lower()
-        if match.start() < at or tag in endless:
-            continue
-        ending = "--" if tag == "!--" else f"</{tag}"
-        end = re.compile(re.escape(ending), re.IGNORECASE).search(page, match.end())
-        if end is None:
-            endless.add(tag)
-            continue
-        parts.append(page[at : match.start()])
-        at = page.find(">", end.end()) + 1 or len(page)
+        tag = (match[1] or "--").lower()
+        if ending and tag == ending:
+            parts.append(page[at:begun])
+            at, ending = page.find(">", match.end()) + 1 or len(page), ""
+        elif not ending and tag[0] not in "/-":
+            begun, ending = match.start(), "--" if tag == "!--" else f"/{tag}"
     return " ".join([*parts, page[at:]])
 
 
