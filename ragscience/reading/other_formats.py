@@ -63,7 +63,7 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
     except OSError as error:
         raise FileProblem(f"{name} cannot be read: {error.strerror}.", reason="unreadable") from error
     if not content.strip():
-        raise _too_large(name) if size else FileProblem(f"{name} is empty.", "Fetch or save it again.", reason="empty")
+        raise _too_large(name) if size > _PACKED_BYTES else FileProblem(f"{name} is empty.", "Fetch or save it again.", reason="empty")
     if content.startswith(b"%PDF-"):
         fix = f"Call it {printable_name(path.with_suffix('.pdf'))}."
         raise FileProblem(f"{name} is a PDF by its content.", fix, reason="wrong-format")

@@ -40,9 +40,12 @@ def test_a_second_run_reads_nothing_and_loads_no_model(own):
 def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(commands):
     fill(commands.home / "papers")
     spoil(commands.home / "papers")
-    (commands.home / "papers" / "notes.md").write_text("words")
+    (commands.home / "papers" / "notes.rst").write_text("words")
     first, second = commands.ingest(), commands.ingest()
-    assert "not read, as only PDFs are: 1 file, notes.md. Print or export it as PDF, and add that." in first.err
+    assert (
+        "Not read: notes.rst. Only PDF, Word (docx), EPUB, HTML, Markdown, LaTeX and plain text can be added. Print or export it as PDF, and add that."
+        in first.err
+    )
     assert second.code == 0
     assert second.err.splitlines() == [
         "3 known already; the library has 3 papers, 3 passages.",
@@ -54,7 +57,7 @@ def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(comm
     assert [line.split("\t")[:2] for line in listed] == [
         ["empty.pdf", "empty"],
         ["locked.pdf", "encrypted"],
-        ["notes.md", "other-format"],
+        ["notes.rst", "other-format"],
         ["page.pdf", "not-a-pdf"],
         ["scan.pdf", "no-text"],
     ]

@@ -55,18 +55,18 @@ def test_a_file_that_may_not_be_opened_is_named_once(own_home):
 
 
 def test_documents_in_other_formats_are_named_once(own_home):
-    for name in ("thesis.docx", "notes.md", ".hidden.md", "data.csv"):
+    for name in ("thesis.odt", "notes.rst", ".hidden.md", "data.csv"):
         (own_home / "papers" / name).write_text("words")
     said = [run(own_home)[2], run(own_home, sync=True)[2]]
     (own_home / "papers" / "more" / "figure.png").write_text("dots")
     said.append(run(own_home)[2])
     names = [
-        [event.line.partition(". ")[0] for event in events if isinstance(event, Noted) and "only PDFs" in event.line]
+        [event.line.partition(". ")[0] for event in events if isinstance(event, Noted) and "Only PDF" in event.line]
         for events in said
     ]
     assert names == [
-        ["not read, as only PDFs are: 2 files, notes.md, thesis.docx"],
+        ["Not read: 2 files, notes.rst, thesis.odt"],
         [],
-        ["not read, as only PDFs are: 1 file, figure.png"],
+        ["Not read: figure.png"],
     ]
-    assert listed(own_home) == dict.fromkeys(("figure.png", "notes.md", "thesis.docx"), "other-format")
+    assert listed(own_home) == dict.fromkeys(("figure.png", "notes.rst", "thesis.odt"), "other-format")

@@ -85,7 +85,7 @@ def test_a_loader_beside_a_file_says_that_it_is_not_whole(tmp_path, ending):
 def test_a_folder_gives_the_pdfs_in_it_and_nothing_else(tmp_path):
     for name in ("a.pdf", "deep/er/b.PDF"):
         make_pdf(tmp_path / name, ["Text"])
-    for name in ("c.pdf.part", "d.crdownload", "~$e.pdf", ".f.pdf", ".trash/g.pdf", "notes.txt"):
+    for name in ("c.pdf.part", "d.crdownload", "~$e.pdf", ".f.pdf", ".trash/g.pdf", "notes.rst"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"%PDF-")
     (tmp_path / "folder.pdf").mkdir()

@@ -299,7 +299,7 @@
     for (const [at, part] of parts.entries()) if (part) parent.append(at % 2 ? make("mark", part) : part);
   };
   const pageLink = ({ file, page }) => {
-    const href = data.links[file] || "", link = make(href ? "a" : "span", `(${file}, p.${page})`);
+    const href = data.links[file] || "", link = make(href ? "a" : "span", `(${file}, ${/\.(docx|epub|html?|md|txt|tex)$/i.test(file) ? "¶" : "p."}${page})`);
     // A PDF, or the place in the page of a server, which shows this one in a frame.
     const [mark, target] = href.startsWith("/#") ? ["&", "_parent"] : ["#", "_blank"];
     if (href) Object.assign(link, { href: `${href}${mark}page=${page}`, target, rel: "noopener noreferrer" });

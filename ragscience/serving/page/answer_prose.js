@@ -1,6 +1,6 @@
 // The answer of a language model: its paragraphs, lists and tables, each sentence with its verdict, each page a button.
 
-import { make } from "./elements.js";
+import { make, placeOf } from "./elements.js";
 import { drawTable, isTable } from "./tables.js";
 
 export const VERDICTS = {
@@ -142,7 +142,7 @@ function badge(verdict) {
 }
 
 function labelOf({ file, page }) {
-  return `(${file}, p.${page})`;
+  return `(${file}, ${placeOf({ file, page })})`;
 }
 
 function styled(text) {

@@ -1,7 +1,7 @@
 // A checked answer: its blocks or sentences, what supports them, what is missing, and how it was found.
 
 import { drawProse, VERDICTS } from "./answer_prose.js";
-import { button, counted, make, raised, withCode } from "./elements.js";
+import { button, counted, make, placeOf, raised, withCode } from "./elements.js";
 import { getJson, urlOf } from "./server.js";
 import { stepLines } from "./step_lines.js";
 import { drawTable, isTable } from "./tables.js";
@@ -43,11 +43,11 @@ function isRewritten(answer) {
 }
 
 function citeButton(mark, citation, onCite) {
-  const title = mark.md5 ? `Open ${citation.file} at page ${citation.page}` : `${citation.file} is not in the library any more`;
+  const title = mark.md5 ? `Open ${citation.file} at ${placeOf(citation)}` : `${citation.file} is not in the library any more`;
   return make("button", {
     type: "button", class: `cite pdf-colour-${mark.colour}`, title, disabled: !mark.md5, dataset: { mark: mark.id },
     onclick: () => onCite(mark),
-  }, make("span", { class: "number", "aria-hidden": "true" }, String(mark.number)), make("span", { class: "file" }, citation.cited_as || citation.file), `, p.${citation.page}`);
+  }, make("span", { class: "number", "aria-hidden": "true" }, String(mark.number)), make("span", { class: "file" }, citation.cited_as || citation.file), `, ${placeOf(citation)}`);
 }
 
 function* drawAll(blocks, quotes, cite) {

@@ -3,7 +3,7 @@
 import { Conversations } from "./conversations.js";
 import { ConversationView } from "./conversation_view.js";
 import { showKeys, showPerson, showSignIn, showTexts } from "./dialogs.js";
-import { announce, button, byId, make, withCode } from "./elements.js";
+import { announce, button, byId, hasPages, make, withCode } from "./elements.js";
 import { listenToKeys, listenToQuestion } from "./keys.js";
 import { byLine, Papers } from "./papers.js";
 import { QuestionOptions } from "./question_options.js";
@@ -24,7 +24,7 @@ const chat = new ConversationView({
   papers,
   onCite: (mark, marks) => {
     chat.setCurrent(mark.id);
-    reader.openPaper({ md5: mark.md5, title: mark.title, page: mark.page, marks, focus: mark.id });
+    reader.openPaper({ md5: mark.md5, file: papers.byMd5(mark.md5)?.file, title: mark.title, page: mark.page, marks, focus: mark.id });
   },
   onChanged: (number) => {
     setNumber(number);
@@ -91,7 +91,7 @@ async function citeText(text, place) {
   const paper = papers.byMd5(place.md5);
   if (!paper) return;
   const bib = await getText(`/bibliography?md5=${place.md5}`).catch(() => "");
-  showTexts("Cite", [`“${text}” (${[byLine(paper), `p. ${place.page}`].filter(Boolean).join(", ")})`, bib.trim()].filter(Boolean));
+  showTexts("Cite", [`“${text}” (${[byLine(paper), hasPages(paper.file) ? `p. ${place.page}` : `¶${place.page}`].filter(Boolean).join(", ")})`, bib.trim()].filter(Boolean));
 }
 
 /** On a narrow screen one region is seen at a time. */
@@ -150,7 +150,7 @@ function welcome() {
       make("p", { class: "dim" }, "Every sentence of an answer comes with the page behind it. Click the page to read it there."),
       make("div", { class: "examples" }, starters.map(([text, more]) => button(text, () => ask(text, more))))]
     : [make("h2", {}, "No papers yet"),
-      make("p", {}, "Drop PDFs anywhere on this page, or choose them. They stay on this machine."),
+      make("p", {}, "Drop PDFs or other papers anywhere on this page, or choose them. They stay on this machine."),
       button("Add PDFs", () => byId("files").click(), { class: "main" })];
   byId("turns").append(make("div", { class: "welcome" }, inner));
 }

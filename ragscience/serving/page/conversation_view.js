@@ -2,7 +2,7 @@
 
 import { drawAnswer, drawHits, summaryOf } from "./answer_view.js";
 import { CitedQuotes } from "./cited_quotes.js";
-import { announce, button, byId, make, withCode } from "./elements.js";
+import { announce, button, byId, make, placeOf, withCode } from "./elements.js";
 import { drawFormulas } from "./formulas.js";
 import { getJson, Problem, sendJson, streamAnswer } from "./server.js";
 import { stepLines } from "./step_lines.js";
@@ -92,7 +92,7 @@ export class ConversationView {
   pageButton(quotes, citation) {
     const mark = quotes.of(citation);
     return make("button", { type: "button", class: "cite", disabled: !mark.md5, onclick: () => this.calls.onCite(mark, []) },
-      make("span", { class: "file" }, citation.file), `, p.${citation.page}`);
+      make("span", { class: "file" }, citation.file), `, ${placeOf(citation)}`);
   }
 
   begin(question) {

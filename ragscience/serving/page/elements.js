@@ -23,6 +23,16 @@ export function counted(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+/** A place as it is cited: "p.3"; "¶3" in a file without pages. */
+export function placeOf({ file, page }) {
+  return `${hasPages(file) ? "p." : "¶"}${page}`;
+}
+
+/** Whether the places of a file are pages; else they are paragraphs. */
+export function hasPages(file) {
+  return !/\.(docx|epub|html?|md|txt|tex)$/i.test(file ?? "");
+}
+
 /** Text in which "10^20" is raised as on its page; what is copied still has the sign. */
 export function raised(text) {
   return text.split(/(\^(?:\{[^{}]{1,12}\}|[−–+-]?\w{1,6}))/).map((part, at) => (

@@ -1,6 +1,6 @@
 // The papers on the left: found by words, chosen for the next question, opened, their headings, removed.
 
-import { announce, button, byId, counted, make, wordsIn } from "./elements.js";
+import { announce, button, byId, counted, hasPages, make, placeOf, wordsIn } from "./elements.js";
 import { confirmed } from "./dialogs.js";
 import { getJson, getText, sendJson } from "./server.js";
 
@@ -87,11 +87,11 @@ export class Papers {
         ...[...outline.tables, ...outline.figures].map((entry) => ({ ...entry, text: entry.caption, level: 1 })),
       ];
       more.append(
-        make("p", { class: "small dim" }, [counted(paper.pages, "page"), counted(paper.chunks, "passage"), paper.metadata.venue, paper.file].filter(Boolean).join(" · ")),
+        make("p", { class: "small dim" }, [counted(paper.pages, hasPages(paper.file) ? "page" : "paragraph"), counted(paper.chunks, "passage"), paper.metadata.venue, paper.file].filter(Boolean).join(" · ")),
         ...paper.warnings.map((line) => make("p", { class: "warning small" }, line)),
         places.length ? make("ol", { class: "outline" }, places.map((place) => make("li", { class: `level-${Math.min(Math.max(place.level, 1), 3)}` },
           make("button", { type: "button", class: "plain", onclick: () => this.calls.onOpen({ ...paper, page: place.page }) },
-            make("span", { class: "text" }, place.text), make("span", { class: "dim" }, `p.${place.page}`))))) : make("p", { class: "small dim" }, "No headings were found."),
+            make("span", { class: "text" }, place.text), make("span", { class: "dim" }, placeOf({ ...paper, page: place.page })))))) : make("p", { class: "small dim" }, "No headings were found."),
         make("div", { class: "row" },
           button("BibTeX", () => this.download(paper), { title: `Download the BibTeX of ${paper.title}` }),
           button("Remove …", () => this.remove(paper), { class: "danger", title: `Remove ${paper.title}` })));
@@ -103,7 +103,7 @@ export class Papers {
   async remove(paper) {
     const isSure = await confirmed("Remove this paper?", [
       paper.title || paper.file,
-      "Its passages leave the library. The PDF itself stays in papers/; it is not read again until you add it.",
+      "Its passages leave the library. The file itself stays in papers/; it is not read again until you add it.",
     ], "Remove");
     if (isSure) this.calls.onJob(() => sendJson("DELETE", `/papers/${paper.md5}`));
   }
@@ -113,7 +113,7 @@ export class Papers {
     const query = chosen.map((each) => `md5=${each.md5}`).join("&");
     const text = await getText(`/bibliography${query ? `?${query}` : ""}`);
     const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-    make("a", { href: url, download: paper ? `${paper.file.replace(/\.pdf$/i, "")}.bib` : "papers.bib" }).click();
+    make("a", { href: url, download: paper ? `${paper.file.replace(/\.\w+$/, "")}.bib` : "papers.bib" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
     announce("BibTeX downloaded.");
   }

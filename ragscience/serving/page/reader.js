@@ -1,6 +1,7 @@
 // The right region: the PDF that was opened, and the map of the papers, each in a tab.
 
-import { announce, byId, make } from "./elements.js";
+import { announce, byId, hasPages, make, placeOf } from "./elements.js";
+import { getJson } from "./server.js";
 
 const TABS = ["pdf", "map"];
 
@@ -21,10 +22,14 @@ export class Reader {
   }
 
   /** Shows the paper at a page with its marks, the one with the id `focus` in view. */
-  async openPaper({ md5, title, page = 1, marks = [], focus = null }) {
+  async openPaper({ md5, file, title, page = 1, marks = [], focus = null }) {
     this.open("pdf");
     this.title = title;
     byId("reader-title").textContent = title;
+    if (!hasPages(file)) {
+      await this.showParagraph(md5, file, page);
+      return;
+    }
     try {
       // One view, also where a second page is wanted before the first view is there.
       this.pdf ??= import("./pdf_view.js").then(({ PdfView }) => new PdfView(byId("pdf"), { ...this.calls, announce }));
@@ -35,6 +40,17 @@ export class Reader {
       byId("pdf").replaceChildren(make("p", { class: "empty" }, "The PDF cannot be shown here. ", link, "."));
       this.pdf = null;
     }
+  }
+
+  /** A paragraph of a file that has no pages, and so no picture of one. */
+  async showParagraph(md5, file, page) {
+    this.pdf?.then((view) => view.close(), () => {});
+    this.pdf = null;
+    const link = make("a", { href: `/api/v1/papers/${md5}/file` }, "Download it");
+    const found = await getJson(`/papers/${md5}/pages/${page}`).catch(() => ({ text: "" }));
+    byId("pdf").replaceChildren(
+      make("p", { class: "empty" }, `${file} has no pages to show. `, link, "."),
+      make("p", { class: "small dim" }, placeOf({ file, page })), make("blockquote", {}, found.text));
   }
 
   async openMap() {

@@ -1,6 +1,6 @@
-// PDFs by drop or by the button, and the changes of the library that are on their way.
+// Papers by drop or by the button, and the changes of the library that are on their way.
 
-import { announce, button, byId, counted, make, withCode } from "./elements.js";
+import { announce, button, byId, counted, hasPages, make, withCode } from "./elements.js";
 import { getJson, sendJson } from "./server.js";
 
 const LOOK_MS = 700;
@@ -51,7 +51,7 @@ export class Uploads {
       await this.follow(() => sendJson("POST", "/uploads", form), `add ${names}`);
     };
     for (const file of files) {
-      if (!(await isPdf(file))) {
+      if (hasPages(file.name) && !(await isPdf(file))) {
         refused.push({ file: file.name, detail: `${file.name} is not a PDF.`, fix: "Add PDFs." });
         continue;
       }

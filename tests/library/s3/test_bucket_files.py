@@ -59,7 +59,7 @@ OUT = [
 ]
 
 
-@pytest.mark.parametrize("name", [*OUT, "a.txt"])
+@pytest.mark.parametrize("name", [*OUT, "a.rst"])
 def test_names_that_lead_out_and_hidden_ones_are_no_papers(name):
     assert not bucket._is_paper(name, "")
     assert bucket._is_paper("good.pdf", "")
