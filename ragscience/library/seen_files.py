@@ -227,9 +227,8 @@ def looks_whole(path: Path) -> bool:
         if any(path.with_name(path.name + ending).exists() for ending in _DOWNLOADING):
             return False
         if not has_pages(path.name):
-            return path.stat().st_size > 0 and (
-                path.suffix.lower() not in (".docx", ".epub") or zipfile.is_zipfile(path)
-            )
+            is_packed = path.suffix.lower() in (".docx", ".epub")
+            return zipfile.is_zipfile(path) if is_packed else path.stat().st_size > 0
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))

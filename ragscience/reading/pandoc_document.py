@@ -13,7 +13,7 @@ from ragscience.core.records import Document, Element, Metadata, Page
 from ragscience.reading.author_names import names_in
 from ragscience.reading.floats import CAPTION
 from ragscience.reading.heading_text import REFERENCES, without_number
-from ragscience.reading.paper_metadata import find_arxiv_id, find_doi
+from ragscience.reading.paper_metadata import find_doi
 from ragscience.reading.tables import markdown_row
 from ragscience.reading.text_cleaning import clean_text, sensible_title
 
@@ -37,8 +37,6 @@ _DIVS |= {"abstract": "abstract", "ltx_abstract": "abstract", "ltx_authors": "au
 _AROUND = {"Superscript": ("^", ""), "Quoted": ("“", "”")}
 _BLOCKS = {"Para", "Plain", "Header", "Div", "BulletList", "OrderedList", "BlockQuote", "Table", "LineBlock"}
 _END: Tree = {"t": "Math", "c": [{"t": "DisplayMath"}, ""]}
-_FIRST = 8
-"""Paragraphs in which a web page of arXiv says which paper it is."""
 
 
 def document_of(tree: Tree, fields: Tree, *, is_web_page: bool = False) -> Document:
@@ -66,14 +64,12 @@ def document_of(tree: Tree, fields: Tree, *, is_web_page: bool = False) -> Docum
         people = [names_in([_plain(each)]).names[:1] for each in _nodes(blocks) if "ltx_personname" in _classes(each)]
         authors = tuple(dict.fromkeys(name for names in people for name in names))
     dates, doi = _first(said, _DATES), find_doi((), _first(said, _DOIS), 0.0)
-    stamps = [text for text in writer.first if text.startswith("arXiv:")]
     year = next((match for date in dates if (match := _YEAR.search(date))), None)
     found = {
         "title": title,
         "authors": authors,
         "year": int(year[0]) if year else None,
         "doi": doi[0],
-        "arxiv_id": find_arxiv_id(stamps, (), ())[0],
         "venue": next(iter(_first(said, _VENUES)), ""),
     }
     sure = {name: _SURE for name, value in found.items() if value}
@@ -136,12 +132,6 @@ class _Writer:
         """Of paragraphs here: "text", "abstract", "reference" or "authors"."""
         self._notes: list[str] = []
         """Footnotes of the paragraph in hand."""
-
-    @property
-    def first(self) -> list[str]:
-        """The first paragraphs."""
-        text = "".join(self.parts)
-        return [text[page.start : page.end] for page in self.pages[:_FIRST]]
 
     def put(self, kind: str, texts: Sequence[str], level: int = 0) -> None:
         """Append a place with an element for each text that is not blank."""
@@ -215,8 +205,6 @@ class _Writer:
             self._kind = self._kind if inside == before else "text"
         elif kind == "BlockQuote":
             self.blocks(content)
-        elif kind == "CodeBlock":
-            self.put("text", [content[1].strip("\n")])
         else:
             self.put(self._kind, [_plain(block, self._notes)])
 

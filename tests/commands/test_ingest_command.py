@@ -42,10 +42,8 @@ def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(comm
     spoil(commands.home / "papers")
     (commands.home / "papers" / "notes.rst").write_text("words")
     first, second = commands.ingest(), commands.ingest()
-    assert (
-        "Not read: notes.rst. Only PDF, Word (docx), EPUB, HTML, Markdown, LaTeX and plain text can be added. Print or export it as PDF, and add that."
-        in first.err
-    )
+    said = "Not read: notes.rst. Only PDF, Word (docx), EPUB, HTML, Markdown, LaTeX and plain text can be added."
+    assert f"{said} Print or export it as PDF, and add that." in first.err
     assert second.code == 0
     assert second.err.splitlines() == [
         "3 known already; the library has 3 papers, 3 passages.",

@@ -90,13 +90,13 @@ def test_a_place_is_a_paragraph_wherever_it_is_shown(commands):
     added = commands.ingest()
     assert "added drift.md: 27 paragraphs" in added.err
     asked = commands.query("How much energy does a nightly comparison cost?")
-    assert asked.out.startswith("A nightly comparison costs 0.42 joules")
+    assert asked.out.startswith("A nightly comparison costs **0.42 joules**")
     assert "(drift.md, ¶13)" in asked.out.splitlines()[0] + asked.out.splitlines()[1]
     assert "p.13" not in asked.out
     read = json.loads(commands.query("How much energy does a nightly comparison cost?", "--json").out)
     assert read["citations"][0]["page"] == 13
     assert "¶13" in commands.query("check", "A nightly comparison costs 0.42 joules (drift.md, ¶13).").out
-    assert "Energy  ¶11" in commands.ingest("show", "drift.md").out
+    assert "Energy  ¶12" in commands.ingest("show", "drift.md").out
     assert commands.ingest("show", "drift.md", "--page", "13").out.endswith("kilobytes of memory to spare.\n")
     beyond = commands.ingest("show", "drift.md", "--page", "99")
     assert "drift.md has 27 paragraphs, not 99." in beyond.err
@@ -109,7 +109,7 @@ BAD = {
     "really.md": (b"%PDF-1.7\n%", "really.md is a PDF by its content. Call it really.pdf."),
     "really.docx": (b"%PDF-1.7\n%", "really.docx is a PDF by its content. Call it really.pdf."),
     "words.docx": (b"Only words.", "words.docx is damaged, or no docx file."),
-    "old.docx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "old.docx is protected by a password, or is of"),
+    "old.docx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "old.docx is protected by a password, or of"),
     "binary.txt": (b"a\0b\0" * 99, "binary.txt is no text by its content."),
     "huge.md": (b"word [" * (9 << 20), "huge.md is too large: more than 16 MB of text."),
     "script.html": (b"<html><script>let a = 1;</script></html>", "script.html has no text."),
@@ -167,8 +167,8 @@ def test_a_saved_web_page_is_read_without_what_nobody_sees(commands):
         f"<p onclick='steal()'>{TEXT}<a href='javascript:x()'>More</a></p>"
         "<!-- <p>hidden</p> --><noscript>Enable</noscript>"
         "<table class='ltx_equation'><tr><td></td><td><math display='block'><semantics><mi>E</mi>"
-        "<annotation encoding='application/x-tex'>E=\\sum_{i}m_{i}</annotation></semantics></math></td><td>(4)</td></tr>"
-        "</table></body></html>"
+        "<annotation encoding='application/x-tex'>E=\\sum_{i}m_{i}</annotation></semantics></math></td><td>(4)</td>"
+        "</tr></table></body></html>"
     )
     commands.ingest()
     read = json.loads(commands.ingest("show", "page.html", "--json").out)
