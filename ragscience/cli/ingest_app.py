@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragscience.engine.ingest import Part
 
 HELP = (
-    "Read PDFs into the library: new and changed files of papers/, or the files given.\n\n"
+    "Read PDFs and other papers into the library: new and changed files of papers/, or the files given.\n\n"
     "Without a command it reads papers/: `python ingest.py` is `python ingest.py add`. "
     "`python query.py` answers questions about them."
 )
@@ -38,7 +38,7 @@ def add(
     run: opt.Reading,
     paths: list[Path] | None = opt.argument("FILE", "Files, or folders and all in them. Default: papers/.", None),
 ) -> int:
-    """Read new and changed PDFs into the library.
+    """Read new and changed papers into the library.
 
     Running ingest.py without a command does the same.
     """
@@ -51,7 +51,7 @@ def add(
 
 
 def init(run: opt.Run) -> int:
-    """Create a home: a folder with papers/ for PDFs.
+    """Create a home: a folder with papers/ for PDFs and other papers.
 
     Existing files are left as they are.
     """

@@ -290,12 +290,10 @@ def page_label(file: str, page: int) -> str:
 
 def counted_places(papers: Iterable[Paper]) -> str:
     """How long papers are together: "12 pages", "30 paragraphs", "1 page and 30 paragraphs"."""
-    totals = {True: 0, False: 0}
-    for paper in papers:
-        totals[has_pages(paper.file)] += paper.pages
-    names = {True: "page", False: "paragraph"}
-    said = [f"{count:,} {names[kind]}{'s' * (count != 1)}" for kind, count in totals.items() if count]
-    return " and ".join(said) or "0 pages"
+    papers = tuple(papers)
+    pages = sum(paper.pages for paper in papers if has_pages(paper.file))
+    counts = {"page": pages, "paragraph": sum(paper.pages for paper in papers) - pages}
+    return " and ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts.items() if n) or "0 pages"
 
 
 def page_parts(chunk: StoredChunk, start: int, end: int) -> Iterator[tuple[int, int, int]]:

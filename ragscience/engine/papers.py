@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.core.errors import NothingFound
-from ragscience.core.paper_records import SURE, counted_places
+from ragscience.core.paper_records import SURE, counted_places, has_pages
 from ragscience.core.records import Answer, Citation, Element, Page, Paper, title_of
+from ragscience.core.tokenizing import joined_lines
 from ragscience.core.tokenizing import joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.places import Cite, Surroundings, cited_label, surroundings
@@ -85,12 +86,13 @@ def paper_outline(library: Store, name: str) -> PaperOutline:
     parts = PaperText(library, paper).parts
     tables: list[OutlineEntry] = []
     figures: list[OutlineEntry] = []
+    beside = (0,) if has_pages(paper.file) else (0, 1)
     for index, part in enumerate(parts):
         entry = OutlineEntry(part.text.strip().partition("\n")[0].strip(), part.page)
         near = parts[max(index - 1, 0) : index + 2]
         if part.kind == "caption":
             (tables if _TABLE.match(entry.text) else figures).append(entry)
-        elif part.kind == "table" and not any(one.kind == "caption" and one.page == part.page for one in near):
+        elif part.kind == "table" and not any(one.kind == "caption" and part.page - one.page in beside for one in near):
             tables.append(entry)
     return PaperOutline(
         paper,

@@ -21,13 +21,15 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ragscience.core.errors import FileProblem, missing_package
 from ragscience.core.records import Document
-from ragscience.reading.pandoc_document import document_of, plain_document
+from ragscience.reading.pandoc_document import document_of
 from ragscience.reading.text_cleaning import clean_text, printable_name
 
 _READERS = {".docx": "docx", ".epub": "epub", ".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}
+_WEB = (".html", ".htm")
 _PACKED = {".docx": "word/document.xml", ".epub": "META-INF/container.xml"}
 """ZIP files, with a part that each has."""
 _TEXT_BYTES, _PACKED_BYTES, _UNPACKED_BYTES = 16 << 20, 200 << 20, 500 << 20
@@ -76,22 +78,25 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
         text, is_named = _decoded(path, content)
         warnings += [] if is_named else ["not in UTF-8: read as Latin-1"]
         text = _EMBEDDED.sub(r"\1", text)
-        text = _seen(text) if suffix in (".html", ".htm") else text
+        text = _seen(text) if suffix in _WEB else text
         if len(text) > _TEXT_BYTES:
             raise _too_large(path)
         content = text.encode("utf-8", "replace")
-    if suffix == ".txt":
-        document = plain_document(" ".join(part.split()) for part in _PARAGRAPHS.split(text))
-    else:
-        tree, said = _parsed(path, content, _READERS[suffix])
-        try:
-            read = json.loads(tree)
-            if suffix == ".epub":  # of which pandoc turns the authors round
-                read["meta"] = {key: value for key, value in read["meta"].items() if key not in fields}
-            document = document_of(read, fields, is_web_page=_READERS[suffix] == "html")
-        except (LookupError, TypeError, ValueError, RecursionError) as error:
-            raise _problem(path, "is damaged: its structure cannot be read", "damaged") from error
-        warnings += [f"without {other}, which it includes" for other in _LEFT_OUT.findall(said)[:3]]
+    tree: Any
+    said = ""
+    try:
+        if suffix == ".txt":
+            paragraphs = [{"t": "Para", "c": [{"t": "Str", "c": part}]} for part in _PARAGRAPHS.split(text)]
+            tree = {"meta": {}, "blocks": paragraphs}
+        else:
+            read, said = _parsed(path, content, _READERS[suffix])
+            tree = json.loads(read)
+        if suffix == ".epub":  # of which pandoc turns the authors round
+            tree["meta"] = {key: value for key, value in tree["meta"].items() if key not in fields}
+        document = document_of(tree, fields, is_web_page=suffix in _WEB)
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        raise _problem(path, "is damaged: its structure cannot be read", "damaged") from error
+    warnings += [f"without {other}, which it includes" for other in _LEFT_OUT.findall(said)[:3]]
     if not document.pages:
         raise _problem(path, "has no text", "no-text")
     on_page(len(document.pages), len(document.pages), False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragscience.core.records import Document, Element, Metadata, Page
@@ -23,7 +24,7 @@ _SURE = 0.95
 """Confidence in what a file's own fields say."""
 _LABEL = re.compile(r"\\label\{[^{}]*+\}")
 _TAG = re.compile(r"\\tag\*?\{([^{}]*+)\}")
-_NUMBER = re.compile(r"\(?[A-Z]?[\d.]{1,8}[a-z]?\)?")
+_NUMBER = re.compile(r"\([A-Z]?[\d.]{1,8}[a-z]?\)")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TITLES = ("citation_title", "title", "dc.title", "og:title")
@@ -36,6 +37,7 @@ _DIVS |= {"abstract": "abstract", "ltx_abstract": "abstract", "ltx_authors": "au
 """By class or id of a division, the kind of its paragraphs."""
 _AROUND = {"Superscript": ("^", ""), "Quoted": ("“", "”")}
 _BLOCKS = {"Para", "Plain", "Header", "Div", "BulletList", "OrderedList", "BlockQuote", "Table", "LineBlock"}
+_OF_FORMULA = {"Para", "Plain", "Span", "Space", "SoftBreak", "Math", "DisplayMath", "InlineMath"}
 _END: Tree = {"t": "Math", "c": [{"t": "DisplayMath"}, ""]}
 
 
@@ -63,27 +65,12 @@ def document_of(tree: Tree, fields: Tree, *, is_web_page: bool = False) -> Docum
     if not authors:
         people = [names_in([_plain(each)]).names[:1] for each in _nodes(blocks) if "ltx_personname" in _classes(each)]
         authors = tuple(dict.fromkeys(name for names in people for name in names))
-    dates, doi = _first(said, _DATES), find_doi((), _first(said, _DOIS), 0.0)
-    year = next((match for date in dates if (match := _YEAR.search(date))), None)
-    found = {
-        "title": title,
-        "authors": authors,
-        "year": int(year[0]) if year else None,
-        "doi": doi[0],
-        "venue": next(iter(_first(said, _VENUES)), ""),
-    }
-    sure = {name: _SURE for name, value in found.items() if value}
-    day = next((match[0] for date in dates if (match := _DAY.match(date))), "")
-    metadata = Metadata(**found, published=day, confidence=sure)  # type: ignore[arg-type]
+    date, venue = " ".join(_first(said, _DATES)), next(iter(_first(said, _VENUES)), "")
+    year, day, doi = _YEAR.search(date), _DAY.search(date), find_doi((), _first(said, _DOIS), 0.0)[0]
+    metadata = Metadata(title, authors, int(year[0]) if year else None, venue, doi, published=day[0] if day else "")
+    sure = {name: _SURE for name in ("title", "authors", "year", "venue", "doi") if getattr(metadata, name)}
+    metadata = replace(metadata, confidence=sure)
     return Document("".join(writer.parts), tuple(writer.pages), title, (), tuple(writer.elements), metadata)
-
-
-def plain_document(paragraphs: Iterable[str]) -> Document:
-    """The document of paragraphs of plain text."""
-    writer = _Writer("", (), {})
-    for paragraph in paragraphs:
-        writer.paragraph(paragraph)
-    return Document("".join(writer.parts), tuple(writer.pages), elements=tuple(writer.elements))
 
 
 def _first(said: Tree, names: Sequence[str]) -> list[str]:
@@ -173,9 +160,10 @@ class _Writer:
         if name == "abstract" or REFERENCES.fullmatch(name):
             self.heading(text, min(self._levels, default=1))
             return
-        is_caption = (match := CAPTION.match(text)) and match["what"][0].isupper() and match["end"] in ":.|—–"
+        match = CAPTION.match(text)
+        is_caption = match and text[0].isupper() and match["end"] in tuple(":.|—–")
         kind = "authors" if text in self._authors and not self._path else self._kind
-        self.put("caption" if is_caption and match and match["end"] else kind, [text])
+        self.put("caption" if is_caption else kind, [text])
 
     def blocks(self, blocks: Iterable[Tree]) -> None:
         """Append the blocks."""
@@ -236,13 +224,14 @@ class _Writer:
             self.put("reference" if are_references else "list", some)
 
     def _table(self, content: Any) -> None:
-        _, caption, columns, head, bodies, foot = content
+        (_, classes, _), caption, columns, head, bodies, foot = content
         parts = [head[1], *(part for body in bodies for part in (body[2], body[3])), foot[1]]
         shown = [cell[4] for part in parts for row in part for cell in row[1] if _plain(cell[4])]
+        numbers = [number[0] for blocks in shown if (number := _NUMBER.fullmatch(_plain(blocks)))]
         formulas = [_plain(blocks) for blocks in shown if _is_formula(blocks)]
-        others = [_plain(blocks) for blocks in shown if not _is_formula(blocks)]
-        if formulas and all(map(_NUMBER.fullmatch, others)):  # as LaTeXML sets them
-            self.put("equation", [" ".join([*formulas, *others])])
+        is_set = sum(map(len, parts)) == 1 or any(name.startswith("ltx_eq") for name in classes)
+        if is_set and formulas and len(formulas) + len(numbers) == len(shown):
+            self.put("equation", [" ".join([*formulas, *numbers])])
             return
         self.put("caption", [_plain(caption, self._notes)])
         if len(columns) == 1 or len(shown) == 1:  # lays out a page
@@ -277,9 +266,8 @@ def _rows(rows: Sequence[Any], columns: int, notes: list[str]) -> Iterator[list[
 
 def _is_formula(blocks: Sequence[Tree]) -> bool:
     """Whether the blocks are no more than formulas."""
-    inlines = [one for block in blocks if block["t"] in ("Para", "Plain") for one in _opened(block["c"])]
-    kinds = {one["t"] for one in inlines} - {"Space", "SoftBreak"}
-    return kinds == {"Math"}
+    kinds = {node["t"] for node in _nodes(blocks)}
+    return "Math" in kinds and kinds <= _OF_FORMULA
 
 
 def _latex(formula: str) -> str:
