@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragscience.core.errors import UsageError
+from ragscience.core.paper_records import PLACE, has_pages, place_label
 from ragscience.core.records import NOTE, Mark, Paper, title_of
 from ragscience.engine.managed_notes import NoteDamaged, Value, ids_in, new_note, rewritten
 from ragscience.engine.printable import one_line, write_out
@@ -167,9 +168,9 @@ class NoteExport:
         def where(source: Source) -> str:
             paper = next(filter(None, map(self._paper, source.citations)), None)
             if paper is None:
-                return f"{line_of(source.file)}, p.{source.page}"
+                return f"{line_of(source.file)}, {place_label(source.file, source.page)}"
             note = self._note_link(path, self._of_paper[paper.paper_id], source.file)
-            return f"{note}, {_link(f'p.{source.page}', self._page(paper, source.page))}"
+            return f"{note}, {_link(place_label(source.file, source.page), self._page(paper, source.page))}"
 
         return self._written(path, _talk_ids(turns), fields, {"conversation": as_markdown(title, turns, where)})
 
@@ -180,7 +181,7 @@ class NoteExport:
         shown = [one for block in answer.blocks if not block.is_brief for one in block.citations]
         of_it = [one for one in (*shown, *answer.citations) if self._paper(one) == paper]
         cited = of_it[: min(_MOST_QUOTES, len([one for one in of_it if one in shown]) or _MOST_QUOTES)]
-        pages = [_link(f"p. {one.page}", self._page(paper, one.page)) for one in cited]
+        pages = [_link(_at(paper, one.page), self._page(paper, one.page)) for one in cited]
         quotes = dict.fromkeys(f"{quoted(one)} ({page})".strip() for one, page in zip(cited, pages, strict=True))
         return "\n".join([f"- {line_of(answer.question)} ({talk})", *(f"  - {one}" for one in quotes)])
 
@@ -194,7 +195,7 @@ class NoteExport:
         marks += [Mark(one.page_start, "", one.text) for one in new]
         for mark in marks:
             words = " — ".join(filter(None, (mark.text and f"“{line_of(mark.text)}”", line_of(mark.comment))))
-            yield f"- {_link(f'p. {mark.page}', mark.link or self._page(paper, mark.page))}: {words}"
+            yield f"- {_link(_at(paper, mark.page), mark.link or self._page(paper, mark.page))}: {words}"
 
     def _paper(self, cited: object) -> Paper | None:
         """The paper of a citation, where the library still has it."""
@@ -255,3 +256,7 @@ def _joined(text: str) -> str:
 def _link(label: str, target: str) -> str:
     """A link of Markdown; the label alone without a target."""
     return f"[{line_of(label)}]({quote(target, safe='/:?=&#%@+,;~')})" if target else line_of(label)
+
+
+def _at(paper: Paper, page: int) -> str:
+    return f"{'p. ' if has_pages(paper.file) else PLACE}{page}"

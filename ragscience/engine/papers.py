@@ -13,7 +13,6 @@ from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import SURE, counted_places, has_pages
 from ragscience.core.records import Answer, Citation, Element, Page, Paper, title_of
 from ragscience.core.tokenizing import joined_lines
-from ragscience.core.tokenizing import joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned
 from ragscience.engine.places import Cite, Surroundings, cited_label, surroundings
 from ragscience.engine.shared_parts import SharedParts
@@ -238,7 +237,8 @@ class Papers:
             key = next((known[name] for name in names if name in known), "")
             if style == "pandoc" and not _PLAIN_KEY.fullmatch(key):
                 key = key and f"{{{key}}}"
-            written = CITE_STYLES[style].format(key=key, page=citation.page)
+            form = CITE_STYLES[style] if has_pages(citation.file) else CITE_STYLES[style].replace("p.", "para.")
+            written = form.format(key=key, page=citation.page)
             return written if key else cited_label(citation.file, citation.page)
 
         return cite

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
-from ragscience.core.paper_records import SURE, page_label
+from ragscience.core.paper_records import SURE, page_label, place_label
 from ragscience.core.records import Answer, Citation, StoredChunk, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
@@ -223,7 +223,7 @@ def by_file(cited: Citation) -> str:
 
 def by_author(cited: Citation) -> str:
     """A `Cite`: `(Vaswani 2017, p.3)`, where that is known."""
-    return cited_label(plain(cited.cited_as) or cited.file, cited.page)
+    return f"({plain(cited.cited_as or cited.file)}, {place_label(cited.file, cited.page)})"
 
 
 def cited_by(answer: Answer, cite: Cite) -> Answer:
