@@ -144,7 +144,7 @@ def write_marked_pages(
         for number, (path, pages) in enumerate(wanted.items()):
             part = Path(folder, f"{number}.pdf")
             try:
-                require_pages(path)
+                require_pages(plain(names[path]))
                 with opened(Path(path)) as file:
                     unplaced = marker.reader().mark(file, part, pages)
             except FileProblem as problem:

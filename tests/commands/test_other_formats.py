@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_one_clear_line(commands, name):
     content, says = BAD[name]
     (commands.home / "papers" / name).write_bytes(content)
     ran = commands.ingest()
-    (line,) = [line for line in ran.err.splitlines() if says in line]
+    assert len([line for line in ran.err.splitlines() if says in line]) == 1
     assert "Traceback" not in ran.err
     assert ran.code == 3
 

@@ -1,7 +1,7 @@
 // A checked answer: its blocks or sentences, what supports them, what is missing, and how it was found.
 
 import { drawProse, VERDICTS } from "./answer_prose.js";
-import { button, counted, make, placeOf, raised, withCode } from "./elements.js";
+import { button, counted, hasPages, make, placeOf, raised, withCode } from "./elements.js";
 import { getJson, urlOf } from "./server.js";
 import { stepLines } from "./step_lines.js";
 import { drawTable, isTable } from "./tables.js";
@@ -43,7 +43,7 @@ function isRewritten(answer) {
 }
 
 function citeButton(mark, citation, onCite) {
-  const title = mark.md5 ? `Open ${citation.file} at ${placeOf(citation)}` : `${citation.file} is not in the library any more`;
+  const title = mark.md5 ? `Open ${citation.file} at ${hasPages(citation.file) ? "page " : "¶"}${citation.page}` : `${citation.file} is not in the library any more`;
   return make("button", {
     type: "button", class: `cite pdf-colour-${mark.colour}`, title, disabled: !mark.md5, dataset: { mark: mark.id },
     onclick: () => onCite(mark),
