@@ -98,8 +98,6 @@ class _AnswerRun:
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
         if generated.reply.first_ms is not None:
             self._timings["first_token_ms"] = generated.reply.first_ms
-        if generated.reply.thinking_ms:
-            self._timings["thinking_ms"] = generated.reply.thinking_ms
         self._tokens, self._prompt_cut = generated.reply.tokens, generated.reply.prompt_cut
         if generated.failure is None:
             context.circuit.succeeded()

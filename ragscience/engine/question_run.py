@@ -227,10 +227,9 @@ class QuestionRun:
     @cached_property
     def prompts(self) -> Prompts:
         """The texts of the prompts."""
-        from ragscience.ask.prompts import Prompts
+        from ragscience.ask.prompts import ANSWER_RULES, CONDENSE, Prompts
 
-        settings = self.settings
-        return Prompts.chosen(rules=settings.answer_rules, condense=settings.condense_prompt)
+        return Prompts(self.settings.answer_rules or ANSWER_RULES, condense=self.settings.condense_prompt or CONDENSE)
 
     @cached_property
     def answer_context(self) -> AnswerContext:
