@@ -28,7 +28,7 @@ CPU_SECONDS = 0.6
 
 def citations() -> list[re.Pattern[Any]]:
     forms = _Forms([TRAINING, SAMPLING, hit("Words.", file="12.pdf", rank=3)])
-    return [forms._one, forms._all]
+    return [forms._token, forms._all]
 
 
 MADE = {
