@@ -65,6 +65,7 @@ class Aspect:
     starts: re.Pattern[str]
     gives: str = ""
     late: float = 0.0
+    values: bool = False
 
 
 def _words(texts: Sequence[str], behind: str = "") -> re.Pattern[str]:
@@ -85,6 +86,7 @@ def _table() -> tuple[dict[str, Aspect], dict[str, re.Pattern[str]]]:
             _words([one.get("starts", "(?!)")], r"\b[:.]?\s?(?=[A-Z])"),
             one.get("gives", ""),
             float(one.get("late", 0.0)),
+            one.get("values", False),
         )
         for name, one in given.items()
     }
@@ -111,7 +113,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
 def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Routed | None:
     blocks, hits, confidences = list[Block](), list[Hit](), list[str]()
     for paper in texts:
-        said = _Sentences(paper, context.names)
+        said = Sentences(paper, context.names)
         wanted = _OF_SEVERAL if kind == "summary" and len(texts) > 1 else _ASKED[kind]
         defining = said.what_it_is() if kind == "definition" else []
         parts = {"Method": defining} if defining else said.of_all(wanted)
@@ -150,7 +152,7 @@ class _Placed:
 
 
 @dataclass
-class _Sentences:
+class Sentences:
     """The sentences of one paper by what they say of it."""
 
     paper: PaperText
@@ -176,18 +178,27 @@ class _Sentences:
 
     def of(self, aspect: Aspect, most: int, before: Sequence[PaperSentence]) -> list[PaperSentence]:
         """At most `most` sentences for an aspect, in the order of the paper, none of them like one of `before`."""
-        scored = [(self._score(one, aspect), -n, one.sentence) for n, one in enumerate(self._placed)]
-        chosen = list[tuple[int, PaperSentence]]()
+        chosen = list[PaperSentence]()
         taken = [set(terms(sentence.text)) for sentence in before]
-        for score, place, sentence in sorted(scored, key=lambda each: each[:2], reverse=True):
-            if score < _LEAST or len(chosen) == most:
-                break
+        for sentence in self.ranked(aspect):
             words = set(terms(sentence.text))
-            if not any(len(words & other) >= _LIKE * min(len(words), len(other)) for other in taken):
-                chosen.append((-place, sentence))
+            if len(chosen) < most and not any(
+                len(words & other) >= _LIKE * min(len(words), len(other)) for other in taken
+            ):
+                chosen.append(sentence)
                 taken.append(words)
-        ordered = [one for _, sentence in sorted(chosen, key=lambda each: each[0]) for one in self._announced(sentence)]
-        return list(dict.fromkeys(ordered))
+        chosen.sort(key=self.paper.sentences.index)
+        return list(dict.fromkeys(each for sentence in chosen for each in self._announced(sentence)))
+
+    def ranked(self, aspect: Aspect, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
+        """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""
+        scored = [
+            (score, -n, one.sentence)
+            for n, one in enumerate(self._placed)
+            if (not wanted or wanted & {*terms(one.sentence.text), *terms(one.sentence.section)})
+            and (score := self._score(one, aspect)) >= _LEAST
+        ]
+        return [sentence for _, _, sentence in sorted(scored, key=lambda each: each[:2], reverse=True)]
 
     def _announced(self, sentence: PaperSentence) -> list[PaperSentence]:
         """A sentence, and behind its colon what it announces: the items of a list, else the next sentence."""
@@ -237,7 +248,10 @@ class _Sentences:
         """How well a sentence says an aspect; from _LEAST on it does."""
         text, is_called = one.sentence.text, self._is_called(one.sentence, aspect)
         is_item = text.rstrip().endswith(":")
+        is_item = is_item or (aspect.values and one.sentence.kind == "list")
         if not (one.zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
+            return 0.0
+        if aspect.values and not any(map(str.isdigit, text)):
             return 0.0
         held = {found.group().casefold() for found in aspect.words.finditer(text)}
         held |= {"is a"} if aspect.name == "Method" and self._says_what_it_is(text) else set()
@@ -247,7 +261,8 @@ class _Sentences:
         score += is_called * (0.6 + 0.8 * one.sentence.is_first)
         score += {"": 0.0, aspect.name: 1.0}.get(one.label, -0.8)
         if aspect.gives == "numbers":
-            score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) + 0.5 * bool(_OWN.search(text)) - 0.4
+            score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) - 0.4
+        score += 0.5 * bool(aspect.gives and _OWN.search(text))
         score += aspect.late * one.along * (one.zone == "abstract")
         score -= 0.6 * (len(text) > _LONGEST) + 0.8 * bool(_LEANS.match(text))
         return score - 0.15 * min(len(_SOURCE.findall(text)), 3)
