@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragscience.agent.calculator import calculate
-from ragscience.ask.numbered_elements import abstract_of, named_section, numbered_section
+from ragscience.ask.numbered_elements import section as section_parts
 from ragscience.ask.paper_text import NO_SCORES, PaperText
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
@@ -125,10 +125,7 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     """
     text, number = PaperText(library, paper), _NUMBER.fullmatch(section.strip())
     name = _SECTION_NOUN.sub("", " ".join(section.casefold().split()).strip(" .:\"'"))
-    if number:
-        parts = numbered_section(text, number[1])
-    else:
-        parts = abstract_of(text) if name == "abstract" else named_section(text, name)
+    parts = section_parts(text, number[1] if number else name)
     chunks = library.paper_chunks(paper.paper_id)
     found = [each for each in chunks if any(each.start < part.end and part.start < each.end for part in parts)]
     if found:
