@@ -112,7 +112,7 @@ class _Items:
     def best(self) -> list[_Item]:
         """Those that enough speaks for, the best first; none that is only the beginning of another."""
         kept = [item for item in self._found.values() if item.support >= _ENOUGH]
-        whole = [one for one in kept if not any(two.text.startswith(f"{one.text} ") for two in kept)]
+        whole = [one for one in kept if not any(_is_part(one, two) for two in kept)]
         return sorted(whole, key=lambda item: -item.support)
 
     def _add(self, text: str, cited: tuple[Citation, ...], support: float) -> None:
@@ -193,6 +193,10 @@ class _Items:
         found = _OPENING.match(sentence.text)
         run, _ = self._run(_BRACKETS.sub("", sentence.text))
         return run or ([found[1]] if found and _is_name(found[1]) else [])
+
+
+def _is_part(item: _Item, other: _Item) -> bool:
+    return other.text.startswith(f"{item.text} ") and other.support >= item.support
 
 
 def _is_entry(sentence: PaperSentence) -> bool:

@@ -101,11 +101,11 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
     """
     import numpy as np
 
+    from ragscience.graph.paper_map import apart as without_common
     from ragscience.graph.paper_map import paper_map
 
     known = paper_map(context.library)
-    centred = known.means - known.means.mean(axis=0)
-    centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9)
+    centred = without_common(known.means)
     scores: dict[int, float] = {}
     for part in dict.fromkeys([subject, *_TOGETHER.split(subject)]):
         words, vector = set(terms(part)), context.embed(part)
