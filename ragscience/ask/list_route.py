@@ -58,7 +58,7 @@ _STARTERS = frozenset(
     """
     the this these those our we table figure section appendix in for following what a an no to on as with by from it all
     both each first second third finally however while when if after since instead many
-    some note let here there given see how
+    most some training note let here there given see how
     """.split()  # noqa: SIM905
 )
 _MOST_QUOTES, _MOST_TABLES, _MOST_ITEMS = 4, 2, 20
@@ -128,7 +128,7 @@ class _Items:
             if self.aspect.values:  # a word alone says nothing; an entry of a list gives its value
                 items = {sentence.text.lstrip("•*- "): _ENOUGH} if _is_entry(sentence) else {}
             for item, support in items.items():
-                self._add(item, sentence.citations, support if len(items) < 3 else _ENOUGH)
+                self._add(item, sentence.citations, support)
             for following in self._announced(sentence):
                 heads = self._heads(following)
                 counted += [(len(heads), following)] if heads else []
@@ -164,19 +164,19 @@ class _Items:
         """The items of a sentence, and how much it speaks for each."""
         if self.aspect.gives == "words":
             return dict.fromkeys((found.group() for found in self.aspect.words.finditer(sentence.text)), 1.0)
-        text, items = _BRACKETS.sub("", sentence.text), dict[str, float]()
+        text, items, beside = _BRACKETS.sub("", sentence.text), dict[str, float](), set[str]()
         for word in self.aspect.words.finditer(text):
             run, is_told = self._run(text[word.end() :])
-            items |= dict.fromkeys(run, _ENOUGH if is_told else 1.0)
-            beside = _BESIDE.search(text[: word.start()])
-            if beside and self.aspect.gives == "names" and _is_name(beside[1]):
-                items.setdefault(beside[1], 1.0)
+            items |= dict.fromkeys(run, _ENOUGH if len(run) > 1 and (is_told or len(run) > 2) else 1.0)
+            before = _BESIDE.search(text[: word.start()]) if self.aspect.gives == "names" else None
+            beside |= {before[1]} if before and _is_name(before[1]) else set()
+        items = dict.fromkeys(beside, _ENOUGH if len(beside) > 2 else 1.0) | items
         if sentence.is_first and self.aspect.heading.search(sentence.section.rpartition("›")[2]):
             items |= dict.fromkeys(self._heads(sentence), _ENOUGH)
         return items
 
     def _run(self, text: str) -> tuple[list[str], bool]:
-        """The items that a text begins with, at least two, and whether something says that they are such."""
+        """The items that a text begins with, and whether something says that they are such."""
         lead = _LEAD.match(text)
         is_told, at = bool(lead and _TELLS.search(lead[0])), lead.end() if lead else 0
         has_names, items = self.aspect.gives == "names", list[str]()
@@ -186,13 +186,13 @@ class _Items:
             if found is None or (has_names and not _is_name(found[0])):
                 break
             items.append(found[0].rstrip(".'’"))
-        return (items if len(items) > 1 else []), is_told
+        return (items if has_names or len(items) > 1 else []), is_told
 
     def _heads(self, sentence: PaperSentence) -> list[str]:
         """The names that a sentence begins with."""
         found = _OPENING.match(sentence.text)
         run, _ = self._run(_BRACKETS.sub("", sentence.text))
-        return run or ([found[1]] if found and _is_name(found[1]) else [])
+        return run if len(run) > 1 else [found[1]] if found and _is_name(found[1]) else []
 
 
 def _is_part(item: _Item, other: _Item) -> bool:
