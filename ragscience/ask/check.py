@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_sentences import AnswerSentence, split_answer
@@ -259,8 +260,8 @@ def _homes(text: str, sentences: Sequence[AnswerSentence], mentions: Sequence[Me
         if before is None or (after is not None and (not same_line or before in has_own)):
             homes.append(() if after is None else (after,))
         elif not same_line and sentences[before].kind in ("row", "code"):
-            block = sentences[before].block
-            homes.append(tuple(i for i, s in enumerate(sentences) if s.block == block and i not in has_own))
+            rows = takewhile(lambda i: sentences[i].kind in ("row", "code"), range(before, -1, -1))
+            homes.append(tuple(sorted(set(rows) - has_own)))
         else:
             homes.append((before,))
     return homes
