@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
     from ragscience.ask.unit_scores import Reader
     from ragscience.core.records import StoredChunk
-    from ragscience.models.model_protocols import ChatModel, Reranker
+    from ragscience.models.model_protocols import ChatModel
     from ragscience.search.names import PaperNames
     from ragscience.search.reranking import WordPresence
 
@@ -85,8 +85,6 @@ class AnswerContext:
     """None gives quotes."""
     matcher: Matcher | None
     """For the choice of quotes; None: words decide."""
-    scorer: Reranker | None
-    """A cross-encoder, for the choice of quotes and the citation check; optional."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     prompts: Prompts

@@ -17,6 +17,7 @@ from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
+from ragscience.core.tokenizing import counted
 from ragscience.models.model_protocols import ChatModel
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class _AnswerRun:
         """What is quoted of what was found."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
-            readers = Readers(context.matcher, context.scorer, context.spans, context.tables)
+            readers = Readers(context.matcher, context.spans, context.tables)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             sure, missing = self._confidence(found, choice)
             most = None if found.parts else _MOST_QUOTES.get(sure or "")
@@ -256,15 +257,11 @@ def _real_names(text: str, given: Sequence[Hit]) -> str:
 def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
     warnings = list(checked.warnings)
     if checked.unknown:
-        which = "1 citation was" if checked.unknown == 1 else f"{checked.unknown} citations were"
-        warnings.append(f"{which} removed: the model was given no passage from there.")
+        warnings.append(f"{_cited(checked.unknown)} removed: the model was given no passage from there.")
     if checked.corrected:
-        which = "1 citation was" if checked.corrected == 1 else f"{checked.corrected} citations were"
-        warnings.append(f"{which} moved to the page of the same paper that says it.")
-    added = sum(citation.added for citation in checked.citations)
-    if added:
-        which = "1 citation was" if added == 1 else f"{added} citations were"
-        warnings.append(f"The model cited nothing: {which} added by matching its sentences with the passages.")
+        warnings.append(f"{_cited(checked.corrected)} moved to the page of the same paper that says it.")
+    if added := sum(citation.added for citation in checked.citations):
+        warnings.append(f"The model cited nothing: {_cited(added)} added by matching its sentences with the passages.")
     unsupported = sum(not citation.supported for citation in checked.citations)
     if unsupported:
         of = len(checked.citations)
@@ -272,6 +269,10 @@ def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str,
     if not checked.citations and not broken_off:
         warnings.append(UNCITED)
     return tuple(warnings)
+
+
+def _cited(count: int) -> str:
+    return f"{counted(count, 'citation')} {'was' if count == 1 else 'were'}"
 
 
 def _since(started: float) -> float:

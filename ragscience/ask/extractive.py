@@ -16,7 +16,6 @@ from ragscience.core.records import Found, Hit, StoredChunk
 from ragscience.core.tokenizing import STOP_WORDS, terms
 
 if TYPE_CHECKING:
-    from ragscience.models.model_protocols import Reranker
     from ragscience.search.reranking import TokenMatches
 
 
@@ -49,8 +48,6 @@ _FITS = 0.5
 """as far as a row has this share of the question's words."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
-_READ_UNITS, _READ_WEIGHT = 12, 0.5
-"""How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,6 @@ class Readers:
     """The models that choose quotes, each optional: without them words decide."""
 
     matcher: Matcher | None = None
-    scorer: Reranker | None = None
-    """A cross-encoder."""
     spans: Reader | None = None
     tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
     """All tables of papers, by the papers' ids."""
@@ -73,7 +68,7 @@ class ScoredUnit:
     score: float
     """By which it was chosen, higher is better; comparable between questions."""
     features: Mapping[str, float]
-    """As in unit_scores.py; `read`, 0 to 1 among the runs of this question, where a cross-encoder read it."""
+    """As in unit_scores.py."""
     line: str = ""
     key: str = ""
     """As of `Block`."""
@@ -141,11 +136,6 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
             features["span"] = max(readings[i].probability if i in readings else 0.0 for i in range(first, last + 1))
         order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
-    if readers.scorer is not None and runs:
-        try:
-            runs = _read(question, runs, readers.scorer)
-        except ModelProblem as problem:
-            warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(asked, pieces, runs, alone, limit)
     scored_units = tuple(
@@ -253,20 +243,6 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
         frozenset[str]().union(*(each.numbers for each in run)),
         tuple(map(max, zip(*(piece.cosines for piece in run), strict=True))),
     )
-
-
-def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
-    """The runs, of which the cross-encoder reads the first few, with what it adds. Raises ModelProblem."""
-    scores = [float(score) for score in scorer.score(question, [run.unit.shown for run in runs[:_READ_UNITS]])]
-    lowest, highest = min(scores), max(scores)
-    read = [(score - lowest) / ((highest - lowest) or 1.0) for score in scores]
-    return [
-        *(
-            replace(run, score=run.score + _READ_WEIGHT * share, features={**run.features, "read": share})
-            for run, share in zip(runs, read, strict=False)
-        ),
-        *runs[_READ_UNITS:],
-    ]
 
 
 def _chosen(

@@ -190,11 +190,6 @@ class QuestionRun:
         return LATE_INTERACTION if self.tokens_from is not None else None
 
     @property
-    def scorer(self) -> Reranker | None:
-        """The cross-encoder for the citation check, if there is one."""
-        return self.reranker if self.library.about.chunks and not self.llm_reranker else None
-
-    @property
     def models_used(self) -> dict[str, str | None]:
         """As `Answer.models`."""
         embedder = self.library.about.embedder
@@ -240,7 +235,6 @@ class QuestionRun:
         return AnswerContext(
             llm=self.announced(self.llm) if self.llm else None,
             matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
-            scorer=self.scorer,
             spans=self.shared.models.span_reader(settings),
             models=self.models_used,
             prompts=self.prompts,

@@ -115,7 +115,6 @@ NAMES = NamesOfTwo()
 def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     given = {
         "matcher": None,
-        "scorer": None,
         "models": {"embedder": "words", "reranker": None, "llm": getattr(llm, "name", None)},
         "prompts": Prompts(),
         "circuit": Circuit(failures=3, pause_seconds=60.0, clock=time.monotonic),
