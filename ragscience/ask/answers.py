@@ -90,10 +90,11 @@ class _AnswerRun:
         return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
 
     def by_llm(self, llm: ChatModel) -> Answer:
-        from ragscience.ask.chain import generate
+        from ragscience.ask.chain import Generated
 
         context, started = self._context, time.perf_counter()
-        generated = generate(self._request, context, llm, search=self._searched, on_token=self._on_token)
+        generated = Generated(self._request, context, llm, self._searched, self._on_token)
+        generated.run()
         # The search runs in between; the rest is recorded at the end, where most of it was.
         llm_ms = round(max(0.0, _since(started) - sum(self._timings.values())), 3)
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)

@@ -30,38 +30,6 @@ _LONGEST_QUESTION = 600
 """Characters: a rewritten question beyond this is a model that talks instead."""
 
 
-def generate(
-    request: AnswerRequest,
-    context: AnswerContext,
-    llm: ChatModel,
-    *,
-    search: JudgedSearch,
-    on_token: Callable[[str], None] | None,
-) -> Generated:
-    """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
-
-    The rewriting happens only with history; its tokens are not shown. Nothing goes to a tracing service, whatever the
-    environment says. A failure of the model is returned. Raises Cancelled, and what `search` and `on_token` raise.
-    """
-    from langsmith.run_helpers import tracing_context
-
-    run = Generated(request, context, llm, search, on_token)
-    try:
-        with tracing_context(enabled=False):
-            run.chain().invoke({"question": run.question, "chat_history": list(run.turns)})
-    except _Failed as failed:
-        run.failure = failed.problem
-    return run
-
-
-class _Failed(Exception):
-    """A failure of the model, passed through LangChain; distinguishes it from a failure of the search."""
-
-    def __init__(self, problem: ModelProblem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-
-
 class Generated:
     """One question on its way through the chain, and what came of it."""
 
@@ -83,15 +51,30 @@ class Generated:
         """False where the search gave nothing that answers; the model was not asked then."""
         self.failure: ModelProblem | None = None
         """Why the answer is incomplete; None if it is complete."""
-        self.question = sanitize(request.question)
+        self._question = sanitize(request.question)
         self._history = request.history
         self._search = search
         self._prompts = context.prompts
         self._window = Window(llm.window, llm.num_predict, llm.counter.count)
         self._plan = Plan(llm.num_predict)
-        self.turns, self._condense_tokens = condense_history(
-            self.question, self._history, prompts=self._prompts, window=self._window
+        self._turns, self._condense_tokens = condense_history(
+            self._question, self._history, prompts=self._prompts, window=self._window
         )
+
+    def run(self) -> None:
+        """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
+
+        The rewriting happens only with history; its tokens are not shown. Nothing goes to a tracing service, whatever
+        the environment says. The model's failure is kept. Raises Cancelled, and what `search` and `on_token` raise.
+        """
+        from langsmith.run_helpers import tracing_context
+
+        try:
+            with tracing_context(enabled=False):
+                self._chain().invoke({"question": self._question, "chat_history": list(self._turns)})
+        except ModelProblem as problem:
+            if problem is not self.failure:  # it is the search's
+                raise
 
     @property
     def given(self) -> tuple[Hit, ...]:
@@ -106,11 +89,11 @@ class Generated:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was left out of the prompts, and where the answer was stopped."""
-        left = len(self._history) - len(self.turns)
+        left = len(self._history) - len(self._turns)
         without = (f"The question was rewritten without the {left} oldest turns, which did not fit.",) if left else ()
         return (*self._plan.warnings, *without, *(() if self.failure else self.reply.warnings))
 
-    def chain(self) -> Any:
+    def _chain(self) -> Any:
         """LangChain's chain, with our models, our search and our share of the window in it."""
         from langchain_classic.chains import ConversationalRetrievalChain
         from langchain_core.messages import SystemMessage
@@ -120,7 +103,7 @@ class Generated:
         request = PromptTemplate.from_template(self._prompts.request, partial_variables={"history": behind})
         system = SystemMessage(self._prompts.rules_text())
         return ConversationalRetrievalChain.from_llm(
-            llm=_model(lambda messages: _said(self.reply, messages, self._plan.answer_tokens)),
+            llm=_model(lambda messages: self._said(self.reply, messages, self._plan.answer_tokens)),
             condense_question_llm=_model(self._standalone),
             retriever=_retriever(self._documents),
             condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
@@ -132,11 +115,18 @@ class Generated:
             response_if_no_docs_found=wording.REFUSAL,
         )
 
+    def _said(self, generation: Generation, messages: list[tuple[str, str]], max_tokens: int) -> str:
+        generation.run(messages, max_tokens)
+        self.failure = generation.failure
+        if self.failure is not None:
+            raise self.failure
+        return generation.text
+
     def _standalone(self, messages: list[tuple[str, str]]) -> str:
         """The rewritten question; the question as it was asked where the reply is unusable."""
-        said = _said(self._condensing, messages, self._condense_tokens).strip().rpartition("\n")[2]
+        said = self._said(self._condensing, messages, self._condense_tokens).strip().rpartition("\n")[2]
         said = said.rpartition("uestion:")[2].strip(" \"'“”*")
-        return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else self.question
+        return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else self._question
 
     def _documents(self, question: str) -> list[Document]:
         """The passages that are found for a question and sent: fenced text, its number and its source."""
@@ -148,18 +138,12 @@ class Generated:
         try:
             self._plan = plan(self.found, self._history, prompts=self._prompts, window=self._window)
         except ModelProblem as problem:
-            raise _Failed(problem) from problem
+            self.failure = problem
+            raise
         return [
             Document(text, metadata={"number": hit.rank, "source": wording.source_of(hit.chunk, hit.chunk.page_start)})
             for hit, text in self._plan.passages
         ]
-
-
-def _said(generation: Generation, messages: list[tuple[str, str]], max_tokens: int) -> str:
-    generation.run(messages, max_tokens)
-    if generation.failure is not None:
-        raise _Failed(generation.failure)
-    return generation.text
 
 
 def _model(say: Callable[[list[tuple[str, str]]], str]) -> Any:

@@ -79,10 +79,6 @@ def repeated_tail(text: str) -> int:
     return 0
 
 
-_LOOK_EVERY = 128
-"""Characters after which a reply is searched for a loop again."""
-
-
 class WrappedLLM:
     """A chat model that does all that the wrapped one does."""
 
@@ -175,7 +171,6 @@ class Generation:
         """When it came: monotonic seconds."""
         self._cancelled = cancelled
         self._raw = ""
-        self._looked_at = 0
         self._filter = ThoughtFilter()
         self._started = 0.0
         """When the call went out: monotonic seconds."""
@@ -234,12 +229,8 @@ class Generation:
         """Whether the reply runs in a loop."""
         self._raw += piece
         self._show(self._filter.feed(piece))
-        if len(self._raw) - self._looked_at < _LOOK_EVERY:
-            return False
-        self._looked_at = len(self._raw)
         repeated = repeated_tail(self._raw)
-        if repeated:
-            self._raw = self._raw[:-repeated]
+        self._raw = self._raw[: len(self._raw) - repeated]
         return repeated > 0
 
     def _show(self, text: str) -> None:
@@ -279,8 +270,7 @@ class Generation:
             how = f"with the reason “{reason}”" if reason else "without a reason"
             warnings.append(f"{name}'s reply ended {how}: the answer may be incomplete.")
         self.warnings = tuple(warnings)
-        thoughts = round(base_tokens(self._raw) - base_tokens(self.text)) if self.text != self._raw else 0
+        thoughts = base_tokens(self._raw) - base_tokens(self.text)
         counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
-        self.tokens = {
-            name: count for name, count in (counts | {"thoughts": thoughts or None}).items() if count is not None
-        }
+        counts["thoughts"] = thoughts or None
+        self.tokens = {kind: count for kind, count in counts.items() if count is not None}
