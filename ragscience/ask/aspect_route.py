@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -60,9 +60,9 @@ class Aspect:
 
     name: str
     words: re.Pattern[str]
-    zones: dict[str, float]
     heading: re.Pattern[str]
     starts: re.Pattern[str]
+    zones: dict[str, float]
     gives: str = ""
     late: float = 0.0
     values: bool = False
@@ -77,19 +77,11 @@ def _table() -> tuple[dict[str, Aspect], dict[str, re.Pattern[str]]]:
     """aspects.toml: the aspects and the zones, by name, in its order."""
     given = tomllib.loads(Path(__file__).with_name("aspects.toml").read_text("utf-8"))
     zones = {name: _words(words) for name, words in given.pop("zones").items()}
-    found = {
-        name: Aspect(
-            name,
-            _words(one["words"], r"\b"),
-            one["zones"],
-            _words([one.get("heading", "(?!)")]),
-            _words([one.get("starts", "(?!)")], r"\b[:.]?\s?(?=[A-Z])"),
-            one.get("gives", ""),
-            float(one.get("late", 0.0)),
-            one.get("values", False),
-        )
-        for name, one in given.items()
-    }
+    found = dict[str, Aspect]()
+    for name, one in given.items():
+        words, heading = _words(one.pop("words"), r"\b"), _words([one.pop("heading", "(?!)")])
+        starts = _words([one.pop("starts", "(?!)")], r"\b[:.]?\s?(?=[A-Z])")
+        found[name] = Aspect(name, words, heading, starts, **one)
     return found, zones
 
 
@@ -157,7 +149,6 @@ class Sentences:
 
     paper: PaperText
     names: PaperNames
-    _own: dict[str, bool] = field(default_factory=dict)
 
     def of_all(self, wanted: Sequence[tuple[str, int]]) -> dict[str, list[PaperSentence]]:
         """The best sentences of each aspect, the first ones choosing first, in the order of aspects.toml."""
@@ -230,15 +221,6 @@ class Sentences:
             seen[zone] += 1
         return placed
 
-    @staticmethod
-    def _is_called(sentence: PaperSentence, aspect: Aspect) -> bool:
-        return aspect.heading.search(sentence.section) is not None
-
-    def _says_what_it_is(self, text: str) -> bool:
-        """Whether a sentence begins with the name of the paper's work, and "is a"."""
-        found = _IS_A.match(text)
-        return found is not None and self.is_named(found[1], found.end(1))
-
     def is_named(self, text: str, end: int | None = None) -> bool:
         """Whether a text has the name of the paper's work, there that ends at `end`."""
         mine = self.paper.paper.paper_id
@@ -246,15 +228,15 @@ class Sentences:
 
     def _score(self, one: _Placed, aspect: Aspect) -> float:
         """How well a sentence says an aspect; from _LEAST on it does."""
-        text, is_called = one.sentence.text, self._is_called(one.sentence, aspect)
-        is_item = text.rstrip().endswith(":")
-        is_item = is_item or (aspect.values and one.sentence.kind == "list")
+        text, is_called = one.sentence.text, bool(aspect.heading.search(one.sentence.section))
+        is_item = text.rstrip().endswith(":") or (aspect.values and one.sentence.kind == "list")
         if not (one.zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
             return 0.0
         if aspect.values and not any(map(str.isdigit, text)):
             return 0.0
         held = {found.group().casefold() for found in aspect.words.finditer(text)}
-        held |= {"is a"} if aspect.name == "Method" and self._says_what_it_is(text) else set()
+        if aspect.name == "Method" and (said := _IS_A.match(text)) and self.is_named(said[1], said.end(1)):
+            held |= {"is a"}
         if not (held or is_called or one.label == aspect.name):
             return 0.0
         score = aspect.zones.get(one.zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)

@@ -20,7 +20,7 @@ from ragscience.ask.numbered_elements import (
 from ragscience.ask.paper_text import PaperText, Paragraph, Part, paragraphs_of
 from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Slots
-from ragscience.core.records import Block
+from ragscience.core.records import Block, Hit
 from ragscience.core.tokenizing import counted, joined_lines, terms
 
 _SHORT_SECTION = 3600
@@ -69,7 +69,7 @@ def answer(slots: Slots, context: RouteContext) -> Routed | None:
     asks_more = {*terms(rest)} - _frame() and (len(papers) > 1 or any(kind == "section" for kind, _ in wanted))
     if not wanted or not papers or asks_more:
         return None  # it asks for something in that section
-    blocks, hits, is_missing = list[Block](), [], False
+    blocks, hits, is_missing = list[Block](), list[Hit](), False
     for paper in (PaperText(context.library, paper) for paper in papers):
         own = list[Block]()
         for kind, name in wanted:

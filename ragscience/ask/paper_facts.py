@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ragscience.ask.paper_text import PaperText
-from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at, year_of
+from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import SURE
-from ragscience.core.records import Block, Paper, title_of
+from ragscience.core.records import Block, Citation, Paper
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
 
 ADDRESSES = {"workplaces": "where its authors work", "emails": "the e-mail address of an author"}
 """What may be asked of a paper's authors, in words."""
@@ -34,7 +39,7 @@ def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Rou
     blocks, found = list[Block](), False
     for paper in papers:
         quotes = _quotes(PaperText(context.library, paper), only_mail=fact == "emails")
-        title = f"“{' '.join(title_of(paper).split()) or paper.file}” ({paper.file})"
+        title = f"“{label(paper, year=False)}” ({paper.file})"
         by = f" was written by {listed(paper.metadata.authors)}" if paper.metadata.authors else ""
         if quotes:
             blocks.append(Block("text", f"The paper {title}{by or ' says of its authors'}:"))
@@ -112,7 +117,7 @@ def _sure(fact: str, paper: Paper) -> float:
 def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     """The sentence that says it, with the line of the first page where it is printed."""
     known, authors, (year, is_guess) = paper.metadata, paper.metadata.authors, year_of(paper)
-    title = f"“{' '.join(title_of(paper).split()) or paper.file}”"
+    title = f"“{label(paper, year=False)}”"
     dated = f" ({known.year})" if known.year else ""
     said, printed = "", list[str]()
     if fact in ("pages", "passages"):
@@ -145,9 +150,23 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     if "author" in fact and authors:
         printed = [authors[0], authors[0].split()[-1]]
     said = said or f"The {fact} of {title} {'are' if fact == 'authors' else 'is'} not known"
-    citations = printed_at(context.library, paper, printed)
+    citations = _printed_at(context.library, paper, printed)
     if not citations and paper.file not in said:
         said = said.replace(title, f"{title} ({paper.file})")
     said = f"The paper {said}" if said.startswith("“") else said  # what begins with “ is read as a quote later
     doubt = " This is not sure: it was hard to read." if 0 < _sure(fact, paper) < SURE else ""
     return Block("text", f"{said}.{doubt}", citations)
+
+
+def _printed_at(library: Store, paper: Paper, words: Sequence[str]) -> tuple[Citation, ...]:
+    """The line of the paper's first page that has the first of the words that it has at all; empty without any."""
+    contents = library.contents(paper.paper_id)
+    page = next((page for page in contents.pages if page.number == 1), None)
+    text = contents.text(1) if page is not None else ""
+    at = next((text.index(word) for word in words if word and word in text), None)
+    if page is None or at is None:
+        return ()
+    start, end = text.rfind("\n", 0, at) + 1, f"{text}\n".index("\n", at)
+    span = page.start + start, page.start + end
+    quote = " ".join(text[start:end].split())
+    return (Citation(paper.file, 1, quote, True, paper.path, *span, contents.boxes(1, *span)),)
