@@ -50,8 +50,8 @@ _LEANS = re.compile(
 """A sentence that says nothing by itself, or announces what stands elsewhere."""
 _IS_A = re.compile(r"((?:\S+ ){0,4}\S+) (?:is|are) (?:a|an|the)\b")
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
-_LEAST, _LIKE, _LONGEST = 1.5, 0.6, 420
-"""The score from which on a sentence says an aspect; the share of its words that another may have; its characters."""
+_LEAST, _LIKE = 1.5, 0.6
+"""The score from which on a sentence says an aspect; the share of its words that another may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class Sentences:
             score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) - 0.4
         score += 0.5 * bool(aspect.gives and _OWN.search(text))
         score += aspect.late * one.along * (one.zone == "abstract")
-        score -= 0.6 * (len(text) > _LONGEST) + 0.8 * bool(_LEANS.match(text))
+        score -= 0.8 * bool(_LEANS.match(text))
         return score - 0.15 * min(len(_SOURCE.findall(text)), 3)
 
 

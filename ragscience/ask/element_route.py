@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, takewhile
+from textwrap import shorten
 
 from ragscience.ask.numbered_elements import (
     KINDS,
@@ -203,5 +204,4 @@ def _numbers(kind: str, known: Sequence[tuple[str, Part]]) -> str:
 
 
 def _item(paper: PaperText, part: Part) -> Block:
-    text = joined_lines(part.text)
-    return Block("item", text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …", paper.cite([part]))
+    return Block("item", shorten(joined_lines(part.text), 160, placeholder=" …"), paper.cite([part]))

@@ -18,13 +18,6 @@ from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, Citation
 from ragscience.core.tokenizing import joined_lines, terms
 
-_ASPECTS = {
-    "data_sets": "Data sets",
-    "baselines": "Baselines",
-    "tasks": "Tasks",
-    "metrics": "Measures",
-    "hyperparameters": "Hyperparameters",
-}
 _PROPER = r"(?:[A-Z\d][\w+’'./-]{0,30}|[a-z]{1,6}[A-Z\d][\w-]{0,30})"
 _NAME = re.compile(rf"{_PROPER}(?: (?:of |of the )?{_PROPER}){{0,5}}")
 _PHRASE = re.compile(r"(?!(?:in|for|on|of|to|such|other|more|etc)\b)[\w’'/-]{3,30}(?: [\w’'/-]{1,30}){0,4}$")
@@ -73,7 +66,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The items that a paper lists, each with its page, and the sentences that do so; None where none are found."""
     if len(slots.papers) != 1 or len(slots.extra) > _MOST_QUALIFIERS:
         return None
-    paper, aspect = PaperText(context.library, slots.papers[0]), aspects()[_ASPECTS[kind]]
+    paper, aspect = PaperText(context.library, slots.papers[0]), aspects()[kind]
     found = _Items(paper, aspect)
     sentences = found.read(Sentences(paper, context.names).ranked(aspect, slots.extra))
     tables = found.read_tables(slots.extra)
@@ -88,7 +81,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     ]
     hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
     title = label(paper.paper, year=False)
-    note = f"Looked for the {aspect.name.lower()} that “{title}” enumerates, in its text and tables."
+    note = f"Looked for the {kind.replace('_', ' ')} that “{title}” enumerates, in its text and tables."
     return Routed("list", note, tuple(blocks), hits, "high" if len(items) > 2 else "medium", for_llm=True)
 
 

@@ -36,19 +36,16 @@ _MOST = 12
 
 def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Routed:
     """The blocks of each paper's first page, or of its end, that say where its authors work or how they are reached."""
-    blocks, found = list[Block](), False
+    blocks = list[Block]()
     for paper in papers:
+        title, authors = f"“{label(paper, year=False)}” ({paper.file})", listed(paper.metadata.authors)
         quotes = _quotes(PaperText(context.library, paper), only_mail=fact == "emails")
-        title = f"“{label(paper, year=False)}” ({paper.file})"
-        by = f" was written by {listed(paper.metadata.authors)}" if paper.metadata.authors else ""
-        if quotes:
-            blocks.append(Block("text", f"The paper {title}{by or ' says of its authors'}:"))
-        else:
-            blocks.append(Block("text", f"The first page of {title} does not tell {ADDRESSES[fact]}."))
-        blocks += quotes
-        found = found or bool(quotes)
+        said = f"The paper {title} {f'was written by {authors}' if authors else 'says of its authors'}:"
+        none = f"The first page of {title} does not tell {ADDRESSES[fact]}."
+        blocks += [Block("text", said if quotes else none), *quotes]
     note = f"Looked at the first page of {listed([paper.file for paper in papers[:3]])} for {ADDRESSES[fact]}."
-    return Routed("papers", note, tuple(blocks), confidence="high" if found else "low")
+    is_told = any(block.kind == "quote" for block in blocks)
+    return Routed("papers", note, tuple(blocks), confidence="high" if is_told else "low")
 
 
 def _quotes(paper: PaperText, *, only_mail: bool) -> list[Block]:
