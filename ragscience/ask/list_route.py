@@ -157,13 +157,13 @@ class _Items:
         """The items of a sentence, and how much it speaks for each."""
         if self.aspect.gives == "words":
             return dict.fromkeys((found.group() for found in self.aspect.words.finditer(sentence.text)), 1.0)
-        text, items, beside = _BRACKETS.sub("", sentence.text), dict[str, float](), set[str]()
+        text, items, beside = _BRACKETS.sub("", sentence.text), dict[str, float](), list[str]()
         for word in self.aspect.words.finditer(text):
             run, is_told = self._run(text[word.end() :])
             items |= dict.fromkeys(run, _ENOUGH if len(run) > 1 and (is_told or len(run) > 2) else 1.0)
             before = _BESIDE.search(text[: word.start()]) if self.aspect.gives == "names" else None
-            beside |= {before[1]} if before and _is_name(before[1]) else set()
-        items = dict.fromkeys(beside, _ENOUGH if len(beside) > 2 else 1.0) | items
+            beside += [before[1]] if before and _is_name(before[1]) else []
+        items = dict.fromkeys(beside, _ENOUGH if len(set(beside)) > 2 else 1.0) | items
         if sentence.is_first and self.aspect.heading.search(sentence.section.rpartition("›")[2]):
             items |= dict.fromkeys(self._heads(sentence), _ENOUGH)
         return items
