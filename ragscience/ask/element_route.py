@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import pairwise, takewhile
 from textwrap import shorten
 
@@ -37,23 +36,11 @@ _MOST_BELOW = 12
 _PROSE = 350
 """Characters of a paragraph that goes on with the paper's text below a caption."""
 _EXPLAINS = re.compile(r"\s*(?:(?-i:[a-z])|(?:where|with|here|in which|such that|for which|and)\b)", re.I)
-_FRAME_WORDS = """
-    what which does do is are was were in of from the a an show me give display print explain describe tell about
-    report reports say says said show shows shown mean means contain contains content contents look like for by
-    paper papers article study authors please can you could i want to see read summarize summary summarise
-    according and with its it this that present presents list caption number whole full text detail details
-"""
-"""Words that ask for an element and say nothing of what is in it."""
 _PART = re.compile(
     r"\b(?P<part>abstract|introduction|conclusions?|concluding remarks|discussion|related works?|acknowledge?ments?)\b|"
     r"\b(?P<called>[\w&-]+(?: [\w&-]+){0,3}?) section\b",
     re.IGNORECASE,
 )
-
-
-@cache
-def _frame() -> frozenset[str]:
-    return frozenset(terms(_FRAME_WORDS))
 
 
 def answer(slots: Slots, context: RouteContext) -> Routed | None:
@@ -67,7 +54,7 @@ def answer(slots: Slots, context: RouteContext) -> Routed | None:
         rest = rest[: part.start()] + rest[part.end() :]
         wanted = [("section", part["part"] or part["called"])]
     papers = slots.papers or slots.implied or (slots.with_described(context).papers if wanted else ())
-    asks_more = {*terms(rest)} - _frame() and (len(papers) > 1 or any(kind == "section" for kind, _ in wanted))
+    asks_more = slots.extra & {*terms(rest)} and (len(papers) > 1 or any(kind == "section" for kind, _ in wanted))
     if not wanted or not papers or asks_more:
         return None  # it asks for something in that section
     blocks, hits, is_missing = list[Block](), list[Hit](), False
