@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
-from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
+from ragscience.ask.confidence import (
+    LOW,
+    LookedFor,
+    answerability,
+    confidence,
+    is_answerable,
+    look_for,
+    probability,
+    signs,
+)
 from ragscience.ask.extractive import Choice, Readers, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
@@ -50,6 +59,15 @@ def answer(
     if not context.circuit.allows() and not context.needs_llm:
         return run.by_quotes((f"{context.circuit.warning} Showing quotes instead.",))
     return run.by_llm(context.llm)
+
+
+def worth(found: Found, context: AnswerContext) -> float:
+    """How likely quotes from what was found hold the answer to its question, 0 to 1."""
+    if context.presence is None or context.names is None or not found.hits:
+        return answerability(found, found.question)
+    readers = Readers(context.matcher, context.spans, context.tables)
+    units = extract_parts(found, readers=readers, limit=1).units
+    return probability(signs(found, look_for(found, context.presence, context.names), units[0])) if units else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +234,14 @@ class _AnswerRun:
             with timed(self._timings, "presence_ms"):
                 self._looked = look_for(found, context.presence, context.names)
         self._answerability = answerability(found, question)
-        answerable = is_answerable(
-            self._answerability,
-            threshold=context.answerable_threshold,
-            likeness=self._looked.likeness if self._looked else None,
-            has_name=self._looked.has_name if self._looked else False,
+        answerable = (
+            is_answerable(
+                self._answerability,
+                threshold=context.answerable_threshold,
+                likeness=self._looked.likeness if self._looked else None,
+                has_name=self._looked.has_name if self._looked else False,
+            )
+            or found.signals.get("worth", 0.0) >= LOW
         )
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 

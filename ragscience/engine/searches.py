@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from ragscience.ask.answers import worth
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SURE, SubQuery, compared, sides
@@ -205,10 +206,11 @@ def search_readings(
     profile: Profile | None = None,
     rewritten: str = "",
 ) -> Found:
-    """What is found for the reading of the question that the passages answer best; `Found.question` is its text.
+    """What is found for the reading of the question that is answered best; `Found.question` is its text.
 
-    `rewritten`, a language model's own reading, competes where it loses no name and brings no new one. `also`
-    are passages (ids) that compete for a reading about the papers of the turn before.
+    How well is what the quotes are worth that an answer would be made of, `Found.signals["worth"]`. `rewritten`, a
+    language model's own reading, competes where it loses no name and brings no new one. `also` are passages (ids) that
+    compete for a reading about the papers of the turn before.
     """
     names = PaperNames.of(run.library) if run.library.about.chunks else None
     readings = run.understood.readings
@@ -216,14 +218,18 @@ def search_readings(
         spoken = " ".join((run.spelled, *(f"{turn.question} {turn.answer}" for turn in run.request.history)))
         readings = (*held_reading(rewritten, readings, run.spelled, spoken, names), *readings)
     results: list[tuple[float, Found]] = []
-    for reading in readings:
+    for reading in dict.fromkeys(readings):
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
         found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
         if reading.before:
             joined = f"{reading.before.rstrip(' ?.!')}: {reading.text}"
             found = _also_found(found, searched(run, joined, kept, also, profile))
-        results.append((answerability(found, reading.text) + reading.prior, replace(found, about=reading.files)))
+        found = replace(found, about=reading.files)
+        if len(readings) == 1:
+            return found
+        likely = worth(found, run.answer_context)
+        results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
     return max(results, key=lambda result: result[0])[1]
 
 
