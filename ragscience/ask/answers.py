@@ -151,7 +151,7 @@ class _AnswerRun:
         """What is quoted of what was found."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
-            readers = Readers(context.matcher, context.spans, context.tables)
+            readers = Readers(context.matcher, context.spans)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             sure, missing = self._confidence(found, choice)
             most = None if found.parts else _MOST_QUOTES.get(sure or "")

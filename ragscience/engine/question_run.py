@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.conversation import TurnReading, Understood, understand
 from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM, WrappedReply
 from ragscience.core.errors import Cancelled
-from ragscience.core.records import Filters, Found, Profile, Step, StoredChunk
+from ragscience.core.records import Found, Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
 from ragscience.engine.requests import SearchRequest, check_question
@@ -245,14 +245,8 @@ class QuestionRun:
             needs_llm=settings.answerer in ("llm", "ollama"),
             presence=WordPresence(self.library, self.tokens_from) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
-            tables=self._tables,
             cancelled=self._may_cancel,
         )
-
-    def _tables(self, paper_ids: Sequence[int]) -> list[StoredChunk]:
-        """The passages of these papers that are tables."""
-        ids = self.library.select(Filters(paper_ids=tuple(paper_ids), kinds=("table",)))
-        return self.library.chunks(ids.tolist()) if ids is not None else []
 
     @cached_property
     def graph(self) -> GraphSearch | None:
