@@ -65,7 +65,7 @@ def worth(found: Found, context: AnswerContext) -> float:
     """How likely quotes from what was found hold the answer to its question, 0 to 1."""
     if context.presence is None or context.names is None or not found.hits:
         return answerability(found, found.question)
-    readers = Readers(context.matcher, context.spans, context.tables)
+    readers = Readers(context.matcher, context.spans)
     units = extract_parts(found, readers=readers, limit=1).units
     return probability(signs(found, look_for(found, context.presence, context.names), units[0])) if units else 0.0
 
