@@ -15,23 +15,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from ragscience.agent.llm_questions import (
-    AMBIGUOUS,
-    CORRECT,
-    INCORRECT,
-    LONGEST_QUESTION,
-    ask_for_rewording,
-    ask_for_verdict,
-)
+from ragscience.agent.llm_questions import JUDGE, LONGEST_QUESTION, REWRITE, LLMQuestion, one_line
 from ragscience.ask.confidence import answerability
+from ragscience.ask.sides import together
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
 from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel
-from ragscience.models.structured_output import Structured
 
+T = TypeVar("T")
+CORRECT, AMBIGUOUS, INCORRECT = "correct", "ambiguous", "incorrect"
+_VERDICTS = {"yes": CORRECT, "no": INCORRECT, "ambiguous": AMBIGUOUS}
 CORRECT_FROM = 0.6
 INCORRECT_BELOW = 0.15
 """Of `answerability`. Questions whose papers the fit had not seen, development set: below 0.15 are 1 % of the searches
@@ -105,21 +102,20 @@ class Corrective:
         """The verdict on what was found, by its best passages and those `added`; nothing at all is wrong unasked."""
         if not found.hits:
             return INCORRECT
-        return self._asked(ask_for_verdict, question, (*found.hits[:_JUDGED_PASSAGES], *added)) or verdict_of(
-            found, question
-        )
+        said = self._asked(JUDGE, question, (*found.hits[:_JUDGED_PASSAGES], *added))
+        return _VERDICTS[said.answers] if said else verdict_of(found, question)
 
     def _reworded(self, question: str, found: Found) -> str:
         """The reworded question; empty if rewording gives nothing new."""
-        said = self._asked(ask_for_rewording, question, found.hits[:_JUDGED_PASSAGES]) if found.hits else None
-        if said and _folded(said) != _folded(question):
-            return said
+        said = self._asked(REWRITE, question, found.hits[:_JUDGED_PASSAGES])
+        if said and said.question and _folded(said.question) != _folded(question):
+            return said.question
         return reworded(question, found.hits, self._context.title_of)
 
-    def _asked(self, ask: Callable[..., Structured[str]], question: str, hits: Sequence[Hit]) -> str | None:
+    def _asked(self, what: LLMQuestion[T], question: str, hits: Sequence[Hit]) -> T | None:
         if self._llm is None:
             return None
-        done = ask(self._llm, question, hits, seconds=self._context.seconds)
+        done = what.ask(self._llm, f"\nQuestion: {one_line(question)}", hits, seconds=self._context.seconds)
         if done.value is None:
             self._llm = None
         if done.problem is not None:
@@ -141,11 +137,7 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
     known = {hit.chunk.chunk_id for hit in first.hits}
     room = min(EXTRA_PASSAGES, max(most_passages - len(first.hits), 0))
     new = [hit for hit in second.hits if hit.chunk.chunk_id not in known][:room]
-    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate((*first.hits, *new), start=1))
-    both = first.timings_ms.keys() | second.timings_ms.keys()
-    timings = {name: first.timings_ms.get(name, 0.0) + second.timings_ms.get(name, 0.0) for name in sorted(both)}
-    warnings = tuple(dict.fromkeys((*first.warnings, *second.warnings)))
-    return replace(first, hits=hits, timings_ms=timings, warnings=warnings, stages=(*first.stages, *second.stages))
+    return replace(together(first, [second], [*first.hits, *new]), parts=first.parts)
 
 
 def reworded(question: str, hits: Sequence[Hit], title_of: Callable[[str], str]) -> str:

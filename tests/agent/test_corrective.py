@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config import load_settings
-from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext, joined
-from ragscience.agent.llm_questions import AMBIGUOUS, INCORRECT
+from ragscience.agent.corrective import (
+    AMBIGUOUS,
+    EXTRA_PASSAGES,
+    INCORRECT,
+    Corrective,
+    CorrectiveContext,
+    joined,
+)
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
 from ragscience.engine.events import Searched
