@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ragscience.agent.llm_questions import JUDGE, LONGEST_QUESTION, REWRITE, LLMQuestion, one_line
@@ -43,36 +43,27 @@ _OF_ONE_PAPER = 2
 _WORD = re.compile(r"[^\s?!,;:()\"“”]+")
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectiveContext:
-    """The searches and models of a corrective search."""
+@dataclass(slots=True)
+class Corrective:
+    """A searcher with a second look, for one answer: a question is searched once, and `MOST_REWRITES` are rewritten."""
 
     search: Callable[[str], Found]
     """What the question is first searched for by."""
     again: Callable[[str], Found]
     """The second search, for the reworded question."""
     llm: ChatModel | None
+    """One that failed in any way is not called again."""
+    on_failure: Callable[[str], None]
+    """Receives a failure of the LLM's server."""
     title_of: Callable[[str], str]
     """A file to the title of its paper, or to nothing."""
     most_passages: int
     """Most passages where a second search adds to the first."""
     seconds: float
     """Of each call of the LLM."""
-
-
-class Corrective:
-    """A searcher with a second look, for one answer: a question is searched once, and `MOST_REWRITES` are rewritten.
-
-    `on_failure` receives a failure of the LLM's server; an LLM that failed in any way is not called again.
-    """
-
-    def __init__(self, context: CorrectiveContext, *, on_failure: Callable[[str], None]) -> None:
-        self._context = context
-        self._on_failure = on_failure
-        self._llm = context.llm
-        self._done: dict[str, Found] = {}
-        self.rewritten: list[str] = []
-        """The second queries."""
+    rewritten: list[str] = field(default_factory=list)
+    """The second queries."""
+    _done: dict[str, Found] = field(default_factory=dict)
 
     def __call__(self, question: str) -> Found:
         """What was found, with its verdict and what is to be said of it. Raises what the first search raises."""
@@ -81,17 +72,17 @@ class Corrective:
         return self._done[question]
 
     def _looked_at_again(self, question: str) -> Found:
-        found = self._context.search(question)
+        found = self.search(question)
         verdict, warnings = self._judged(question, found), list[str]()
         if verdict == AMBIGUOUS and len(self.rewritten) < MOST_REWRITES and (other := self._reworded(question, found)):
             self.rewritten.append(other)
             before = len(found.hits)
             try:
-                found = joined(found, self._context.again(other), self._context.most_passages)
+                found = joined(found, self.again(other), self.most_passages)
             except ModelProblem as problem:
                 warnings.append(f"The search could not be repeated: {problem}")
             if added := found.hits[before:]:
-                verdict = self._judged(question, found, added) if self._llm else verdict
+                verdict = self._judged(question, found, added) if self.llm else verdict
                 said = "1 passage was" if len(added) == 1 else f"{len(added)} passages were"
                 warnings.append(f"It was not clear that the passages answer this. {said} added by another search.")
         if verdict == INCORRECT:
@@ -110,16 +101,16 @@ class Corrective:
         said = self._asked(REWRITE, question, found.hits[:_JUDGED_PASSAGES])
         if said and said.question and _folded(said.question) != _folded(question):
             return said.question
-        return reworded(question, found.hits, self._context.title_of)
+        return reworded(question, found.hits, self.title_of)
 
     def _asked(self, what: LLMQuestion[T], question: str, hits: Sequence[Hit]) -> T | None:
-        if self._llm is None:
+        if self.llm is None:
             return None
-        done = what.ask(self._llm, f"\nQuestion: {one_line(question)}", hits, seconds=self._context.seconds)
+        done = what.ask(self.llm, f"\nQuestion: {one_line(question)}", hits, seconds=self.seconds)
         if done.value is None:
-            self._llm = None
+            self.llm = None
         if done.problem is not None:
-            self._on_failure(str(done.problem))
+            self.on_failure(str(done.problem))
         return done.value
 
 

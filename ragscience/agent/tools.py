@@ -33,7 +33,6 @@ from ragscience.sources.bib_formats import as_bibtex
 MOST_HITS = 12
 """Passages that one result gives to cite: a section may have a hundred."""
 _NUMBER = re.compile(r"(?:section|sec\.?|§|appendix)?\s*((?:\d+|[A-Z])(?:\.\d+)*)\.?", re.IGNORECASE)
-_SECTION_NOUN = re.compile(r"(?<!\s)\s++section$|^(?:the|section)\s+")
 _HEADINGS_IN_ERRORS = 12
 _LONGEST_ARGUMENT = 80
 """Characters of an argument, as a call is shown."""
@@ -160,7 +159,7 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     Raises NothingFound, naming the paper's headings, if no section matches.
     """
     text, number = PaperText(library, paper), _NUMBER.fullmatch(section.strip())
-    name = _SECTION_NOUN.sub("", " ".join(section.casefold().split()).strip(" .:\"'"))
+    name = " ".join(word for word in section.casefold().split() if word not in ("the", "section"))
     parts = section_parts(text, number[1] if number else name)
     chunks = library.paper_chunks(paper.paper_id)
     found = [each for each in chunks if any(each.start < part.end and part.start < each.end for part in parts)]
@@ -172,26 +171,18 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     raise NothingFound(f"{paper.file} has no section {section!r}.", fix)
 
 
+@dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools over one library, by name; `search` finds passages within filters.
-
-    `most_chars` bounds each result's text. Passages that are not `allowed` are left out, with what was said of them.
-    """
+    """The tools over one library, by name."""
 
     names: ClassVar[Sequence[str]] = ("search", "read_page", "read_section", "calculate", "list_papers", "cite")
-
-    def __init__(
-        self,
-        library: Store,
-        *,
-        search: Callable[[str, Filters], Found],
-        most_chars: int,
-        allowed: Callable[[Hit], bool] = lambda _: True,
-    ) -> None:
-        self.library = library
-        self._search = search
-        self.most_chars = most_chars
-        self._allowed = allowed
+    library: Store
+    finds: Callable[[str, Filters], Found]
+    """Finds passages within filters."""
+    most_chars: int
+    """Of each result's text."""
+    allowed: Callable[[Hit], bool] = lambda _: True
+    """Whether a passage may be given; others are left out, with what was said of them."""
 
     @classmethod
     def schemas(cls) -> list[dict[str, Any]]:
@@ -216,7 +207,7 @@ class Toolbox:
             text, given = getattr(self, name)(**checked_arguments(getattr(type(self), name), arguments))
         except RagScienceError as error:
             return ToolResult(call, _cut(what_is_wrong(error), self.most_chars), error=True)
-        hits = tuple(hit for hit in given if self._allowed(hit))
+        hits = tuple(hit for hit in given if self.allowed(hit))
         if len(hits) < len(given):
             text = "Passages outside of the filters were left out."
         return ToolResult(call, text, hits[:MOST_HITS], error=len(hits) < len(given) and not hits)
@@ -231,7 +222,7 @@ class Toolbox:
         """
         papers = tuple(each.paper_id for each in find_papers(self.library, [paper])) if paper else ()
         where = Filters(paper_ids=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
-        found = self._search(query, where).hits
+        found = self.finds(query, where).hits
         if not found:
             return "Nothing was found. Try other words, or leave out paper, section or kind.", ()
         return shown(found, self.most_chars), found

@@ -245,19 +245,19 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     It never returns more passages than requested; without a number, a second search may add some. That one reads the
     reworded question as it is, whatever a route has found and whatever else the first question may mean.
     """
-    from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
+    from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
 
     titles, circuit = {paper.file: paper.title for paper in run.library.papers()}, run.shared.circuit
-    context = CorrectiveContext(
+    return Corrective(
         find,
         again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
         llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
+        on_failure=circuit.failed,
         title_of=lambda file: titles.get(file, ""),
         most_passages=passages_wanted(run.settings, request.top_k, for_answer=True)
         or run.answer_profile.top_k + EXTRA_PASSAGES,
         seconds=run.settings.answer_seconds,
     )
-    return Corrective(context, on_failure=circuit.failed)
 
 
 def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:

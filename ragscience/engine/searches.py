@@ -115,7 +115,7 @@ def _tools(run: QuestionRun, llm: ServedLLM, filters: Filters, profile: Profile)
     ids = run.library.select(filters) if filters != Filters() else None
     kept = None if ids is None else set(ids.tolist())
     allowed = lambda hit: kept is None or hit.chunk.chunk_id in kept  # noqa: E731
-    toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS, allowed=allowed)
+    toolbox = Toolbox(run.library, finds=search, most_chars=TOOL_TEXT_CHARS, allowed=allowed)
 
     def use(wanted: str, *, most_calls: int, seconds: float) -> ToolsUsed:
         if llm.calls_tools:

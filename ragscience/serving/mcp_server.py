@@ -90,7 +90,7 @@ class AssistantCall:
                 value = without_folders(getattr(self, name)(**checked), home)
                 text = to_json(value)
             else:
-                toolbox = Toolbox(self._library, search=_no_search, most_chars=self._chars)
+                toolbox = Toolbox(self._library, finds=_no_search, most_chars=self._chars)
                 text, _ = getattr(toolbox, name)(**checked)
         except RagScienceError as error:
             text, is_error = words_without_folders(what_is_wrong(error), home), True

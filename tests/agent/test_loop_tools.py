@@ -43,7 +43,7 @@ def server():
 
 
 def use_of(library, llm, allowed=lambda hit: True):
-    toolbox = Toolbox(library, search=searcher(library), most_chars=2000, allowed=allowed)
+    toolbox = Toolbox(library, finds=searcher(library), most_chars=2000, allowed=allowed)
     return partial(use_tools, toolbox, llm)
 
 

@@ -22,7 +22,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def toolbox(library):
-    return Toolbox(library, search=searcher(library), most_chars=MOST_CHARS)
+    return Toolbox(library, finds=searcher(library), most_chars=MOST_CHARS)
 
 
 def test_the_tools_are_those_that_read_and_calculate():

@@ -18,7 +18,7 @@ def toolbox(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calling")
     make(folder)
     with Library.open(Home(folder)) as library:
-        yield Toolbox(library, search=searcher(library), most_chars=2000)
+        yield Toolbox(library, finds=searcher(library), most_chars=2000)
 
 
 @pytest.fixture
