@@ -59,7 +59,7 @@ def search(
         warnings=_once(found.warnings, run.all_warnings()),
     )
     if shared.telemetry.sinks:
-        shared.telemetry.record(of_search(found, run.models_of_search(found)))
+        shared.telemetry.record(of_search(found, run.models_of_search))
     return found
 
 

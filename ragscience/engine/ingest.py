@@ -141,7 +141,7 @@ class Ingest:
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""
-        WatchRun(self._shared, on_event or unheard, cancel).watch(folder)
+        WatchRun(self._shared, on_event or unheard, cancel or Flag()).watch(folder)
 
 
 def _take_out(library: Store, going: Sequence[tuple[Paper, str]], on_event: OnEvent) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.conversation import TurnReading, Understood, understand
 from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM, WrappedReply
 from ragscience.core.errors import Cancelled
-from ragscience.core.records import Found, Profile, Step
+from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
 from ragscience.engine.requests import SearchRequest, check_question
@@ -190,22 +190,18 @@ class QuestionRun:
         return LATE_INTERACTION if self.tokens_from is not None else None
 
     @property
-    def models_used(self) -> dict[str, str | None]:
-        """As `Answer.models`."""
+    def models_of_search(self) -> dict[str, str | None]:
+        """As `Answer.models`, without the language model, which is not looked for."""
         embedder = self.library.about.embedder
         return {
             "embedder": embedder.model if embedder else None,
             "reranker": self.reranker_name if self.library.about.chunks else None,
-            "llm": self.llm.name if self.llm else None,
         }
 
-    def models_of_search(self, found: Found) -> dict[str, str | None]:
-        """What a search alone used, as its stages say; the language model is not looked for."""
-        took = found.timings_ms
-        return {
-            "embedder": self.embedder.identity.model if "dense_ms" in took else None,
-            "reranker": self.reranker_name if "late_ms" in took or "rerank_ms" in took else None,
-        }
+    @property
+    def models_used(self) -> dict[str, str | None]:
+        """As `Answer.models`."""
+        return {**self.models_of_search, "llm": self.llm.name if self.llm else None}
 
     @cached_property
     def llm(self) -> ServedLLM | None:
