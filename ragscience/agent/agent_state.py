@@ -26,8 +26,6 @@ class Limits:
     """Wall time; running work is left or ends by its own limit, and no further pass starts."""
     passages: int = 12
     """That a draft is made from: three searches of four, as a plain answer has."""
-    tokens: int = 60_000
-    """Of all prompts and replies together, some twenty calls of a small model; past it no LLM is called."""
     enough: float = 0.7
     """Score of a reflection, 0 to 1, from which on a draft is the answer (the design notes)."""
     tool_calls: int = 4

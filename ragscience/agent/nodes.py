@@ -76,7 +76,6 @@ class Nodes:
         """Requests that the LLM has failed; they are not made again in this run."""
         self._warnings: list[str] = []
         """Of the node that runs."""
-        self._tokens_before = sum(state.tokens.values())
         self._end = time.perf_counter() + context.limits.seconds - sum(step.seconds for step in state.steps)
         self.all = (self.decompose_query, self.retrieve, self.reason, self.reflect, self.generate_answer)
 
@@ -94,7 +93,7 @@ class Nodes:
                 return "reflect"
             case "generate_answer":
                 return ""
-        more = len(state.rounds) < self._limits.iterations and self._may_go_on
+        more = len(state.rounds) < self._limits.iterations and self._seconds_left > 0
         enough = last.node == "reflect" and state.drafts[-1].score >= self._limits.enough
         return "decompose_query" if more and not enough else "generate_answer"
 
@@ -128,21 +127,18 @@ class Nodes:
         """The answer of a run that has come to its end, with its trace and all that it cost."""
         best = state.answer or state.best.answer
         stages = tuple(stage for each in state.drafts for stage in each.answer.stages if stage.name in _SUMMED)
-        times = Counter[str]()
-        for name, ms in (
-            *((stage.name, stage.ms) for stage in stages),
-            *(("search", each.timings_ms.get("search_ms", 0.0)) for each in state.found),
-            *(("total", 1000 * step.seconds) for step in state.steps),
-        ):
-            times[f"{name}_ms"] += ms  # type: ignore[assignment]  # of floats
+        searches = tuple(stage for each in state.found for stage in each.stages)
+        times = {"total_ms": round(1000 * sum(step.seconds for step in state.steps), 3)}
+        for stage in (*stages, *searches):
+            times[f"{stage.name}_ms"] = round(times.get(f"{stage.name}_ms", 0.0) + stage.ms, 3)
         return replace(
             best,
             question=self._context.request.question,
             warnings=tuple(dict.fromkeys((*state.warnings, *best.warnings))),
-            timings_ms={**best.timings_ms, **{name: round(ms, 3) for name, ms in times.items()}},
+            timings_ms={**best.timings_ms, **times},
             tokens={**best.tokens, **state.tokens} if any(state.tokens.values()) else best.tokens,
             trace=state.steps,
-            found=replace(best.found, stages=tuple(stage for each in state.found for stage in each.stages)),
+            found=replace(best.found, stages=searches),
             stages=stages,
         )
 
@@ -189,8 +185,8 @@ class Nodes:
         for query in state.rounds[-1]:
             self._context.answering.raise_if_cancelled()
             # The question itself is searched for however late it is: there must be something to answer from.
-            if found and not self._may_go_on:
-                self._warnings.append("The agent's budget was spent before everything was searched for.")
+            if found and not self._seconds_left:
+                self._warnings.append("The agent's time was spent before everything was searched for.")
                 break
             searches += 1
             try:
@@ -233,7 +229,7 @@ class Nodes:
 
     def _tools_used(self, state: AgentState) -> Sequence[ToolResult]:
         use_tools, most_calls = self._context.use_tools, self._limits.tool_calls
-        if use_tools is None or most_calls == 0 or not self._may_go_on or self._asking("tools") is None:
+        if use_tools is None or most_calls == 0 or not self._seconds_left or self._asking("tools") is None:
             return ()
         missing = state.drafts[-1].missing if state.drafts else ()
         wanted = "\n".join([f"Question: {one_line(state.question)}", *listed("Not found yet:", missing)])
@@ -244,7 +240,7 @@ class Nodes:
     def reason(self, state: AgentState) -> Done:
         """A draft from the merged passages."""
         whole = merged_found(state.question, state.parts, state.found, self._limits.passages)
-        llm = self._llm if self._may_go_on else None
+        llm = self._llm if self._seconds_left else None
         made = draft(self._context, whole, state.notes, llm=llm, seconds=max(self._seconds_left, 0.001))
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
         said = "a refusal" if made.refused else f"a draft of {counted(claims, 'sentence')}"
@@ -299,17 +295,11 @@ class Nodes:
         """For one structured question to the LLM."""
         return min(_STEP_SECONDS, self._seconds_left)
 
-    @property
-    def _may_go_on(self) -> bool:
-        """Whether there is time and there are tokens for more."""
-        spent = self._spent()
-        return self._seconds_left > 0 and self._tokens_before + spent["prompt"] + spent["answer"] < self._limits.tokens
-
     def _asking(self, what: str) -> ChatModel | None:
         """The LLM, where it may be called for this now."""
         answering = self._context.answering
         may = self._context.steps_by_llm and what not in self._given_up and answering.circuit.allows()
-        return CancellableLLM(self._llm, answering.cancelled) if self._llm and may and self._may_go_on else None
+        return CancellableLLM(self._llm, answering.cancelled) if self._llm and may and self._seconds_left else None
 
     def _asked(self, what: str, question: LLMQuestion[T], said: str, hits: Sequence[Hit] = ()) -> T | None:
         """The LLM's reply, or None; where a question came to nothing there is a warning, and it is not put again."""

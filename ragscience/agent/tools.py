@@ -255,10 +255,10 @@ class Toolbox:
     def calculate(
         self,
         expression: Annotated[
-            Words, Field(description="Numbers, + - * / // % **, parentheses, sqrt, min, max, round, abs, log, exp.")
+            Words, Field(description="Numbers, + - * / // **, parentheses, sqrt, min, max, round, abs, log, exp.")
         ],
     ) -> tuple[str, Sequence[Hit]]:
-        """Work out an arithmetic expression, such as (28.4 - 26.3) / 26.3 or 15% of 80."""
+        """Work out an arithmetic expression, such as (28.4 - 26.3) / 26.3 or 0.15 * 80."""
         return f"{expression} = {calculate(expression)}", ()
 
     def list_papers(self) -> tuple[str, Sequence[Hit]]:

@@ -18,7 +18,7 @@ from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer, Block, Filters, Found
 from ragscience.engine.dialogue import Dialogue, record_for
-from ragscience.engine.events import OnEvent
+from ragscience.engine.events import OnEvent, unheard
 from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def search(
-    shared: SharedParts, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None
+    shared: SharedParts, request: SearchRequest, *, on_event: OnEvent = unheard, cancel: Flag | None = None
 ) -> Found:
     """The passages for a question, best first, with the warnings of this search.
 
@@ -68,7 +68,7 @@ def ask(
     request: AskRequest,
     *,
     dialogue: Dialogue | None = None,
-    on_event: OnEvent | None = None,
+    on_event: OnEvent = unheard,
     cancel: Flag | None = None,
 ) -> Answer:
     """The answer to a question, checked against its pages, with its own warnings; kept in history and audit log.

@@ -13,7 +13,16 @@ from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM,
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
-from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
+from ragscience.engine.events import (
+    ModelAsked,
+    OnEvent,
+    StepDone,
+    Thinking,
+    Token,
+    TokensCounted,
+    Warned,
+    unheard,
+)
 from ragscience.engine.requests import SearchRequest, check_question
 from ragscience.search.names import PaperNames
 from ragscience.search.profiles import profile_of
@@ -48,7 +57,7 @@ class QuestionRun:
         shared: SharedParts,
         request: SearchRequest,
         *,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         cancel: Flag | None = None,
         person: str = "",
     ) -> None:
@@ -64,7 +73,8 @@ class QuestionRun:
         self.question = check_question(request.question)
         self.library = shared.library
         self.warnings: list[str] = []
-        self._on_event = on_event
+        self.publish = on_event
+        """Passes an event on."""
         self._cancel = cancel
         if not self.library.about.chunks:
             self.warn("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
@@ -88,11 +98,6 @@ class QuestionRun:
     @property
     def _may_cancel(self) -> Callable[[], bool] | None:
         return None if self._cancel is None else self.cancelled
-
-    def publish(self, event: Event) -> None:
-        """Pass an event on."""
-        if self._on_event is not None:
-            self._on_event(event)
 
     def announced(self, llm: ServedLLM) -> ChatModel:
         """The model as an answer calls it: each call is an event."""

@@ -80,30 +80,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     profile = agent_profile(run)
     papers = _allowed(library.papers(), filters)
 
-    def search(query: str, files: tuple[str, ...]) -> Found:
-        ids = tuple(paper.paper_id for paper in papers if paper.file in files)
-        within = replace(filters, paper_ids=ids) if ids else filters
-        return searched(run, query, within, profile=profile)
-
-    return AgentContext(
-        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
-        answering=run.answer_context,
-        steps_by_llm=run.step_llm is not None,
-        papers=papers,
-        search=search,
-        use_tools=_tools(run, run.step_llm, filters, profile) if run.step_llm and library.about.chunks else None,
-        limits=Limits(
-            settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
-        ),
-        on_step=run.on_step,
-    )
-
-
-def _tools(run: QuestionRun, llm: ServedLLM, filters: Filters, profile: Profile) -> Callable[..., ToolsUsed]:
-    from ragscience.agent.tool_calling import use_tools
-    from ragscience.agent.tools import Toolbox
-
-    def search(query: str, own: Filters) -> Found:
+    def find(query: str, own: Filters) -> Found:
         within = replace(
             filters,
             paper_ids=own.paper_ids or filters.paper_ids,
@@ -112,10 +89,33 @@ def _tools(run: QuestionRun, llm: ServedLLM, filters: Filters, profile: Profile)
         )
         return searched(run, query, within, profile=profile)
 
+    def search(query: str, files: tuple[str, ...]) -> Found:
+        return find(query, Filters(paper_ids=tuple(paper.paper_id for paper in papers if paper.file in files)))
+
+    return AgentContext(
+        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
+        answering=run.answer_context,
+        steps_by_llm=run.step_llm is not None,
+        papers=papers,
+        search=search,
+        use_tools=_tools(run, run.step_llm, filters, find) if run.step_llm and library.about.chunks else None,
+        limits=Limits(
+            settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
+        ),
+        on_step=run.on_step,
+    )
+
+
+def _tools(
+    run: QuestionRun, llm: ServedLLM, filters: Filters, find: Callable[[str, Filters], Found]
+) -> Callable[..., ToolsUsed]:
+    from ragscience.agent.tool_calling import use_tools
+    from ragscience.agent.tools import Toolbox
+
     ids = run.library.select(filters) if filters != Filters() else None
     kept = None if ids is None else set(ids.tolist())
     allowed = lambda hit: kept is None or hit.chunk.chunk_id in kept  # noqa: E731
-    toolbox = Toolbox(run.library, finds=search, most_chars=TOOL_TEXT_CHARS, allowed=allowed)
+    toolbox = Toolbox(run.library, finds=find, most_chars=TOOL_TEXT_CHARS, allowed=allowed)
 
     def use(wanted: str, *, most_calls: int, seconds: float) -> ToolsUsed:
         if llm.calls_tools:
