@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragscience.models.served_llm import ServedLLM
 
 
+Find = Callable[[str, Filters], Found]
 AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
 TOOL_TEXT_CHARS = 4000
@@ -106,9 +107,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     )
 
 
-def _tools(
-    run: QuestionRun, llm: ServedLLM, filters: Filters, find: Callable[[str, Filters], Found]
-) -> Callable[..., ToolsUsed]:
+def _tools(run: QuestionRun, llm: ServedLLM, filters: Filters, find: Find) -> Callable[..., ToolsUsed]:
     from ragscience.agent.tool_calling import use_tools
     from ragscience.agent.tools import Toolbox
 
