@@ -20,6 +20,7 @@ from ragscience.engine.places import Source, cited_label, section_of, sources_of
 from ragscience.engine.printable import (
     CellTable,
     asked_columns,
+    asked_rows,
     asked_terms,
     counted,
     excerpt,
@@ -204,20 +205,34 @@ def _table(table: CellTable, block: Block, answer: Answer, out: Console) -> None
 
 
 def _rows_of(block: Block, answer: Answer, table: CellTable) -> list[int]:
-    """Numbers of the rows that are asked for: that of the block's line, else those with what the answer has in bold."""
+    """Numbers of the rows that are asked for: that of the block's line, else those with the question's words.
+
+    Of these, the ones with what the answer says in bold, if any has it.
+    """
     named = [number for number, row in enumerate(table.rows) if row[0] and block.line.startswith(row[0])]
     exact = [number for number in named if block.key in table.rows[number]]
-    keys = [one.key for one in leading_of(answer.blocks) if one.key]
-    holding = [
-        number for number, row in enumerate(table.rows) if any(f" {key} " in f" {' '.join(row)} " for key in keys)
-    ]
-    return (exact or named)[:1] or holding
+    asked, keys = asked_rows(_question(answer), table), [one.key for one in leading_of(answer.blocks) if one.key]
+    holding = [row for row in asked if any(f" {key} " in f" {' '.join(table.rows[row])} " for key in keys)]
+    return (exact or named)[:1] or holding or asked
+
+
+def _block_words(block: Block, question: str) -> str:
+    """The block's words; of a table the row that was asked for, "Adam: Rate 0.001; Steps 100", or the caption."""
+    if block.kind != "table":
+        return plain(block.text)
+    table = read_table(plain(block.text))
+    rows = asked_rows(question, table)
+    if not rows:
+        return plain(block.lead or block.text)
+    label, *cells = table.rows[rows[0]]
+    named = (f"{name} {cell}".strip() for name, cell in zip(table.header[1:], cells, strict=True) if cell)
+    return f"{label}: {'; '.join(named)}"
 
 
 def brief_line(answer: Answer) -> str:
     """The best quote, or what a route begins with, with its pages; then the confidence. A refusal says that it is one.
 
-    Of a table it is its caption.
+    Of a table it is the row that was asked for.
     """
     question, blocks = _question(answer), list(answer.blocks)
     sure = [f"[confidence: {answer.confidence}]"] if answer.confidence else []
@@ -232,7 +247,7 @@ def brief_line(answer: Answer) -> str:
         return excerpt(question, plain(answer.text), _BRIEF_CHARS)
     first = blocks[0]
     items = [*takewhile(lambda block: block.kind == "item", blocks[1:])] if first.kind in ("text", "item") else []
-    words = excerpt(question, plain((first.lead or first.text) if first.kind == "table" else first.text), _BRIEF_CHARS)
+    words = excerpt(question, _block_words(first, question), _BRIEF_CHARS)
     if items:
         listed = "; ".join(block.text for block in items)
         words = excerpt("", f"{words}{'; ' if first.kind == 'item' else ' '}{plain(listed)}", _BRIEF_CHARS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -268,6 +270,8 @@ def page_output(shown: Any) -> dict[str, Any]:
     )
 
 
+_MOST_ASKED = 3
+"""More rows than this with the same share of the question's terms are none that it asks for."""
 _FIRST_ROWS = 2
 """Rows under the header that are always shown: often they go on with it."""
 
@@ -290,6 +294,17 @@ def read_table(markdown: str) -> CellTable:
     rows = [(*cells, *[""] * (width - len(cells))) for cells in lines]
     has_header = len(lines) > 1 and all(cell and not cell.strip("-:") for cell in lines[1])
     return CellTable(rows[0], tuple(rows[2:])) if has_header else CellTable(("",) * width, tuple(rows))
+
+
+def asked_rows(question: str, table: CellTable) -> list[int]:
+    """Numbers of the rows whose cells have the most of the question's terms, rare ones counting more; none if many."""
+    asked = asked_terms(question)
+    held = [asked.intersection(tokenize(" ".join(row))) for row in table.rows]
+    frequency = Counter(term for terms in held for term in terms)
+    weights = [sum(math.log(len(held) / frequency[term]) for term in sorted(terms)) for terms in held]
+    best = max(weights, default=0.0)
+    rows = [number for number, weight in enumerate(weights) if 0 < best <= weight + 1e-9]
+    return rows if len(rows) <= _MOST_ASKED else []
 
 
 def asked_columns(question: str, table: CellTable) -> list[int]:
