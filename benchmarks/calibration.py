@@ -93,7 +93,7 @@ def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
                 looked = look_for(answer.found, context.presence, context.names)
                 text = as_text(answer.blocks)
                 holds = line.answerable and not answer.refused and holds_all(text, line.must_contain)
-                readers = Readers(context.matcher, context.scorer, context.spans)
+                readers = Readers(context.matcher, context.spans)
                 units = extract_parts(answer.found, readers=readers, limit=context.extractive_sentences).units
                 seen = signs(answer.found, looked, units[0] if units else None)
                 asked.append(Asked(name, line, answer, seen, holds))

@@ -31,7 +31,7 @@ from benchmarks.libraries import papers_home
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from benchmarks.significance import p_of, shown_p
-from ragscience.ask.prompts import Prompts
+from ragscience.ask.prompts import ANSWER_RULES, CONDENSE, Prompts
 from ragscience.core.records import PASSAGES
 from ragscience.core.settings import Settings, load_settings
 from ragscience.engine import Engine
@@ -162,7 +162,7 @@ def _key(engine: Engine, name: str) -> str:
 
 
 def _prompts(settings: Settings) -> list[str]:
-    chosen = Prompts.chosen(rules=settings.answer_rules, condense=settings.condense_prompt)
+    chosen = Prompts(settings.answer_rules or ANSWER_RULES, condense=settings.condense_prompt or CONDENSE)
     return [chosen.rules, chosen.request, chosen.condense]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ragscience.ask import aspect_route, list_items
+from ragscience.ask import aspect_route
 from ragscience.ask.citations import _Forms
 from ragscience.ask.phrase_search import Phrase
 from ragscience.engine import places
@@ -28,7 +28,7 @@ CPU_SECONDS = 0.6
 
 def citations() -> list[re.Pattern[Any]]:
     forms = _Forms([TRAINING, SAMPLING, hit("Words.", file="12.pdf", rank=3)])
-    return [forms._one, forms._all]
+    return [forms._token, forms._all]
 
 
 MADE = {
@@ -42,13 +42,6 @@ MADE = {
     "ragscience.graph.local_extraction:_pattern": lambda: [
         local_extraction._pattern({"beam search": {"beam search"}, "bert": {"BERT"}}, {"beam search"})
     ],
-    "ragscience.ask.list_items:__init__": lambda: [
-        re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-        for kind in list_items.KINDS
-        for words in (kind.nouns, kind.uses)
-        if words
-    ],
-    "ragscience.ask.list_items:_is_used": lambda: [re.compile(r"[a-z,] Embase\b")],
     "ragscience.ask.aspect_route:_words": lambda: [
         pattern for one in aspect_route.aspects().values() for pattern in (one.words, one.heading, one.starts)
     ],
@@ -70,7 +63,7 @@ READ_SHORT = {
     "ragscience.ask.slots:": QUESTION,
     "ragscience.ask.paper_facts:": QUESTION,
     "ragscience.ask.aspect_route:": SENTENCE,
-    "ragscience.ask.list_items:": SENTENCE,
+    "ragscience.ask.list_route:": SENTENCE,
     "ragscience.ask.citations:_PATH": (100, "reads a name of at most 83 characters"),
     "ragscience.core.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
     "ragscience.graph.local_extraction:": SENTENCE,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragscience.agent.agent_state import MOST_QUERIES, Reflection
+from ragscience.agent.agent_state import MOST_QUERIES, GradedDraft
 from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import REFUSAL, answer
-from ragscience.ask.confidence import answerability
+from ragscience.ask.sides import in_turn, together
 from ragscience.core.prompt_templates import sanitize
-from ragscience.core.records import UNCITED, Answer, Found, Hit, QuestionPart
+from ragscience.core.records import UNCITED, Answer, Found, Hit
 from ragscience.core.tokenizing import tokenize
 from ragscience.search.first_pass import asked_terms
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext
+    from ragscience.agent.llm_questions import Grade
     from ragscience.models.model_protocols import ChatModel
 
 
@@ -36,82 +36,26 @@ _LONGEST_TOLD = 200
 
 
 def merged_found(question: str, parts: Sequence[str], found: Sequence[Found], limit: int) -> Found:
-    """All searches as one: the merged passages, the sums of the times, and signals of how far they answer.
-
-    The signals are those of the search for the whole question, or those of the part that is answered worst, whichever
-    promise more: a question of two parts is answerable where both are, even if no passage is about both.
-    """
+    """All searches as one, with the merged passages; `parts` are the sub-queries of the first round."""
     whole = next((each for each in found if each.question == question), found[0])
     of_parts = [each for each in found if each.question in parts and each.question != question]
-    signals, own = whole.signals, [each for each in of_parts if each.signals]
-    if len(own) > 1:
-        worst = min(own, key=lambda each: answerability(each, each.question))
-        if answerability(worst, worst.question) > answerability(whole, question):
-            signals = worst.signals
-    timings = Counter[str]()
-    for each in found:
-        timings.update(each.timings_ms)
+    others = [each for each in found if each is not whole]
     hits = merged(found, limit, first=len(parts))
-    asked = tuple(QuestionPart(each.question, each.hits) for each in of_parts if each.hits)
-    return Found(
-        question,
-        whole.profile,
-        hits,
-        tuple(dict.fromkeys(warning for each in found for warning in each.warnings)),
-        {name: round(value, 3) for name, value in timings.items()},
-        signals,
-        parts=asked if len(asked) > 1 else (),
-        stages=tuple(dict.fromkeys(stage for each in found for stage in each.stages)),
-    )
+    return together(replace(whole, question=question), others, hits, of_parts)
 
 
-def merged(found: Sequence[Found], limit: int, *, first: int = MOST_QUERIES) -> tuple[Hit, ...]:
-    """At most `limit` passages of all searches, each once, ranked from 1.
+def merged(found: Sequence[Found], limit: int, *, first: int = MOST_QUERIES) -> list[Hit]:
+    """At most `limit` passages of all searches, each once: the searches take turns, so that each has its share.
 
-    The first search, that of the question itself, has as large a share as each of the others, which then take turns:
-    the best of every search is there while `limit` is no smaller than their number. The `first` searches are those of
-    the first round; what later ones add has a quarter of the places at most, at the end, for a second look is made
-    with fewer words of the question and should not push out what the first has found.
-
-    Scores of different searches do not compare (each is scaled over its own candidates), so the order is that of the
-    best place that a passage has in any search, the earlier search first; a `Hit` keeps the scores of that search.
+    The `first` searches are those of the first round; what later ones add has a quarter of the places at most, at the
+    end, for a second look is made with fewer words of the question and should not push out what the first has found.
+    Scores of different searches do not compare (each is scaled over its own candidates).
     """
-    once = _shared(found[:first], limit)
+    once = in_turn([each.hits for each in found[:first]])[:limit]
     known = {hit.chunk.chunk_id for hit in once}
-    added = [hit for hit in _shared(found[first:], limit) if hit.chunk.chunk_id not in known]
+    added = [hit for hit in in_turn([each.hits for each in found[first:]]) if hit.chunk.chunk_id not in known]
     added = added[: max(limit // LATER_SHARE, limit - len(once))]
-    kept = [*once[: limit - len(added)], *added]
-    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(kept, start=1))
-
-
-def _shared(found: Sequence[Found], limit: int) -> list[Hit]:
-    """The passages of one round: shares first, then the order of the best places."""
-    if not found or limit < 1:
-        return []
-    share = max(1, limit // len(found))
-    first = found[0].hits
-    turns = [*first[:share], *_in_turn([each.hits for each in found[1:]]), *first[share:]]
-    chosen = set(list(dict.fromkeys(hit.chunk.chunk_id for hit in turns))[:limit])
-    placed = [(place, turn, hit) for turn, each in enumerate(found) for place, hit in enumerate(each.hits)]
-    best: dict[int, Hit] = {}
-    for _, _, hit in sorted(placed, key=lambda one: one[:2]):
-        best.setdefault(hit.chunk.chunk_id, hit)
-    return [hit for chunk_id, hit in best.items() if chunk_id in chosen]
-
-
-def _in_turn(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
-    """The best passage of each list that none before it has given, then the next best, until all lists are empty."""
-    left = [iter(each) for each in lists]
-    seen: set[int] = set()
-    while left:
-        going = []
-        for each in left:
-            new = next((hit for hit in each if hit.chunk.chunk_id not in seen), None)
-            if new is not None:
-                seen.add(new.chunk.chunk_id)
-                going.append(each)
-                yield new
-        left = going
+    return [*once[: limit - len(added)], *added]
 
 
 def draft(
@@ -162,21 +106,21 @@ def guarded(best: Answer, notes: Sequence[str]) -> Answer:
     return best
 
 
-def reflect(question: str, parts: Sequence[str], made: Answer) -> Reflection:
-    """The grade of a draft: the lowest of support, coverage and answerability; 0 for a refusal.
+def graded(question: str, parts: Sequence[str], one: GradedDraft) -> GradedDraft:
+    """The draft with its grade, the lowest of support, coverage and answerability; 0 for a refusal.
 
     Support is the mean over the draft's claims and quotes: 1 for a quote and where the cited page holds a claim, 0.8
     where nothing there speaks against it. Coverage is the share of the question's terms that the passages hold between
     them. Answerability is the calibrated one (ask/confidence.py). `parts` are the sub-queries that the question was
     split into.
     """
-    texts = [set(tokenize(hit.chunk.searched)) for hit in made.found.hits]
+    made, texts = one.answer, [set(tokenize(hit.chunk.searched)) for hit in one.answer.found.hits]
     asked, held = set(asked_terms(question)), set().union(*texts)
     words = (word.strip(".,;:?!()[]\"'“”‘’") for word in question.split())
     absent = dict.fromkeys(word for word in words if (asked - held).intersection(tokenize(word)))
     missing = (*absent, *(part for part in parts if part != question and not _covered(part, texts)))[:_MOST_TOLD]
     if made.refused:
-        return Reflection(0.0, missing, (), "refused")
+        return replace(one, missing=missing, why="refused")
     worth = [_WORTH[each.verdict] for each in made.sentences if each.verdict in _WORTH]
     grades = {
         "support": sum(worth) / len(worth) if worth else 0.0,
@@ -184,18 +128,18 @@ def reflect(question: str, parts: Sequence[str], made: Answer) -> Reflection:
         "answerability": 1.0 if made.answerability is None else made.answerability,
     }
     why = min(grades, key=lambda name: grades[name])
-    unsupported = [each.text[:_LONGEST_TOLD] for each in made.sentences if each.verdict == "unsupported"]
-    return Reflection(round(grades[why], 4), missing, tuple(unsupported[:_MOST_TOLD]), why)
+    unsupported = tuple(each.text[:_LONGEST_TOLD] for each in made.sentences if each.verdict == "unsupported")
+    return replace(one, score=round(grades[why], 4), missing=missing, unsupported=unsupported[:_MOST_TOLD], why=why)
 
 
-def lower_of(ours: Reflection, theirs: Reflection) -> Reflection:
+def graded_by_both(ours: GradedDraft, theirs: Grade) -> GradedDraft:
     """The lower score with its reason, and what either says is missing or unsupported."""
-    lower = theirs if theirs.score < ours.score else ours
-    return Reflection(
-        lower.score,
-        tuple(dict.fromkeys((*theirs.missing, *ours.missing)))[:_MOST_TOLD],
-        tuple(dict.fromkeys((*ours.unsupported, *theirs.unsupported)))[:_MOST_TOLD],
-        lower.why,
+    return replace(
+        ours,
+        score=min(ours.score, theirs.score),
+        missing=tuple(dict.fromkeys((*theirs.missing, *ours.missing)))[:_MOST_TOLD],
+        unsupported=tuple(dict.fromkeys((*ours.unsupported, *theirs.unsupported)))[:_MOST_TOLD],
+        why="the model's grade" if theirs.score < ours.score else ours.why,
     )
 
 

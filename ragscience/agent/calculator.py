@@ -17,20 +17,15 @@ SHOWN_DIGITS = 12
 
 _SIGNS = str.maketrans({"×": "*", "·": "*", "∙": "*", "÷": "/", "−": "-", "–": "-", "⁄": "/", "^": "**"})
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
-_PERCENT = re.compile(r"%(?=\s*(?:$|[),*/]|of\b))")
-_UNCLEAR_PERCENT = re.compile(r"%\s*[+-]")
-_UNCLEAR_SUM = re.compile(r"[\w.)%]\s*[+-]\s*[\d.]+\s*%\s*(?:$|[),])")
-_OF = re.compile(r"\bof\b", re.IGNORECASE)
-_TOKEN = re.compile(r"\s+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3}(?!\d))?|\*\*|//|[-+*/%(),]|[A-Za-z_]\w*")
 _LARGEST = f"Numbers may have some {MOST_BITS * 3 // 10} digits."
-_HOW = "Write numbers, + - * / // % **, parentheses, and functions: sqrt, abs, min, max, round, floor, ceil, exp, log."
+_HOW = "Write numbers, + - * / // **, parentheses, and functions: sqrt, abs, min, max, round, floor, ceil, exp, log."
 
 
 def calculate(expression: str) -> str:
     """The value of an arithmetic expression: a whole number in full, else at most 12 significant digits.
 
-    `^` is a power, `15% of 80` is 12, and `1,000` is a thousand where no function is called. Raises UsageError, in one
-    line, for what is no arithmetic, has no value (1/0) or gets too large (9**9**9).
+    `^` is a power, and `1,000` is a thousand where no function is called. It knows no percentages. Raises UsageError,
+    in one line, for what is no arithmetic, has no value (1/0) or gets too large (9**9**9).
     """
     from simpleeval import InvalidExpression, SimpleEval
 
@@ -60,22 +55,10 @@ def calculate(expression: str) -> str:
 def _as_written(expression: str, shown: str) -> str:
     """The expression in Python syntax. Raises UsageError for anything that is not arithmetic."""
     text = " ".join(expression.translate(_SIGNS).split()).rstrip("=? ")
-    if not re.search(r"[A-Za-z]", _OF.sub("", text)):
+    if not re.search(r"[A-Za-z]", text):
         text = _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text)
-    if _UNCLEAR_PERCENT.search(text):
-        raise UsageError(f"In {shown}, % may be a percentage or a remainder.", "Use parentheses.")
-    if _UNCLEAR_SUM.search(text):
-        raise UsageError(f"In {shown}, it is not clear of what the percentage is.", "Write 20% of 100.")
-    text = _OF.sub("*", _PERCENT.sub("/100", text))
-    at = 0
-    while at < len(text):
-        token = _TOKEN.match(text, at)
-        if token is None:
-            raise UsageError(f"{text[at]!r} is no arithmetic.", _HOW)
-        name = token.group()
-        if (name[0].isalpha() or name[0] == "_") and name not in _FUNCTIONS:
-            raise UsageError(f"{name!r} is no number and no function.", _HOW)
-        at = token.end()
+    if rest := _ARITHMETIC.sub("", text):
+        raise UsageError(f"{shown} has {_shortened(rest)!r}, which is no arithmetic.", _HOW)
     return text
 
 
@@ -98,7 +81,6 @@ _OPERATORS = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
     ast.Pow: _power,
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
@@ -107,3 +89,8 @@ _FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "log2
     "abs": abs, "min": min, "max": max, "round": round,
 }  # fmt: skip
 """`log` is the natural one unless a base is given."""
+_ARITHMETIC = re.compile(
+    r"\s+|(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?(?![\w.])|[-+*/(),]|"
+    rf"(?<!\w)(?:{'|'.join(_FUNCTIONS)})(?!\w)"
+)
+"""Numbers, signs and functions."""

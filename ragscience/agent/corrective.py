@@ -14,24 +14,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from ragscience.agent.llm_questions import (
-    AMBIGUOUS,
-    CORRECT,
-    INCORRECT,
-    LONGEST_QUESTION,
-    ask_for_rewording,
-    ask_for_verdict,
-)
+from ragscience.agent.llm_questions import JUDGE, LONGEST_QUESTION, REWRITE, LLMQuestion, one_line
 from ragscience.ask.confidence import answerability
+from ragscience.ask.sides import together
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
 from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel
-from ragscience.models.structured_output import Structured
 
+T = TypeVar("T")
+CORRECT, AMBIGUOUS, INCORRECT = "correct", "ambiguous", "incorrect"
+_VERDICTS = {"yes": CORRECT, "no": INCORRECT, "ambiguous": AMBIGUOUS}
 CORRECT_FROM = 0.6
 INCORRECT_BELOW = 0.15
 """Of `answerability`. Questions whose papers the fit had not seen, development set: below 0.15 are 1 % of the searches
@@ -46,36 +43,27 @@ _OF_ONE_PAPER = 2
 _WORD = re.compile(r"[^\s?!,;:()\"“”]+")
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectiveContext:
-    """The searches and models of a corrective search."""
+@dataclass(slots=True)
+class Corrective:
+    """A searcher with a second look, for one answer: a question is searched once, and `MOST_REWRITES` are rewritten."""
 
     search: Callable[[str], Found]
     """What the question is first searched for by."""
     again: Callable[[str], Found]
     """The second search, for the reworded question."""
     llm: ChatModel | None
+    """One that failed in any way is not called again."""
+    on_failure: Callable[[str], None]
+    """Receives a failure of the LLM's server."""
     title_of: Callable[[str], str]
     """A file to the title of its paper, or to nothing."""
     most_passages: int
     """Most passages where a second search adds to the first."""
     seconds: float
     """Of each call of the LLM."""
-
-
-class Corrective:
-    """A searcher with a second look, for one answer: a question is searched once, and `MOST_REWRITES` are rewritten.
-
-    `on_failure` receives a failure of the LLM's server; an LLM that failed in any way is not called again.
-    """
-
-    def __init__(self, context: CorrectiveContext, *, on_failure: Callable[[str], None]) -> None:
-        self._context = context
-        self._on_failure = on_failure
-        self._llm = context.llm
-        self._done: dict[str, Found] = {}
-        self.rewritten: list[str] = []
-        """The second queries."""
+    rewritten: list[str] = field(default_factory=list)
+    """The second queries."""
+    _done: dict[str, Found] = field(default_factory=dict)
 
     def __call__(self, question: str) -> Found:
         """What was found, with its verdict and what is to be said of it. Raises what the first search raises."""
@@ -84,17 +72,17 @@ class Corrective:
         return self._done[question]
 
     def _looked_at_again(self, question: str) -> Found:
-        found = self._context.search(question)
+        found = self.search(question)
         verdict, warnings = self._judged(question, found), list[str]()
         if verdict == AMBIGUOUS and len(self.rewritten) < MOST_REWRITES and (other := self._reworded(question, found)):
             self.rewritten.append(other)
             before = len(found.hits)
             try:
-                found = joined(found, self._context.again(other), self._context.most_passages)
+                found = joined(found, self.again(other), self.most_passages)
             except ModelProblem as problem:
                 warnings.append(f"The search could not be repeated: {problem}")
             if added := found.hits[before:]:
-                verdict = self._judged(question, found, added) if self._llm else verdict
+                verdict = self._judged(question, found, added) if self.llm else verdict
                 said = "1 passage was" if len(added) == 1 else f"{len(added)} passages were"
                 warnings.append(f"It was not clear that the passages answer this. {said} added by another search.")
         if verdict == INCORRECT:
@@ -105,25 +93,24 @@ class Corrective:
         """The verdict on what was found, by its best passages and those `added`; nothing at all is wrong unasked."""
         if not found.hits:
             return INCORRECT
-        return self._asked(ask_for_verdict, question, (*found.hits[:_JUDGED_PASSAGES], *added)) or verdict_of(
-            found, question
-        )
+        said = self._asked(JUDGE, question, (*found.hits[:_JUDGED_PASSAGES], *added))
+        return _VERDICTS[said.answers] if said else verdict_of(found, question)
 
     def _reworded(self, question: str, found: Found) -> str:
         """The reworded question; empty if rewording gives nothing new."""
-        said = self._asked(ask_for_rewording, question, found.hits[:_JUDGED_PASSAGES]) if found.hits else None
-        if said and _folded(said) != _folded(question):
-            return said
-        return reworded(question, found.hits, self._context.title_of)
+        said = self._asked(REWRITE, question, found.hits[:_JUDGED_PASSAGES])
+        if said and said.question and _folded(said.question) != _folded(question):
+            return said.question
+        return reworded(question, found.hits, self.title_of)
 
-    def _asked(self, ask: Callable[..., Structured[str]], question: str, hits: Sequence[Hit]) -> str | None:
-        if self._llm is None:
+    def _asked(self, what: LLMQuestion[T], question: str, hits: Sequence[Hit]) -> T | None:
+        if self.llm is None:
             return None
-        done = ask(self._llm, question, hits, seconds=self._context.seconds)
+        done = what.ask(self.llm, f"\nQuestion: {one_line(question)}", hits, seconds=self.seconds)
         if done.value is None:
-            self._llm = None
+            self.llm = None
         if done.problem is not None:
-            self._on_failure(str(done.problem))
+            self.on_failure(str(done.problem))
         return done.value
 
 
@@ -141,11 +128,7 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
     known = {hit.chunk.chunk_id for hit in first.hits}
     room = min(EXTRA_PASSAGES, max(most_passages - len(first.hits), 0))
     new = [hit for hit in second.hits if hit.chunk.chunk_id not in known][:room]
-    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate((*first.hits, *new), start=1))
-    both = first.timings_ms.keys() | second.timings_ms.keys()
-    timings = {name: first.timings_ms.get(name, 0.0) + second.timings_ms.get(name, 0.0) for name in sorted(both)}
-    warnings = tuple(dict.fromkeys((*first.warnings, *second.warnings)))
-    return replace(first, hits=hits, timings_ms=timings, warnings=warnings, stages=(*first.stages, *second.stages))
+    return replace(together(first, [second], [*first.hits, *new]), parts=first.parts)
 
 
 def reworded(question: str, hits: Sequence[Hit], title_of: Callable[[str], str]) -> str:

@@ -10,8 +10,9 @@ losing one costs the steps of that run. LangGraph is imported inside functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def answer_by_agent(
     if state is not None and on_resume is not None:
         on_resume(len(state.steps))
     state = state or AgentState(context.request.question)
-    nodes = Nodes(context)
+    nodes = Nodes(context, state)
     with tracing_context(enabled=False):
         run = _graph(nodes).stream(state, {"recursion_limit": 5 * context.limits.iterations + 10}, stream_mode="values")
         for values in run:
@@ -66,12 +67,12 @@ def _graph(nodes: Nodes) -> CompiledStateGraph[Any, Any, Any, Any]:
     from langgraph.graph import END, START, StateGraph
 
     graph = StateGraph(AgentState)
-    steps: list[Any] = [nodes.decompose_query, nodes.retrieve, nodes.reason, nodes.reflect, nodes.generate_answer]
-    names = [node.__name__ for node in steps]
-    for node in steps:
-        graph.add_node(node.__name__, node)
+    names = [node.__name__ for node in nodes.all]
+    ends: dict[Hashable, str] = {**{name: name for name in names}, "": END}
+    for name, node in zip(names, nodes.all, strict=True):
+        graph.add_node(name, partial(nodes.run, node))
     for name in (START, *names):
-        graph.add_conditional_edges(name, nodes.after, {**{each: each for each in names}, "": END})
+        graph.add_conditional_edges(name, nodes.after, ends)
     return graph.compile()
 
 

@@ -1,4 +1,4 @@
-"""The five nodes of the agentic loop. Each takes the state and gives its changes, with a step of the trace.
+"""The five nodes of the agentic loop. Each takes the state and gives its changes, and what its step of the trace says.
 
 An LLM, within its budget, splits the question, writes the draft and grades it; rules do what it does not. No reply of a
 model raises anything or makes a run longer than its limits.
@@ -7,68 +7,83 @@ model raises anything or makes a run longer than its limits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragscience.agent.agent_state import (
-    MOST_QUERIES,
-    AgentContext,
-    AgentState,
-    CountedLLM,
-    GradedDraft,
-    RunningStep,
-    ToolsUsed,
-)
-from ragscience.agent.answer_drafts import draft, guarded, lower_of, merged_found, reflect
-from ragscience.agent.llm_questions import Split, SplitRequest, ask_for_grade, ask_for_queries
-from ragscience.ask.generation import CancellableLLM
+from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, AgentState, GradedDraft
+from ragscience.agent.answer_drafts import draft, graded, graded_by_both, guarded, merged_found
+from ragscience.agent.llm_questions import GRADE, SPLIT, LLMQuestion, Split, listed, one_line
+from ragscience.agent.tools import ToolResult, ToolsUsed
+from ragscience.ask.generation import CancellableLLM, WrappedLLM
+from ragscience.ask.prompts import conversation
 from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
-from ragscience.core.records import Answer, Found, Step
+from ragscience.core.prompt_templates import sanitize
+from ragscience.core.records import Answer, Found, Hit, Step
 from ragscience.core.tokenizing import counted
-from ragscience.models.model_protocols import ChatModel
-from ragscience.models.structured_output import Structured
+from ragscience.models.model_protocols import ChatModel, Reply
 
 if TYPE_CHECKING:
     from ragscience.search.names import PaperNames
 
 
-_T = TypeVar("_T")
+T = TypeVar("T")
+Done = tuple[dict[str, Any], dict[str, Any]]
+"""What a node changes of the state, and the fields of its `Step`."""
 
-_SUMMED = ("llm_ms", "check_ms", "presence_ms", "quotes_ms")
-"""Times of an answer that those of all drafts are added up for."""
+_STEP_SECONDS = 120.0
+"""Longest time for one structured question to the LLM."""
+_MOST_TITLES = 40
+_SUMMED = ("llm", "check", "presence", "quotes")
+"""Stages of an answer that those of all drafts are added up for."""
 
 
-_Act = Callable[["Nodes", AgentState, RunningStep], None]
+class CountedLLM(WrappedLLM):
+    """A chat model that remembers its replies, so that their tokens can be counted."""
 
+    def __init__(self, llm: ChatModel) -> None:
+        super().__init__(llm)
+        self._replies: list[tuple[str, Reply]] = []
 
-def _traced(act: _Act) -> Callable[[Nodes, AgentState], dict[str, Any]]:
-    """The node as LangGraph calls it: its changes of the state, with a step of the trace. Raises Cancelled."""
+    def reply(
+        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """The model's."""
+        reply = self.llm.reply(messages, max_tokens=max_tokens, schema=schema)
+        self._replies.append(("\n".join(text for _, text in messages), reply))
+        return reply
 
-    @wraps(act)
-    def node(self: Nodes, state: AgentState) -> dict[str, Any]:
-        return self.traced(act, state)
-
-    return node
+    def spent(self) -> Counter[str]:
+        """`calls`, and tokens: `prompt`, estimated where the server did not count them, and `answer`."""
+        prompts = [self.counter.count(text) if one.prompt_tokens is None else one.prompt_tokens
+                   for text, one in self._replies]  # fmt: skip
+        answers = [one.answer_tokens or 0 for _, one in self._replies]
+        return Counter(calls=len(self._replies), prompt=sum(prompts), answer=sum(answers))
 
 
 class Nodes:
-    """The nodes over one context."""
+    """The nodes over one context; the budget is what the steps of `state` have left of it."""
 
-    def __init__(self, context: AgentContext) -> None:
+    def __init__(self, context: AgentContext, state: AgentState) -> None:
         self._context = context
+        self._limits = context.limits
+        self._llm = CountedLLM(context.answering.llm) if context.answering.llm is not None else None
+        self._tools_spent = Counter[str]()
         self._given_up: set[str] = set()
         """Requests that the LLM has failed; they are not made again in this run."""
+        self._warnings: list[str] = []
+        """Of the node that runs."""
+        self._end = time.perf_counter() + context.limits.seconds - sum(step.seconds for step in state.steps)
+        self.all = (self.decompose_query, self.retrieve, self.reason, self.reflect, self.generate_answer)
 
     def after(self, state: AgentState) -> str:
         """The node that comes next; empty at the end."""
-        last, limits = state.steps[-1] if state.steps else None, self._context.limits
+        last = state.steps[-1] if state.steps else None
         if last is None:
             return "decompose_query"
-        enough = bool(state.drafts) and state.drafts[-1].grade.score >= limits.enough
         match last.node:
             case "decompose_query":
                 return "retrieve" if last.queries else "generate_answer"
@@ -78,218 +93,223 @@ class Nodes:
                 return "reflect"
             case "generate_answer":
                 return ""
-        more = len(state.rounds) < limits.iterations and RunningStep(limits, state.steps).may_go_on
-        return "decompose_query" if more and not (last.node == "reflect" and enough) else "generate_answer"
+        more = len(state.rounds) < self._limits.iterations and self._seconds_left > 0
+        enough = last.node == "reflect" and state.drafts[-1].score >= self._limits.enough
+        return "decompose_query" if more and not enough else "generate_answer"
+
+    def run(self, node: Callable[[AgentState], Done], state: AgentState) -> dict[str, Any]:
+        """What the node changes, with what it cost, as LangGraph takes it. Raises Cancelled."""
+        self._context.answering.raise_if_cancelled()
+        began, started, before = time.time(), time.perf_counter(), self._spent()
+        self._warnings = []
+        changes, told = node(state)
+        spent = self._spent() - before
+        tokens = {name: spent[name] for name in ("prompt", "answer")}
+        step = Step(
+            node.__name__,
+            len(changes.get("rounds", state.rounds)),
+            llm_calls=spent["calls"],
+            tokens=sum(tokens.values()),
+            seconds=round(time.perf_counter() - started, 3),
+            started=began,
+            **{"by": "rules", **told},
+        )
+        if self._context.on_step is not None:
+            self._context.on_step(step)
+        return {
+            **changes,
+            "steps": (*state.steps, step),
+            "warnings": (*state.warnings, *self._warnings),
+            "tokens": {name: state.tokens.get(name, 0) + count for name, count in tokens.items()},
+        }
 
     def answer(self, state: AgentState) -> Answer:
         """The answer of a run that has come to its end, with its trace and all that it cost."""
         best = state.answer or state.best.answer
-        made = [each.answer for each in state.drafts]
-        times = {name: [each.timings_ms[name] for each in made if name in each.timings_ms] for name in _SUMMED}
-        summed = {name: round(sum(each), 3) for name, each in times.items() if each}
-        searched = sum(each.timings_ms.get("search_ms", 0.0) for each in state.found)
-        whole = sum(step.seconds for step in state.steps)
-        stages = tuple(stage for each in made for stage in each.stages if f"{stage.name}_ms" in _SUMMED)
+        stages = tuple(stage for each in state.drafts for stage in each.answer.stages if stage.name in _SUMMED)
+        searches = tuple(stage for each in state.found for stage in each.stages)
+        times = {"total_ms": round(1000 * sum(step.seconds for step in state.steps), 3)}
+        for stage in (*stages, *searches):
+            times[f"{stage.name}_ms"] = round(times.get(f"{stage.name}_ms", 0.0) + stage.ms, 3)
         return replace(
             best,
             question=self._context.request.question,
             warnings=tuple(dict.fromkeys((*state.warnings, *best.warnings))),
-            timings_ms={
-                **best.timings_ms, **summed, "search_ms": round(searched, 3), "total_ms": round(1000 * whole, 3)
-            },
+            timings_ms={**best.timings_ms, **times},
             tokens={**best.tokens, **state.tokens} if any(state.tokens.values()) else best.tokens,
             trace=state.steps,
-            found=replace(best.found, stages=tuple(stage for each in state.found for stage in each.stages)),
+            found=replace(best.found, stages=searches),
             stages=stages,
-        )  # fmt: skip
+        )
 
-    @_traced
-    def decompose_query(self, state: AgentState, step: RunningStep) -> None:
+    def decompose_query(self, state: AgentState) -> Done:
         """Sub-queries that were not asked yet: of the question, or of what the reflection misses."""
         request, names, first = self._context.request, self._context.answering.names, not state.rounds
-        split = self._split(state, step)
+        split, by = self._split(state), "llm"
         question = state.question
         if first:
-            question = split.question if split else request.reading or request.question
+            question = (split.question or request.question) if split else request.reading or request.question
         wanted = [SubQuery(question)] if first else []
         wanted += [each for text in split.queries for each in in_its_papers(text, names)] if split else []
-        queue, step.by = _not_asked(wanted, state.rounds), "llm"
+        queue = _not_asked(wanted, state.rounds)
         if split is None or not queue:
-            step.by = "rules"
-            missing = () if first else state.drafts[-1].grade.missing
+            by, missing = "rules", () if first else state.drafts[-1].missing
             wanted += parts_of(question, names) if first else _about_missing(question, missing, names)
             queue = _not_asked(wanted, state.rounds)
-        step.changes = {"question": question, "rounds": (*state.rounds, tuple(queue)) if queue else state.rounds}
-        step.summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"
-        step.fields = {"queries": tuple(query.text for query in queue)}
+        rounds = (*state.rounds, tuple(queue)) if queue else state.rounds
+        summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"
+        queries = tuple(query.text for query in queue)
+        return {"question": question, "rounds": rounds}, {"summary": summary, "by": by, "queries": queries}
 
-    def _split(self, state: AgentState, step: RunningStep) -> Split | None:
-        """The LLM's sub-queries, or None; with the question itself where there is no conversation to lean on."""
-        llm = self._asking("sub-queries", step)
-        if llm is None:
-            return None
-        request, grade = self._context.request, state.drafts[-1].grade if state.drafts else None
-        wanted = SplitRequest(
-            state.question if state.rounds else request.question,
-            () if state.rounds else request.history,
-            self._context.papers,
-            [query.text for each in state.rounds for query in each],
-            grade.missing if grade else (),
-            grade.unsupported if grade else (),
-        )
-        done = ask_for_queries(llm, wanted, seconds=step.seconds)
-        split = self._value("sub-queries", done, step)
-        rewritten = split.question if split and wanted.history else ""
-        return split and replace(split, question=rewritten or wanted.question)
+    def _split(self, state: AgentState) -> Split | None:
+        """The LLM's sub-queries, or None; its question counts where there is a conversation to lean on."""
+        request, last = self._context.request, state.drafts[-1] if state.drafts else None
+        history = () if state.rounds else request.history[-2:]
+        titles = [paper.metadata.title or paper.title or paper.file for paper in self._context.papers[:_MOST_TITLES]]
+        lines = [
+            *listed("Titles of some papers:", [title[:120] for title in titles]),
+            *([conversation(history).strip()] if history else []),
+            f"Question: {one_line(state.question if state.rounds else request.question)}",
+            *listed("Asked already:", [query.text for each in state.rounds for query in each]),
+            *listed("Not found yet:", last.missing if last else ()),
+            *listed("Said without a passage, to be looked up:", last.unsupported if last else ()),
+        ]
+        split = self._asked("sub-queries", SPLIT, "\n".join(lines))
+        return split if split is None or history else replace(split, question="")
 
-    @_traced
-    def retrieve(self, state: AgentState, step: RunningStep) -> None:
+    def retrieve(self, state: AgentState) -> Done:
         """Search for each sub-query, and call tools; what was found before stays."""
-        found, noted = list(state.found), list[str]()
+        found, noted, searches = list(state.found), list[str](), 0
         before = len(_ids(found))
         failed: RagScienceError | None = None
         for query in state.rounds[-1]:
             self._context.answering.raise_if_cancelled()
             # The question itself is searched for however late it is: there must be something to answer from.
-            if found and not step.may_go_on:
-                step.warnings.append("The agent's budget was spent before everything was searched for.")
+            if found and not self._seconds_left:
+                self._warnings.append("The agent's time was spent before everything was searched for.")
                 break
+            searches += 1
             try:
-                found.append(self._searched(query, step))
+                found.append(self._searched(query))
             except RagScienceError as problem:
                 failed = failed or problem
                 noted.append(f"{query.text}: {problem}")
         if not found and failed is not None:
             raise failed
         if failed is not None:
-            step.warnings.append(f"A sub-query could not be searched for: {failed}")
+            self._warnings.append(f"A sub-query could not be searched for: {failed}")
         notes = dict.fromkeys(state.notes)
-        step.tools = self._used_tools(state, step)
-        for note in step.tools.notes:
-            gave = counted(len(note.hits), "passage") if note.hits else " ".join(note.text.split())[:200]
-            noted.append(f"{note.call}: {gave}")
-            if note.hits:
-                found.append(Found(note.call, "tool", note.hits))
-            elif not note.error:
-                notes[f"{note.call}: {note.text}"] = None
+        results = self._tools_used(state)
+        for one in results:
+            gave = counted(len(one.hits), "passage") if one.hits else " ".join(one.text.split())[:200]
+            noted.append(f"{one.call}: {gave}")
+            if one.hits:
+                found.append(Found(one.call, "tool", one.hits))
+            elif not one.error:
+                notes[f"{one.call}: {one.text}"] = None
         whole = len(_ids(found))
         new = whole - before
-        step.changes = {"found": tuple(found), "fresh": new + len(notes) - len(state.notes), "notes": tuple(notes)}
-        step.summary = f"{counted(new, 'new passage')}, {whole} in all"
-        queries = tuple(query.text for query in state.rounds[-1])
-        step.fields = {"queries": queries, "notes": tuple(noted), "passages": whole, "new_passages": new}
+        return {"found": tuple(found), "fresh": new + len(notes) - len(state.notes), "notes": tuple(notes)}, {
+            "summary": f"{counted(new, 'new passage')}, {whole} in all",
+            "queries": tuple(query.text for query in state.rounds[-1]),
+            "notes": tuple(noted),
+            "passages": whole,
+            "new_passages": new,
+            "searches": searches,
+            "tool_calls": len(results),
+        }
 
-    def _searched(self, query: SubQuery, step: RunningStep) -> Found:
+    def _searched(self, query: SubQuery) -> Found:
         """What the search finds for a sub-query. Raises what the search raises."""
-        step.searches += 1
         timings = Timings()
         with timed(timings, "search_ms"):
             found = self._context.search(query.text, query.papers)
         both = {**found.timings_ms, **timings}
         return replace(found, question=query.text, timings_ms=both, stages=(*found.stages, *timings.stages))
 
-    def _used_tools(self, state: AgentState, step: RunningStep) -> ToolsUsed:
-        context = self._context
-        if context.use_tools is None or not step.may_go_on or context.limits.tool_calls == 0:
-            return ToolsUsed()
-        if self._asking("tools", step) is None:
-            return ToolsUsed()
-        return context.use_tools(
-            state.question,
-            state.drafts[-1].grade.missing if state.drafts else (),
-            most_calls=context.limits.tool_calls,
-            seconds=step.seconds,
-        )
+    def _tools_used(self, state: AgentState) -> Sequence[ToolResult]:
+        use_tools, most_calls = self._context.use_tools, self._limits.tool_calls
+        if use_tools is None or most_calls == 0 or not self._seconds_left or self._asking("tools") is None:
+            return ()
+        missing = state.drafts[-1].missing if state.drafts else ()
+        wanted = "\n".join([f"Question: {one_line(state.question)}", *listed("Not found yet:", missing)])
+        used: ToolsUsed = use_tools(wanted, most_calls=most_calls, seconds=self._seconds)
+        self._tools_spent.update({"calls": used.llm_calls, **used.tokens})
+        return used.results
 
-    @_traced
-    def reason(self, state: AgentState, step: RunningStep) -> None:
+    def reason(self, state: AgentState) -> Done:
         """A draft from the merged passages."""
-        whole = merged_found(state.question, state.parts, state.found, self._context.limits.passages)
-        llm = self._counted(step) if step.may_go_on else None
-        seconds = max(step.seconds_left, 0.001)
-        made = draft(self._context, whole, state.notes, llm=llm, seconds=seconds)
+        whole = merged_found(state.question, state.parts, state.found, self._limits.passages)
+        llm = self._llm if self._seconds_left else None
+        made = draft(self._context, whole, state.notes, llm=llm, seconds=max(self._seconds_left, 0.001))
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
         said = "a refusal" if made.refused else f"a draft of {counted(claims, 'sentence')}"
-        step.changes = {"drafts": (*state.drafts, GradedDraft(made, len(state.rounds)))}
-        step.summary = f"{said} from {counted(len(whole.hits), 'passage')}"
-        step.by, step.fields = "llm" if made.mode == "llm" else "rules", {"passages": len(whole.hits)}
-
-    @_traced
-    def reflect(self, state: AgentState, step: RunningStep) -> None:
-        """A grade of the draft, and what it lacks."""
-        made = state.drafts[-1].answer
-        grade = reflect(state.question, state.parts, made)
-        llm = self._asking("a grade", step) if made.mode == "llm" and not made.refused else None
-        if llm is not None:
-            done = ask_for_grade(llm, state.question, made.text, made.found.hits, seconds=step.seconds)
-            theirs = self._value("a grade", done, step)
-            if theirs is not None:
-                grade, step.by = lower_of(grade, theirs), "llm"
-        graded = replace(state.drafts[-1], grade=grade)
-        better = all(graded.rank > each.rank for each in state.drafts[:-1])
-        step.changes = {"drafts": (*state.drafts[:-1], graded)}
-        step.summary = f"{grade.score:.2f} ({grade.why})" + ("" if better else ", not better than before")
-        step.fields = {"score": grade.score, "missing": (*grade.missing, *grade.unsupported)}
-
-    @_traced
-    def generate_answer(self, state: AgentState, step: RunningStep) -> None:
-        """The best draft, or the refusal where the passages support none of it."""
-        best, enough = state.best, self._context.limits.enough
-        made, score = guarded(best.answer, state.notes), best.grade.score
-        if not made.refused and score < enough:
-            passes = counted(len(state.rounds), "pass", "passes")
-            step.warnings.append(f"After {passes} the answer is graded {score:.2f}, below {enough:g}: read its pages.")
-        step.changes, step.fields = {"answer": made}, {"score": score}
-        step.summary = "a refusal" if made.refused else f"the draft of pass {best.iteration}"
-        step.by = "llm" if made.mode == "llm" else "rules"
-
-    def traced(self, act: _Act, state: AgentState) -> dict[str, Any]:
-        """What the node changes, with what it cost. Raises Cancelled."""
-        self._context.answering.raise_if_cancelled()
-        began, step = time.time(), RunningStep(self._context.limits, state.steps)
-        act(self, state, step)
-        tokens = step.tokens()
-        done = Step(
-            act.__name__,
-            len(step.changes.get("rounds", state.rounds)),
-            step.summary,
-            step.by,
-            searches=step.searches,
-            llm_calls=(step.llm.calls if step.llm else 0) + step.tools.llm_calls,
-            tool_calls=len(step.tools.notes),
-            tokens=sum(tokens.values()),
-            seconds=round(time.perf_counter() - step.started, 3),
-            started=began,
-            **step.fields,
-        )
-        if self._context.on_step is not None:
-            self._context.on_step(done)
-        return {
-            **step.changes,
-            "steps": (*state.steps, done),
-            "warnings": (*state.warnings, *step.warnings),
-            "tokens": {name: state.tokens.get(name, 0) + count for name, count in tokens.items()},
+        return {"drafts": (*state.drafts, GradedDraft(made, len(state.rounds)))}, {
+            "summary": f"{said} from {counted(len(whole.hits), 'passage')}",
+            "by": "llm" if made.mode == "llm" else "rules",
+            "passages": len(whole.hits),
         }
 
-    def _counted(self, step: RunningStep) -> CountedLLM | None:
-        """The LLM, whose replies count for this step."""
-        if self._context.answering.llm is None:
-            return None
-        step.llm = step.llm or CountedLLM(self._context.answering.llm)
-        return step.llm
+    def reflect(self, state: AgentState) -> Done:
+        """A grade of the draft, and what it lacks."""
+        one, by = graded(state.question, state.parts, state.drafts[-1]), "rules"
+        made = one.answer
+        if made.mode == "llm" and not made.refused:
+            said = f"Question: {one_line(state.question)}\n\nDraft:\n{sanitize(made.text)}"
+            theirs = self._asked("a grade", GRADE, said, made.found.hits)
+            if theirs is not None:
+                one, by = graded_by_both(one, theirs), "llm"
+        better = all(one.rank > each.rank for each in state.drafts[:-1])
+        return {"drafts": (*state.drafts[:-1], one)}, {
+            "summary": f"{one.score:.2f} ({one.why})" + ("" if better else ", not better than before"),
+            "by": by,
+            "score": one.score,
+            "missing": (*one.missing, *one.unsupported),
+        }
 
-    def _asking(self, what: str, step: RunningStep) -> ChatModel | None:
+    def generate_answer(self, state: AgentState) -> Done:
+        """The best draft, or the refusal where the passages support none of it."""
+        best, enough = state.best, self._limits.enough
+        made = guarded(best.answer, state.notes)
+        if not made.refused and best.score < enough:
+            passes = counted(len(state.rounds), "pass", "passes")
+            said = f"After {passes} the answer is graded {best.score:.2f}, below {enough:g}: read its pages."
+            self._warnings.append(said)
+        return {"answer": made}, {
+            "summary": "a refusal" if made.refused else f"the draft of pass {best.iteration}",
+            "by": "llm" if made.mode == "llm" else "rules",
+            "score": best.score,
+        }
+
+    # The budget
+
+    def _spent(self) -> Counter[str]:
+        return (self._llm.spent() if self._llm is not None else Counter()) + self._tools_spent
+
+    @property
+    def _seconds_left(self) -> float:
+        return max(0.0, self._end - time.perf_counter())
+
+    @property
+    def _seconds(self) -> float:
+        """For one structured question to the LLM."""
+        return min(_STEP_SECONDS, self._seconds_left)
+
+    def _asking(self, what: str) -> ChatModel | None:
         """The LLM, where it may be called for this now."""
         answering = self._context.answering
         may = self._context.steps_by_llm and what not in self._given_up and answering.circuit.allows()
-        llm = self._counted(step) if may and step.may_go_on else None
-        return llm and CancellableLLM(llm, answering.cancelled)
+        return CancellableLLM(self._llm, answering.cancelled) if self._llm and may and self._seconds_left else None
 
-    def _value(self, what: str, done: Structured[_T], step: RunningStep) -> _T | None:
-        """What the LLM said; where a question came to nothing there is a warning, and it is not put again."""
+    def _asked(self, what: str, question: LLMQuestion[T], said: str, hits: Sequence[Hit] = ()) -> T | None:
+        """The LLM's reply, or None; where a question came to nothing there is a warning, and it is not put again."""
+        llm = self._asking(what)
+        if llm is None:
+            return None
+        done = question.ask(llm, said, hits, seconds=self._seconds)
         if done.value is None:
             self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}
-            step.warnings.append(f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}")
+            self._warnings.append(f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}")
         return done.value
 
 

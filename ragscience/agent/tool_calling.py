@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ragscience.agent.agent_state import ToolNote, ToolsUsed, ToolUse
-from ragscience.agent.tools import Toolbox, ToolCall, ToolResult, schemas
+from ragscience.agent.tools import Toolbox, ToolResult, ToolsUsed
 from ragscience.core.errors import Cancelled, ModelProblem
-from ragscience.core.prompt_templates import sanitize
-from ragscience.core.records import Hit
 from ragscience.models.model_http import SilentReply, cancellable
 
 if TYPE_CHECKING:
@@ -33,143 +30,83 @@ _LONGEST_TURN = 512
 """Tokens of one reply: calls are short."""
 _MOST_PIECES = 2 * _LONGEST_TURN
 """Pieces of a stream after which it is left: a server may ignore the cap."""
-_LONGEST_ARGUMENT = 80
-"""Characters of an argument, as a call is shown."""
 _AGAIN = "You have made this call already; its result is above. Make another one, or reply with: done"
 _ENOUGH = "No more calls are run. Reply with: done"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLimits:
-    """How far one exchange with a model may go."""
-
-    calls: int
-    seconds: float
-    cancelled: Callable[[], bool] | None = None
-
-
-def tool_use(
+def use_tools(
     toolbox: Toolbox,
+    llm: ServedLLM,
+    wanted: str,
     *,
-    llm: ServedLLM | None,
-    allowed: Callable[[Hit], bool],
+    most_calls: int,
+    seconds: float,
     cancelled: Callable[[], bool] | None = None,
-    on_ask: Callable[[], None] | None = None,
-) -> ToolUse:
-    """The loop's use of tools; passages that are not `allowed` are left out, with what was said of them.
+) -> ToolsUsed:
+    """The calls that the model makes for what is `wanted`, each with its result, in their order.
 
-    A model that cannot call tools uses none. `on_ask` is called before a model is asked.
-    """
-
-    def use(question: str, missing: Sequence[str], *, most_calls: int, seconds: float) -> ToolsUsed:
-        if llm is None or not llm.calls_tools:
-            return ToolsUsed()
-        wanted = [f"Question: {sanitize(question)}"]
-        wanted += ["Not found yet:", *(f"- {sanitize(each)}" for each in missing)] if missing else []
-        if on_ask is not None:
-            on_ask()
-        limits = ToolLimits(most_calls, seconds, cancelled)
-        exchange = ask_for_tools(llm, [("user", "\n".join(wanted))], toolbox, limits)
-        notes = tuple(_note(call, result, allowed) for call, result in exchange.done)
-        tokens = {name: sum(each.get(name, 0) for each in exchange.tokens) for name in ("prompt", "answer")}
-        return ToolsUsed(notes, len(exchange.tokens), tokens)
-
-    return use
-
-
-@dataclass(slots=True)
-class ToolExchange:
-    """The calls that were run, and the tokens of each reply (keys `prompt` and `answer`)."""
-
-    done: list[tuple[ToolCall, ToolResult]] = field(default_factory=list)
-    tokens: list[Mapping[str, int]] = field(default_factory=list)
-
-
-def ask_for_tools(
-    llm: ServedLLM, messages: Sequence[tuple[str, str]], toolbox: Toolbox, limits: ToolLimits
-) -> ToolExchange:
-    """The calls that the model makes after `messages` (role, text), each with its result, in their order.
-
-    At most `limits.calls` are run, wrong ones among them. The same call is not run twice, and a reply that only repeats
+    At most `most_calls` are run, wrong ones among them. The same call is not run twice, and a reply that only repeats
     calls is the last one; so is one that comes after the time limit, that does not end, or that does not fit into the
     context window. A server failure ends the loop, too. A model that cannot call tools is not called. Raises Cancelled.
     """
-    exchange = ToolExchange()
-    if limits.calls < 1 or not llm.calls_tools:
-        return exchange
+    if most_calls < 1 or not llm.calls_tools:
+        return ToolsUsed()
     from langchain_core.messages import ToolMessage
     from langsmith.run_helpers import tracing_context
 
-    deadline, made = time.monotonic() + limits.seconds, set[str]()
+    deadline, made = time.monotonic() + seconds, dict[str, ToolResult]()
+    replies, tokens = 0, Counter[str]()
 
     def answered(call: Mapping[str, Any]) -> ToolMessage:
         """What the model receives for one of its calls; a new one is run."""
         key = json.dumps([call["name"], call["args"]], sort_keys=True, default=str)
         text = _AGAIN if key in made else _ENOUGH
-        if key not in made and len(exchange.done) < limits.calls:
-            made.add(key)
-            result = toolbox.call(call["name"], call["args"])
-            exchange.done.append((ToolCall(call["name"], dict(call["args"])), result))
-            text = result.text
+        if key not in made and len(made) < most_calls:
+            made[key] = toolbox.call(call["name"], call["args"])
+            text = made[key].text
         return ToolMessage(text, tool_call_id=call["id"], name=call["name"])
 
-    sent: list[Any] = [("system", TOOL_RULES), *messages]
-    used = llm.counter.count(" ".join(text for _, text in sent))
+    def is_over() -> bool:
+        return time.monotonic() >= deadline or (cancelled is not None and cancelled())
+
+    sent: list[Any] = [("system", TOOL_RULES), ("user", wanted)]
+    used = llm.counter.count(TOOL_RULES + wanted)
     with tracing_context(enabled=False):
-        while len(exchange.done) < limits.calls and time.monotonic() < deadline:
-            if used + _LONGEST_TURN > llm.window:
+        while len(made) < most_calls and time.monotonic() < deadline and used + _LONGEST_TURN <= llm.window:
+            before, new = len(made), list[Any]()
+            replies += 1
+            try:
+                reply = _tool_reply(llm, sent, most_calls, is_over, tokens)
+                new = [reply, *map(answered, reply.tool_calls)]
+            except (ModelProblem, SilentReply):
                 break
-            reply = _tool_reply(llm, sent, exchange, limits, deadline)
-            before = len(exchange.done)
-            new = [reply, *map(answered, reply.tool_calls)] if reply is not None else []
-            if len(exchange.done) == before:
+            except Cancelled:
+                if time.monotonic() < deadline:
+                    raise
+            if len(made) == before:
                 break
             sent += new
             used += llm.counter.count(" ".join(str(message.content) for message in new))
-    return exchange
+    return ToolsUsed(tuple(made.values()), replies, tokens)
 
 
 def _tool_reply(
-    llm: ServedLLM, sent: list[Any], exchange: ToolExchange, limits: ToolLimits, deadline: float
-) -> AIMessage | None:
-    """The model's next message; None where the server failed or the time is over."""
+    llm: ServedLLM, sent: list[Any], most_calls: int, is_over: Callable[[], bool], tokens: Counter[str]
+) -> AIMessage:
+    """The model's next message; adds to `tokens`. Raises what the server raises, and Cancelled where it `is_over`."""
     from langchain_core.messages import AIMessage
 
-    def is_over() -> bool:
-        return time.monotonic() >= deadline or (limits.cancelled is not None and limits.cancelled())
-
-    said, calls, tokens = list[str](), list[Any](), dict[str, int]()
+    said, calls, used = list[str](), list[Any](), Counter[str]()
     try:
-        stream = llm.tool_chunks(sent, schemas(), _LONGEST_TURN)
+        stream = llm.tool_chunks(sent, Toolbox.schemas(), _LONGEST_TURN)
         with closing(cancellable(stream, is_over, llm.silence)) as chunks:
             for pieces, chunk in enumerate(chunks, start=1):
                 said.append(str(chunk.content))
                 calls += chunk.tool_calls
-                if used := chunk.usage_metadata:
-                    tokens = {"prompt": used["input_tokens"], "answer": used["output_tokens"]}
-                if pieces >= _MOST_PIECES or len(calls) > limits.calls:
+                if counts := chunk.usage_metadata:
+                    used = Counter(prompt=counts["input_tokens"], answer=counts["output_tokens"])
+                if pieces >= _MOST_PIECES or len(calls) > most_calls:
                     break
-    except (ModelProblem, SilentReply):
-        return None
-    except Cancelled:
-        if time.monotonic() < deadline:
-            raise
-        return None
     finally:
-        exchange.tokens.append(tokens)
+        tokens.update(used)
     return AIMessage(content="".join(said), tool_calls=calls)
-
-
-def _note(call: ToolCall, result: ToolResult, allowed: Callable[[Hit], bool]) -> ToolNote:
-    shown = ", ".join(f"{name}={_shown(value)}" for name, value in call.arguments.items())
-    hits = tuple(hit for hit in result.hits if allowed(hit))
-    if len(hits) == len(result.hits):
-        return ToolNote(f"{call.name}({shown})", result.text, hits, result.error)
-    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
-    said = "Passages outside of the filters were left out."
-    return ToolNote(f"{call.name}({shown})", said, hits, error=not hits)
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}…"

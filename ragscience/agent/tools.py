@@ -1,4 +1,4 @@
-"""Tools for language models, the agent's own and other programs': schemas, arguments, and the Toolbox that runs them.
+"""Tools for language models, the agent's own and other programs': methods whose signatures are their schemas.
 
 A result is a text to read and passages to cite. A wrong call raises nothing: its result says what is wrong. Text from
 papers is sanitized and fenced as in the answer's prompt, and no result is longer than `most_chars`.
@@ -6,49 +6,44 @@ papers is sanitized and fenced as in the answer's prompt, and no result is longe
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ragscience.agent.calculator import calculate
-from ragscience.ask.numbered_elements import abstract_of, named_section, numbered_section
+from ragscience.ask.numbered_elements import section as section_parts
 from ragscience.ask.paper_text import NO_SCORES, PaperText
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import counted_places, page_label, place_label
 from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import PASSAGE_KINDS, Filters, Found, Hit, Paper, StoredChunk
-from ragscience.core.tokenizing import joined_lines
+from ragscience.core.tokenizing import counted, joined_lines
+from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_paper, find_papers
 from ragscience.sources.bib_entries import entries_of
 from ragscience.sources.bib_formats import as_bibtex
 
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
-
 MOST_HITS = 12
 """Passages that one result gives to cite: a section may have a hundred."""
 _NUMBER = re.compile(r"(?:section|sec\.?|§|appendix)?\s*((?:\d+|[A-Z])(?:\.\d+)*)\.?", re.IGNORECASE)
-_SECTION_NOUN = re.compile(r"(?<!\s)\s++section$|^(?:the|section)\s+")
 _HEADINGS_IN_ERRORS = 12
-_LEAST_SHOWN = 80
-"""Characters of a passage below which it is left out and not cut."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool that is to be used."""
-
-    name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+_LONGEST_ARGUMENT = 80
+"""Characters of an argument, as a call is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave."""
+    """One call of a tool, and what came back."""
 
+    call: str
+    """As displayed: `calculate(expression="2+2")`."""
     text: str
     """For the model; text of papers is fenced and sanitized."""
     hits: tuple[Hit, ...] = ()
@@ -57,60 +52,100 @@ class ToolResult:
     """Whether the text says what was wrong with the call."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolsUsed:
+    """The tools that were called in one pass, and what choosing them cost."""
+
+    results: tuple[ToolResult, ...] = ()
+    llm_calls: int = 0
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    """`prompt` and `answer`, of all replies."""
+
+
+def _words(text: str) -> str:
+    words = " ".join(sendable(text).split())
+    if not words:
+        raise ValueError("it is empty")
+    return words
+
+
+def _kind(text: str) -> str:
+    if text.casefold() not in PASSAGE_KINDS:
+        raise ValueError(f"there is no kind {text[:80]!r}")
+    return text.casefold()
+
+
+Words = Annotated[str, Field(max_length=1000), AfterValidator(_words)]
+PaperName = Annotated[Words, Field(description="A paper: its file name, or a part of its name or title.")]
+InPaper = Annotated[Words, Field(description="Only in this paper: its file name, or a part of its name or title.")]
+UnderHeading = Annotated[Words, Field(description="Only under headings with this in their name.")]
+OfKind = Annotated[
+    Words,
+    AfterValidator(_kind),
+    Field(description="Only passages of this kind.", json_schema_extra={"enum": [*PASSAGE_KINDS]}),
+]
+
+
+@cache
+def arguments_of(tool: Callable[..., Any]) -> type[BaseModel]:
+    """The record of a tool's arguments, made from the signature of its method; its docstring says what it does."""
+    _, *parameters = inspect.signature(tool, eval_str=True).parameters.values()
+    fields: dict[str, Any] = {
+        each.name: (each.annotation, ... if each.default is each.empty else each.default) for each in parameters
+    }
+    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    return create_model(tool.__name__, __config__=config, __doc__=inspect.getdoc(tool), **fields)
+
+
+def checked_arguments(tool: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the tool takes them, without those that are empty. Raises UsageError for wrong ones."""
+    kind = arguments_of(tool)
+    given = {key: value for key, value in arguments.items() if value is not None and str(value).strip()}
+    try:
+        return kind.model_validate(given).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False)[0]
+        what = f"{tool.__name__}: {'.'.join(map(str, wrong['loc']))[:80]}: {wrong['msg']}."
+        raise UsageError(what, f"It takes {', '.join(kind.model_fields) or 'no arguments'}.") from None
+
+
+def what_is_wrong(error: RagScienceError) -> str:
+    """The error as a model reads it."""
+    said = str(error).replace("`python ingest.py list` shows all papers.", "list_papers gives all of them.")
+    return f"Error: {sanitize(said)}"
+
+
 def looked_up(chunks: Sequence[StoredChunk], by: str) -> tuple[Hit, ...]:
     """Passages of a place in a paper, in its order, as hits of score 1 without search scores."""
     return tuple(Hit(rank, chunk, 1.0, NO_SCORES, (by,)) for rank, chunk in enumerate(chunks, start=1))
 
 
-def shown(hits: Sequence[Hit], most_chars: int) -> ToolResult:
-    """The passages as a model reads them, as many as fit into `most_chars`, with a note on those left out.
-
-    The first `MOST_HITS` are returned as hits, whether they fit into the text or not.
-    """
+def shown(hits: Sequence[Hit], most_chars: int) -> str:
+    """The passages as a model reads them, as many as fit into `most_chars`, with a note on those left out."""
     texts: list[str] = []
     left = most_chars
     for hit in hits:
-        text = passage_text(hit, fenced_text(hit.chunk))
-        if len(text) > left and texts:
+        text = fenced_text(hit.chunk)
+        if texts and len(text) > left:
+            texts.append(f"({counted(len(hits) - len(texts), 'passage')} left out: ask for less.)")
             break
-        if len(text) > left:
-            fence = len(text) - len(fenced_text(hit.chunk))
-            text = passage_text(hit, fenced_text(hit.chunk)[: max(left - fence, _LEAST_SHOWN)] + " […]")
-        texts.append(text)
-        left -= len(text)
-    missing = len(hits) - len(texts)
-    if missing:
-        said = "1 passage was" if missing == 1 else f"{missing} passages were"
-        texts.append(f"({said} left out: a result has at most {most_chars} characters. Ask for less.)")
-    return ToolResult("\n".join(texts), tuple(hits[:MOST_HITS]))
+        texts.append(passage_text(hit, text if len(text) <= left else f"{text[:left]} […]"))
+        left -= len(texts[-1])
+    return "\n".join(texts)
 
 
 def page_text(file: str, page: int, text: str, most_chars: int) -> str:
     """A page's text as a model reads it, cut to `most_chars`."""
-    harmless = sanitize(text)
-    cut = harmless[:most_chars]
-    fenced = PASSAGE.format(number=1, source=page_label(prompt_name(file), page), page_content=cut)
-    left_out = len(harmless) - len(cut)
-    return f"{fenced}\n({left_out} characters of the page were left out.)" if left_out else fenced
+    cut = _cut(sanitize(text), most_chars)
+    return PASSAGE.format(number=1, source=page_label(prompt_name(file), page), page_content=cut)
 
 
-def paper_list(papers: Sequence[Paper], most_chars: int) -> str:
-    """A line a paper: file, title, first author, year, pages; as many as fit, and how many are left out."""
-    if not papers:
-        return "The library has no papers."
-    lines = [f"{len(papers)} papers:" if len(papers) > 1 else "1 paper:"]
-    used = len(lines[0])
-    for number, paper in enumerate(papers):
-        line = _line(paper)
-        used += len(line) + 1
-        if used > most_chars:
-            lines.append(f"({len(papers) - number} more are left out.)")
-            break
-        lines.append(line)
-    return "\n".join(lines)
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]} […]"
 
 
 def _line(paper: Paper) -> str:
+    """File, title, first author, year, pages."""
     known = paper.metadata
     others = " et al." if len(known.authors) > 1 else ""
     parts = [known.title or paper.title, f"{known.authors[0]}{others}" if known.authors else "", str(known.year or "")]
@@ -124,11 +159,8 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     Raises NothingFound, naming the paper's headings, if no section matches.
     """
     text, number = PaperText(library, paper), _NUMBER.fullmatch(section.strip())
-    name = _SECTION_NOUN.sub("", " ".join(section.casefold().split()).strip(" .:\"'"))
-    if number:
-        parts = numbered_section(text, number[1])
-    else:
-        parts = abstract_of(text) if name == "abstract" else named_section(text, name)
+    name = " ".join(word for word in section.casefold().split() if word not in ("the", "section"))
+    parts = section_parts(text, number[1] if number else name)
     chunks = library.paper_chunks(paper.paper_id)
     found = [each for each in chunks if any(each.start < part.end and part.start < each.end for part in parts)]
     if found:
@@ -139,209 +171,103 @@ def section_of(library: Store, paper: Paper, section: str) -> list[StoredChunk]:
     raise NothingFound(f"{paper.file} has no section {section!r}.", fix)
 
 
-_INTEGER = re.compile(r"-?[0-9]{1,9}(?:\.0)?")
-LONGEST = 1000
-"""Characters of an argument."""
-
-
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """An argument of a tool."""
-
-    description: str
-    kind: str = "string"
-    """ "string" or "integer"."""
-    required: bool = True
-    among: tuple[str, ...] = ()
-    """What it may be; empty for anything."""
-
-
-AGENT, ASSISTANT = "agent", "assistant"
-"""Who uses a tool: the agent of `ask --agent`; an assistant, which is another program, through MCP."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool, as the model sees it."""
-
-    description: str
-    parameters: Mapping[str, Parameter]
-    users: frozenset[str] = frozenset((AGENT, ASSISTANT))
-
-
-_PAPER = "A paper: its file name, or a part of its name or title."
-_SECTION = 'A heading or a part of one, or its number: "Results", "3.2", "abstract".'
-TOOLS: Mapping[str, Tool] = {
-    "search": Tool(
-        "Find the passages of the papers that fit a query best. Words that may stand in the text are better than a"
-        " long question.",
-        {
-            "query": Parameter("What to look for."),
-            "paper": Parameter(f"Only in this paper. {_PAPER}", required=False),
-            "section": Parameter("Only under headings with this in their name.", required=False),
-            "kind": Parameter("Only passages of this kind.", required=False, among=PASSAGE_KINDS),
-        },
-    ),
-    "read_page": Tool(
-        "Read one page of a paper.",
-        {"paper": Parameter(_PAPER), "page": Parameter("The page's number, from 1.", "integer")},
-    ),
-    "read_section": Tool(
-        "Read one section of a paper, with its subsections.",
-        {"paper": Parameter(_PAPER), "section": Parameter(_SECTION)},
-        frozenset((AGENT,)),
-    ),
-    "calculate": Tool(
-        "Work out an arithmetic expression, such as (28.4 - 26.3) / 26.3 or 15% of 80.",
-        {"expression": Parameter("Numbers, + - * / // % **, parentheses, sqrt, min, max, round, abs, log, exp.")},
-        frozenset((AGENT,)),
-    ),
-    "list_papers": Tool("List the papers: file, title, first author, year, pages.", {}),
-    "cite": Tool("Give the BibTeX entry of a paper.", {"paper": Parameter(_PAPER)}),
-    "fetch": Tool(
-        "Read a passage that `search` found, whole, by its id.",
-        {"id": Parameter("The id of the passage, as `search` gave it.")},
-        frozenset((ASSISTANT,)),
-    ),
-    "ask": Tool(
-        "Get an answer from the papers, with the page behind each fact. Prefer `search` where you word it yourself.",
-        {
-            "question": Parameter("A whole question."),
-            "paper": Parameter(f"Only from this paper. {_PAPER}", required=False),
-        },
-        frozenset((ASSISTANT,)),
-    ),
-    "check_quote": Tool(
-        "Whether words stand in the papers as they are quoted, and on which pages.",
-        {
-            "quote": Parameter("The words; […] where some are left out."),
-            "paper": Parameter(f"Only in this paper. {_PAPER}", required=False),
-        },
-        frozenset((ASSISTANT,)),
-    ),
-}
-
-
-def schemas() -> list[dict[str, Any]]:
-    """The agent's tools in the form that `bind_tools` takes: JSON schemas of functions, as of OpenAI and Ollama."""
-    return [
-        {
-            "type": "function",
-            "function": {"name": name, "description": tool.description, "parameters": parameters_schema(tool)},
-        }
-        for name, tool in TOOLS.items()
-        if AGENT in tool.users
-    ]
-
-
-def parameters_schema(tool: Tool) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments."""
-    properties = {
-        name: {"type": each.kind, "description": each.description} | ({"enum": list(each.among)} if each.among else {})
-        for name, each in tool.parameters.items()
-    }
-    required = [name for name, each in tool.parameters.items() if each.required]
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def checked_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as the tool takes them, without those that are empty and need not be there.
-
-    A number may come as a text and a text as a number. Raises UsageError for what is missing, unknown or of a wrong
-    kind.
-    """
-    parameters = TOOLS[name].parameters
-    unknown = sorted(str(key) for key in arguments if key not in parameters)
-    if unknown:
-        takes = ", ".join(parameters) or "no arguments"
-        raise UsageError(f"{name} has no argument {unknown[0][:80]!r}.", f"It takes {takes}.")
-    checked: dict[str, Any] = {}
-    for key, parameter in parameters.items():
-        value = arguments.get(key)
-        if value is None or (isinstance(value, str) and not sendable(value).strip()):
-            if parameter.required:
-                raise UsageError(f"{name} needs {key}.", parameter.description)
-            continue
-        checked[key] = _checked(name, key, parameter, value)
-    return checked
-
-
-def _checked(name: str, key: str, parameter: Parameter, value: Any) -> str | int:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        kinds = {bool: "true or false", list: "a list", dict: "an object"}
-        found = kinds.get(type(value), "nothing of that kind")
-        raise UsageError(f"{key} of {name} is to be a {parameter.kind}, not {found}.", parameter.description)
-    text = " ".join(sendable(str(value)).split())
-    if len(text) > LONGEST:
-        raise UsageError(f"{key} of {name} has {len(text)} characters.", f"At most {LONGEST}.")
-    if parameter.kind == "integer":
-        if not _INTEGER.fullmatch(text):
-            raise UsageError(f"{key} of {name} is to be an integer, not {text[:80]!r}.", parameter.description)
-        return int(text.removesuffix(".0"))
-    if parameter.among and text.casefold() not in parameter.among:
-        raise UsageError(f"There is no {key} {text[:80]!r}.", f"It is one of {', '.join(parameter.among)}.")
-    return text.casefold() if parameter.among else text
-
-
 class Toolbox:
-    """The tools over one library; `search` finds passages within filters, `most_chars` bounds each result's text."""
+    """The tools over one library, by name."""
 
-    def __init__(self, library: Store, *, search: Callable[[str, Filters], Found], most_chars: int) -> None:
-        self._library = library
-        self._search = search
-        self._most_chars = most_chars
+    names: ClassVar[Sequence[str]] = ("search", "read_page", "read_section", "calculate", "list_papers", "cite")
+    library: Store
+    finds: Callable[[str, Filters], Found]
+    """Finds passages within filters."""
+    most_chars: int
+    """Of each result's text."""
+    allowed: Callable[[Hit], bool] = lambda _: True
+    """Whether a passage may be given; others are left out, with what was said of them."""
+
+    @classmethod
+    def schemas(cls) -> list[dict[str, Any]]:
+        """The tools in the form that `bind_tools` takes: functions, as of OpenAI and Ollama."""
+        models = [arguments_of(getattr(cls, name)).model_json_schema() for name in cls.names]
+        return [
+            {
+                "type": "function",
+                "function": {"name": name, "description": model.pop("description"), "parameters": model},
+            }
+            for name, model in zip(cls.names, models, strict=True)
+        ]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """What the tool gives; whatever is wrong with the call, or goes wrong in it, is a text that begins "Error:"."""
+        values = {key: _cut(json.dumps(each, ensure_ascii=False, default=str), _LONGEST_ARGUMENT)
+                  for key, each in arguments.items()}  # fmt: skip
+        call = f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
         try:
-            agents = [each for each, tool in TOOLS.items() if AGENT in tool.users]
-            if name not in agents:
-                raise UsageError(f"There is no tool {str(name)[:80]!r}.", f"The tools are {', '.join(agents)}.")
-            made: ToolResult = getattr(self, name)(**checked_arguments(name, arguments))
-            return made
+            if name not in self.names:
+                raise UsageError(f"There is no tool {str(name)[:80]!r}.", f"The tools are {', '.join(self.names)}.")
+            text, given = getattr(self, name)(**checked_arguments(getattr(type(self), name), arguments))
         except RagScienceError as error:
-            said = str(error).replace("`python ingest.py list` shows all papers.", "list_papers gives all of them.")
-            return ToolResult(self._capped(f"Error: {sanitize(said)}"), error=True)
+            return ToolResult(call, _cut(what_is_wrong(error), self.most_chars), error=True)
+        hits = tuple(hit for hit in given if self.allowed(hit))
+        if len(hits) < len(given):
+            text = "Passages outside of the filters were left out."
+        return ToolResult(call, text, hits[:MOST_HITS], error=len(hits) < len(given) and not hits)
 
-    def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> ToolResult:
-        """The best passages for a query. Raises RagScienceError, as all tools here do."""
-        papers = tuple(each.paper_id for each in find_papers(self._library, [paper])) if paper else ()
+    def search(
+        self, query: Annotated[Words, Field(description="What to look for.")], paper: InPaper = "",
+        section: UnderHeading = "", kind: OfKind = "",
+    ) -> tuple[str, Sequence[Hit]]:  # fmt: skip
+        """Find the passages of the papers that fit a query best.
+
+        Words that may stand in the text are better than a long question.
+        """
+        papers = tuple(each.paper_id for each in find_papers(self.library, [paper])) if paper else ()
         where = Filters(paper_ids=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
-        found = self._search(query, where)
-        if not found.hits:
-            return ToolResult("Nothing was found. Try other words, or leave out paper, section or kind.")
-        return shown(found.hits, self._most_chars)
+        found = self.finds(query, where).hits
+        if not found:
+            return "Nothing was found. Try other words, or leave out paper, section or kind.", ()
+        return shown(found, self.most_chars), found
 
-    def read_page(self, paper: str, page: int) -> ToolResult:
-        """A page as it was read, with the passages on it."""
-        which = find_paper(self._library, paper)
+    def read_page(
+        self, paper: PaperName, page: Annotated[int, Field(description="The page's number, from 1.")]
+    ) -> tuple[str, Sequence[Hit]]:
+        """Read one page of a paper."""
+        which = find_paper(self.library, paper)
         if not 1 <= page <= which.pages:
             raise NothingFound(f"{which.file} has no {place_label(which.file, page)}.", f"They are 1 to {which.pages}.")
-        text = self._library.contents(which.paper_id).text(page)
+        text = self.library.contents(which.paper_id).text(page)
         if not text.strip():
-            return ToolResult(f"Page {page} of {sanitize(which.file)} has no text.")
-        chunks = self._library.paper_chunks(which.paper_id)
+            return f"Page {page} of {sanitize(which.file)} has no text.", ()
+        chunks = self.library.paper_chunks(which.paper_id)
         hits = looked_up([chunk for chunk in chunks if chunk.page_start <= page <= chunk.page_end], "page")
-        return ToolResult(page_text(which.file, page, text, self._most_chars), hits)
+        return page_text(which.file, page, text, self.most_chars), hits
 
-    def read_section(self, paper: str, section: str) -> ToolResult:
-        """The passages of a section in their order, those of its subsections with them."""
-        which = find_paper(self._library, paper)
-        chunks = section_of(self._library, which, section)
-        return shown(looked_up(chunks, "section"), self._most_chars)
+    def read_section(
+        self,
+        paper: PaperName,
+        section: Annotated[
+            Words, Field(description='A heading or a part of one, or its number: "Results", "3.2", "abstract".')
+        ],
+    ) -> tuple[str, Sequence[Hit]]:
+        """Read one section of a paper, with its subsections."""
+        hits = looked_up(section_of(self.library, find_paper(self.library, paper), section), "section")
+        return shown(hits, self.most_chars), hits
 
-    def calculate(self, expression: str) -> ToolResult:
-        """The value of an arithmetic expression."""
-        return ToolResult(f"{' '.join(expression.split())} = {calculate(expression)}")
+    def calculate(
+        self,
+        expression: Annotated[
+            Words, Field(description="Numbers, + - * / // **, parentheses, sqrt, min, max, round, abs, log, exp.")
+        ],
+    ) -> tuple[str, Sequence[Hit]]:
+        """Work out an arithmetic expression, such as (28.4 - 26.3) / 26.3 or 0.15 * 80."""
+        return f"{expression} = {calculate(expression)}", ()
 
-    def list_papers(self) -> ToolResult:
-        """All papers of the library, a line each."""
-        return ToolResult(paper_list(self._library.papers(), self._most_chars))
+    def list_papers(self) -> tuple[str, Sequence[Hit]]:
+        """List the papers: file, title, first author, year, pages."""
+        papers = self.library.papers()
+        lines = "\n".join([f"{counted(len(papers), 'paper')}:", *map(_line, papers)])
+        return _cut(lines, self.most_chars) if papers else "The library has no papers.", ()
 
-    def cite(self, paper: str) -> ToolResult:
-        """A BibTeX entry."""
-        entries = entries_of([find_paper(self._library, paper)], self._library.papers())
-        return ToolResult(self._capped(sanitize(as_bibtex(entries).rstrip())))
-
-    def _capped(self, text: str) -> str:
-        return text if len(text) <= self._most_chars else text[: self._most_chars] + " […]"
+    def cite(self, paper: PaperName) -> tuple[str, Sequence[Hit]]:
+        """Give the BibTeX entry of a paper."""
+        entries = entries_of([find_paper(self.library, paper)], self.library.papers())
+        return _cut(sanitize(as_bibtex(entries).rstrip()), self.most_chars), ()

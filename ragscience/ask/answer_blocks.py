@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragscience.ask.cells import caption_of, is_table, lead_and_words, same_table, table_with
+from ragscience.ask.cells import caption_of, lead_and_words, same_table, table_with
 from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.quote_candidates import Unit
 from ragscience.core.paper_records import page_label, page_parts
@@ -29,8 +29,8 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
         chosen, number = left.pop(0), len(blocks)
         unit, extra = chosen.unit, number >= _SHOWN
         line, key = (chosen.line, chosen.key) if number == 0 else ("", "")
-        if is_table(unit):
-            rows = [unit, *(other.unit for other in left if is_table(other.unit) and same_table(unit, other.unit))]
+        if unit.is_row:
+            rows = [unit, *(other.unit for other in left if other.unit.is_row and same_table(unit, other.unit))]
             left = [other for other in left if other.unit not in rows]
             citations = tuple(citation for row in rows for citation in _citations(row))
             blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -14,8 +14,7 @@ from ragscience.core.records import Found, Turn
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
     from ragscience.ask.unit_scores import Reader
-    from ragscience.core.records import StoredChunk
-    from ragscience.models.model_protocols import ChatModel, Reranker
+    from ragscience.models.model_protocols import ChatModel
     from ragscience.search.names import PaperNames
     from ragscience.search.reranking import WordPresence
 
@@ -85,8 +84,6 @@ class AnswerContext:
     """None gives quotes."""
     matcher: Matcher | None
     """For the choice of quotes; None: words decide."""
-    scorer: Reranker | None
-    """A cross-encoder, for the choice of quotes and the citation check; optional."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     prompts: Prompts
@@ -105,8 +102,6 @@ class AnswerContext:
     """Where the words of a question occur; without it answers have no confidence."""
     names: PaperNames | None = None
     """Which papers a question names; needed with `presence`."""
-    tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
-    """All tables of papers, by the papers' ids; None: only those of the passages found are quoted."""
     whole_seconds: float = inf
     """Longest time of one LLM reply, with the wait for its first token: the agent's, which has a time for all."""
     cancelled: Callable[[], bool] | None = None

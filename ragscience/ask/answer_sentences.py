@@ -1,28 +1,28 @@
-"""An answer, cut into sentences: prose, list items, rows of tables, blocks of code, quotations in one piece."""
+"""An answer, cut into sentences: prose, list items, rows of tables, lines of code."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ragscience.core.paper_records import ENDING
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import terms
 
-_LONGEST_QUOTE = 4000
 _HARD_WRAP = 60
 """Characters: a line that is at least as long, and ends in the middle of a sentence, continues in the next."""
 _HEADING_WORDS = 8
 _LONGEST_WORD = 200
 """Characters: longer strings are not words, and slow to compare."""
 _MARK = re.compile(r"[ \t]*(?:(?:>[ \t]*)+|#{1,6}[ \t]+|[-*+•–][ \t]+|\(?(?:\d{1,2}[.)]|[a-z]\))[ \t]+)+")
-_LIST_MARK = re.compile(r"[ \t>]*(?:[-*+•–]|\(?(?:\d{1,2}[.)]|[a-z]\)))[ \t]+")
 _FENCE = re.compile(r"[ \t]*+(?:```|~~~)[ \t]*+[\w+-]{0,20}+[ \t]*+$")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"(?:(?=[ \t:|-]*?--)[ \t:|-]++|[ \t]*+[*_=-]{3,}+[ \t]*+)$")
 _EMPHASIS = re.compile(r"\*+|`+|\$+|__|(?<!\w)_|_(?!\w)|\\[()\[\]]")
-_QUOTED = re.compile(r"[“\"](.+)[”\"][\s.,;]*")
+_QUOTATION = re.compile(r"“[^“”]{1,4000}+”|\"[^\"\n]{1,4000}+\"")
+_ENDS = (".", "!", "?", "。")
 _MISSING = re.compile(
     r"\W*(?:no (?:relevant )?information (?:was |is |could be )?(?:found|given|available)"
     r"|(?:unfortunately, )?i (?:could|can|was|am) ?(?:not|n't|un)"
@@ -52,17 +52,6 @@ class AnswerSentence:
     """ "prose", "row" (of a table), "code", or "nothing": a heading, a lead, a question, a refusal."""
     quoted: bool
     """Whether all of it is in quotation marks."""
-    block: int
-    """Sentences of one paragraph, list item, table or block of code share it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    start: int
-    end: int
-    kind: str
-    number: int
-    item: bool
 
 
 def split_answer(text: str, cited: Sequence[tuple[int, int]]) -> list[AnswerSentence]:
@@ -71,152 +60,93 @@ def split_answer(text: str, cited: Sequence[tuple[int, int]]) -> list[AnswerSent
     A citation belongs to the sentence that contains it; one between two sentences belongs to neither.
     """
     masked = _masked(text, cited)
-    quotes = _quotations(masked)
-    found = [
-        (sentence, block.item) for block in _blocks(masked, quotes) for sentence in _sentences(masked, block, quotes)
-    ]
-    last_start = found[-1][0].start if found else 0
+    quotations = [match.span() for match in _QUOTATION.finditer(masked)]
+    spans = [span for start, end, kind in _blocks(masked) for span in _spans(masked, start, end, kind)]
+    found = [_sentence(masked, *span, quotations) for span in spans]
     return [
-        _classified(sentence, masked, is_item, has_more=sentence.start < last_start, cited=cited)
-        for sentence, is_item in found
+        each
+        if _says_something(
+            each,
+            masked,
+            has_more=each is not found[-1],
+            has_citation=any(each.start <= start < each.end for start, _ in cited),
+        )
+        else replace(each, kind="nothing")
+        for each in found
     ]
 
 
 def _masked(text: str, cited: Sequence[tuple[int, int]]) -> str:
     """`text` with blanks in the place of citations, of the same length."""
-    pieces, at = [], 0
     for start, end in cited:
-        pieces += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join([*pieces, text[at:]])
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
-def _blocks(text: str, quotes: Sequence[tuple[int, int]]) -> Iterator[_Block]:
-    """Paragraphs, list items, rows and code, in order."""
-    lines = _lines(text, quotes)
-    number = 0
-    i = 0
-    while i < len(lines):
-        start, end = lines[i]
-        line = text[start:end]
+def _blocks(text: str) -> list[tuple[int, int, str]]:
+    """(start, end, kind as in AnswerSentence) of paragraphs, list items, rows and lines of code, in order."""
+    blocks: list[tuple[int, int, str]] = []
+    is_code, at = False, 0
+    for line, following in pairwise([*text.split("\n"), ""]):
+        start, at = at, at + len(line) + 1
         if _FENCE.match(line):
-            j = next((j for j in range(i + 1, len(lines)) if _FENCE.match(text[slice(*lines[j])])), len(lines))
-            if j > i + 1:
-                yield _Block(lines[i + 1][0], lines[j - 1][1], "code", number, False)
-            i, number = j + 1, number + 1
-            continue
-        if _RULE.match(line) or not line.strip():
-            number += not (_RULE.match(line) and "|" in line)
-        elif _ROW.match(line):
-            header = (
-                i + 1 < len(lines) and "|" in text[slice(*lines[i + 1])] and _RULE.match(text[slice(*lines[i + 1])])
-            )
-            yield _Block(start, end, "nothing" if header else "row", number, False)
-        else:
-            number += 1
-            j = i
-            while j + 1 < len(lines) and _goes_on(text, lines[j], lines[j + 1]):
-                j += 1
-            mark = _MARK.match(text, start, lines[j][1])
-            heading = line.lstrip().startswith("#")
-            begin = mark.end() if mark else start
-            yield _Block(begin, lines[j][1], "nothing" if heading else "prose", number, bool(_LIST_MARK.match(line)))
-            i, number = j, number + 1
-        i += 1
+            is_code = not is_code
+        elif is_code:
+            blocks.append((start, at - 1, "code"))
+        elif _ROW.match(line) and not _RULE.match(line):
+            is_header = "|" in following and _RULE.match(following)
+            blocks.append((start, at - 1, "nothing" if is_header else "row"))
+        elif line.strip() and not _RULE.match(line):
+            last, end, kind = blocks[-1] if blocks else (0, -1, "")
+            if kind == "prose" and end + 1 == start and _goes_on(text[last:end], line):
+                blocks[-1] = last, at - 1, kind
+            else:
+                blocks.append((start, at - 1, "nothing" if line.lstrip().startswith("#") else "prose"))
+    return blocks
 
 
-def _lines(text: str, quotes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The lines; those inside a quotation count as one."""
-    lines: list[tuple[int, int]] = []
-    start = 0
-    for match in re.finditer(r"\n", text):
-        if not any(left < match.start() < right for left, right in quotes):
-            lines.append((start, match.start()))
-            start = match.end()
-    return [*lines, (start, len(text))]
-
-
-def _quotations(text: str) -> list[tuple[int, int]]:
-    """(start, end) of the text in “ ”, the outermost; and of whole lines that begin with “ and end with ”."""
-    found: list[tuple[int, int]] = []
-    opened: list[int] = []
-    for match in re.finditer("[“”]|\n[ \t]*\n", text):
-        mark = match.group()
-        if mark == "“":
-            opened.append(match.start())
-        elif mark == "”" and opened:
-            start = opened.pop()
-            if not opened and match.end() - start <= _LONGEST_QUOTE:
-                found.append((start, match.end()))
-    whole_lines = re.finditer(r"^[ \t]*(?:[-*•][ \t]+)?(“[^\n]*”)[ \t.]*$", text, re.MULTILINE)
-    return [*found, *(match.span(1) for match in whole_lines)]
-
-
-def _goes_on(text: str, line: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Whether the sentence at the end of a line runs on into the next line."""
-    here, there = text[slice(*line)], text[slice(*after)]
-    if not there.strip() or _MARK.match(there) or _ROW.match(there) or _RULE.match(there) or _FENCE.match(there):
+def _goes_on(before: str, line: str) -> bool:
+    """Whether the sentence at the end of `before` runs on into the next line."""
+    last = before.rpartition("\n")[2]
+    if _MARK.match(line) or last.endswith("  ") or last.rstrip().endswith((*_ENDS, ":")):
         return False
-    if here.rstrip() != here.rstrip(" ") or here.endswith("  ") or here.rstrip().endswith((".", "!", "?", ":", "。")):
-        return False
-    return there.lstrip()[0].islower() or (len(here) >= _HARD_WRAP and not here.lstrip().startswith("#"))
+    return line.lstrip()[0].islower() or len(last) >= _HARD_WRAP
 
 
-def _sentences(text: str, block: _Block, quotes: Sequence[tuple[int, int]]) -> list[AnswerSentence]:
-    """The sentences of one block, still without a verdict on whether they say anything."""
-    if block.kind != "prose":
-        start, end = _stripped(text, block.start, block.end)
-        return [_sentence(text, start, end, block)] if start < end else []
-    body = text[block.start : block.end].replace("\n", " ").replace("\r", " ")
-    spans = [(block.start + span.start, block.start + span.end) for span in split_sentences(body)]
-    for left, right in quotes:
-        inside = [span for span in spans if span[0] < right and left < span[1]]
-        if len(inside) > 1:
-            joined = (inside[0][0], inside[-1][1])
-            spans = sorted({*spans} - {*inside} | {joined})
-    return [_sentence(text, start, end, block) for start, end in spans]
-
-
-def _sentence(text: str, start: int, end: int, block: _Block) -> AnswerSentence:
-    said = _said(text[start:end])
-    quoted = _QUOTED.fullmatch(said)
-    return AnswerSentence(start, end, quoted[1] if quoted else said, block.kind, quoted is not None, block.number)
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _spans(text: str, start: int, end: int, kind: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, kind) of the sentences of a block, behind its mark."""
+    if kind not in ("row", "code"):
+        mark = _MARK.match(text, start, end)
+        start = mark.end() if mark else start
     body = text[start:end]
-    return start + len(body) - len(body.lstrip()), start + len(body.rstrip())
+    if kind != "prose":
+        begin = start + len(body) - len(body.lstrip())
+        if begin < start + len(body.rstrip()):
+            yield begin, start + len(body.rstrip()), kind
+        return
+    for span in split_sentences(body.replace("\n", " ").replace("\r", " ")):
+        yield start + span.start, start + span.end, kind
 
 
-def _said(text: str) -> str:
-    """On one line, without markup."""
-    said = " ".join(word[:_LONGEST_WORD] for word in _EMPHASIS.sub("", text.replace("|", " ")).split())
-    return re.sub(r"(?<!\s)\s++([.,;:!?])", r"\1", said).strip()
+def _sentence(text: str, start: int, end: int, kind: str, quotations: Sequence[tuple[int, int]]) -> AnswerSentence:
+    said = " ".join(word[:_LONGEST_WORD] for word in _EMPHASIS.sub("", text[start:end].replace("|", " ")).split())
+    said = re.sub(r"(?<!\s)\s++([.,;:!?])", r"\1", said)
+    is_quoted = any(left <= start and not text[right:end].strip(" .,;") for left, right in quotations if start < right)
+    return AnswerSentence(start, end, said.strip('“”" ,;') if is_quoted else said.strip(), kind, is_quoted)
 
 
-def _classified(
-    sentence: AnswerSentence, text: str, is_item: bool, *, has_more: bool, cited: Sequence[tuple[int, int]]
-) -> AnswerSentence:
-    """The sentence, with the kind "nothing" if it makes no claim."""
-    has_citation = any(sentence.start <= start < sentence.end for start, _ in cited)
-    if sentence.kind == "nothing" or not _says_something(sentence, text, is_item, has_more, has_citation):
-        return replace(sentence, kind="nothing")
-    return sentence
-
-
-def _says_something(sentence: AnswerSentence, text: str, is_item: bool, has_more: bool, has_citation: bool) -> bool:
+def _says_something(sentence: AnswerSentence, text: str, *, has_more: bool, has_citation: bool) -> bool:
+    """Whether it makes a claim."""
     claim = sentence.claim
-    if not terms(claim) or claim.endswith("?") or _POLITE.match(claim):
+    if sentence.kind == "nothing" or not terms(claim) or claim.endswith("?") or _POLITE.match(claim):
         return False
-    if _MISSING.match(claim) and not _BUT.search(claim):
-        return False
-    if _NAMES_FILES.fullmatch(claim):
+    if _NAMES_FILES.fullmatch(claim) or (_MISSING.match(claim) and not _BUT.search(claim)):
         return False
     if has_citation or sentence.kind != "prose" or any(character.isdigit() for character in claim):
         return True
     if claim.rstrip("]) ").endswith(":"):
         return False
-    ends_line = text[sentence.end : sentence.end + 1] in ("", "\n", "\r")
-    alone = ends_line and not text[: sentence.start].rpartition("\n")[2].strip()
-    is_heading = alone and has_more and not is_item and len(claim.split()) <= _HEADING_WORDS
-    return not (is_heading and not claim.endswith((".", "!", "。")))
+    is_alone = (
+        not text[: sentence.start].rpartition("\n")[2].strip() and text[sentence.end : sentence.end + 1] in "\r\n"
+    )
+    return not (is_alone and has_more and len(claim.split()) <= _HEADING_WORDS and not claim.endswith(_ENDS))

@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING
 from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
-from ragscience.ask.confidence import LookedFor, answerability, confidence, is_answerable, look_for
+from ragscience.ask.confidence import (
+    LOW,
+    LookedFor,
+    answerability,
+    confidence,
+    is_answerable,
+    look_for,
+    probability,
+    signs,
+)
 from ragscience.ask.extractive import Choice, Readers, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
+from ragscience.core.tokenizing import counted
 from ragscience.models.model_protocols import ChatModel
 
 if TYPE_CHECKING:
@@ -49,6 +59,15 @@ def answer(
     if not context.circuit.allows() and not context.needs_llm:
         return run.by_quotes((f"{context.circuit.warning} Showing quotes instead.",))
     return run.by_llm(context.llm)
+
+
+def worth(found: Found, context: AnswerContext) -> float:
+    """How likely quotes from what was found hold the answer to its question, 0 to 1."""
+    if context.presence is None or context.names is None or not found.hits:
+        return answerability(found, found.question)
+    readers = Readers(context.matcher, context.spans)
+    units = extract_parts(found, readers=readers, limit=1).units
+    return probability(signs(found, look_for(found, context.presence, context.names), units[0])) if units else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +108,16 @@ class _AnswerRun:
         return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
 
     def by_llm(self, llm: ChatModel) -> Answer:
-        from ragscience.ask.chain import generate
+        from ragscience.ask.chain import Generated
 
         context, started = self._context, time.perf_counter()
-        generated = generate(self._request, context, llm, search=self._searched, on_token=self._on_token)
+        generated = Generated(self._request, context, llm, self._searched, self._on_token)
+        generated.run()
         # The search runs in between; the rest is recorded at the end, where most of it was.
         llm_ms = round(max(0.0, _since(started) - sum(self._timings.values())), 3)
         self._timings.add("llm_ms", llm_ms, time.time() - llm_ms / 1000)
         if generated.reply.first_ms is not None:
             self._timings["first_token_ms"] = generated.reply.first_ms
-        if generated.reply.thinking_ms:
-            self._timings["thinking_ms"] = generated.reply.thinking_ms
         self._tokens, self._prompt_cut = generated.reply.tokens, generated.reply.prompt_cut
         if generated.failure is None:
             context.circuit.succeeded()
@@ -133,7 +151,7 @@ class _AnswerRun:
         """What is quoted of what was found."""
         context = self._context
         with timed(self._timings, "quotes_ms"):
-            readers = Readers(context.matcher, context.scorer, context.spans, context.tables)
+            readers = Readers(context.matcher, context.spans)
             choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
             sure, missing = self._confidence(found, choice)
             most = None if found.parts else _MOST_QUOTES.get(sure or "")
@@ -216,11 +234,14 @@ class _AnswerRun:
             with timed(self._timings, "presence_ms"):
                 self._looked = look_for(found, context.presence, context.names)
         self._answerability = answerability(found, question)
-        answerable = is_answerable(
-            self._answerability,
-            threshold=context.answerable_threshold,
-            likeness=self._looked.likeness if self._looked else None,
-            has_name=self._looked.has_name if self._looked else False,
+        answerable = (
+            is_answerable(
+                self._answerability,
+                threshold=context.answerable_threshold,
+                likeness=self._looked.likeness if self._looked else None,
+                has_name=self._looked.has_name if self._looked else False,
+            )
+            or found.signals.get("worth", 0.0) >= LOW
         )
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
@@ -258,15 +279,11 @@ def _real_names(text: str, given: Sequence[Hit]) -> str:
 def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
     warnings = list(checked.warnings)
     if checked.unknown:
-        which = "1 citation was" if checked.unknown == 1 else f"{checked.unknown} citations were"
-        warnings.append(f"{which} removed: the model was given no passage from there.")
+        warnings.append(f"{_cited(checked.unknown)} removed: the model was given no passage from there.")
     if checked.corrected:
-        which = "1 citation was" if checked.corrected == 1 else f"{checked.corrected} citations were"
-        warnings.append(f"{which} moved to the page of the same paper that says it.")
-    added = sum(citation.added for citation in checked.citations)
-    if added:
-        which = "1 citation was" if added == 1 else f"{added} citations were"
-        warnings.append(f"The model cited nothing: {which} added by matching its sentences with the passages.")
+        warnings.append(f"{_cited(checked.corrected)} moved to the page of the same paper that says it.")
+    if added := sum(citation.added for citation in checked.citations):
+        warnings.append(f"The model cited nothing: {_cited(added)} added by matching its sentences with the passages.")
     unsupported = sum(not citation.supported for citation in checked.citations)
     if unsupported:
         of = len(checked.citations)
@@ -274,6 +291,10 @@ def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str,
     if not checked.citations and not broken_off:
         warnings.append(UNCITED)
     return tuple(warnings)
+
+
+def _cited(count: int) -> str:
+    return f"{counted(count, 'citation')} {'was' if count == 1 else 'were'}"
 
 
 def _since(started: float) -> float:

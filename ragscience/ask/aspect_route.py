@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -50,8 +50,8 @@ _LEANS = re.compile(
 """A sentence that says nothing by itself, or announces what stands elsewhere."""
 _IS_A = re.compile(r"((?:\S+ ){0,4}\S+) (?:is|are) (?:a|an|the)\b")
 _OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
-_LEAST, _LIKE, _LONGEST = 1.5, 0.6, 420
-"""The score from which on a sentence says an aspect; the share of its words that another may have; its characters."""
+_LEAST, _LIKE = 1.5, 0.6
+"""The score from which on a sentence says an aspect; the share of its words that another may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,12 @@ class Aspect:
 
     name: str
     words: re.Pattern[str]
-    zones: dict[str, float]
     heading: re.Pattern[str]
     starts: re.Pattern[str]
+    zones: dict[str, float]
     gives: str = ""
     late: float = 0.0
+    values: bool = False
 
 
 def _words(texts: Sequence[str], behind: str = "") -> re.Pattern[str]:
@@ -76,18 +77,11 @@ def _table() -> tuple[dict[str, Aspect], dict[str, re.Pattern[str]]]:
     """aspects.toml: the aspects and the zones, by name, in its order."""
     given = tomllib.loads(Path(__file__).with_name("aspects.toml").read_text("utf-8"))
     zones = {name: _words(words) for name, words in given.pop("zones").items()}
-    found = {
-        name: Aspect(
-            name,
-            _words(one["words"], r"\b"),
-            one["zones"],
-            _words([one.get("heading", "(?!)")]),
-            _words([one.get("starts", "(?!)")], r"\b[:.]?\s?(?=[A-Z])"),
-            one.get("gives", ""),
-            float(one.get("late", 0.0)),
-        )
-        for name, one in given.items()
-    }
+    found = dict[str, Aspect]()
+    for name, one in given.items():
+        words, heading = _words(one.pop("words"), r"\b"), _words([one.pop("heading", "(?!)")])
+        starts = _words([one.pop("starts", "(?!)")], r"\b[:.]?\s?(?=[A-Z])")
+        found[name] = Aspect(name, words, heading, starts, **one)
     return found, zones
 
 
@@ -111,7 +105,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
 def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Routed | None:
     blocks, hits, confidences = list[Block](), list[Hit](), list[str]()
     for paper in texts:
-        said = _Sentences(paper, context.names)
+        said = Sentences(paper, context.names)
         wanted = _OF_SEVERAL if kind == "summary" and len(texts) > 1 else _ASKED[kind]
         defining = said.what_it_is() if kind == "definition" else []
         parts = {"Method": defining} if defining else said.of_all(wanted)
@@ -150,12 +144,11 @@ class _Placed:
 
 
 @dataclass
-class _Sentences:
+class Sentences:
     """The sentences of one paper by what they say of it."""
 
     paper: PaperText
     names: PaperNames
-    _own: dict[str, bool] = field(default_factory=dict)
 
     def of_all(self, wanted: Sequence[tuple[str, int]]) -> dict[str, list[PaperSentence]]:
         """The best sentences of each aspect, the first ones choosing first, in the order of aspects.toml."""
@@ -176,18 +169,27 @@ class _Sentences:
 
     def of(self, aspect: Aspect, most: int, before: Sequence[PaperSentence]) -> list[PaperSentence]:
         """At most `most` sentences for an aspect, in the order of the paper, none of them like one of `before`."""
-        scored = [(self._score(one, aspect), -n, one.sentence) for n, one in enumerate(self._placed)]
-        chosen = list[tuple[int, PaperSentence]]()
+        chosen = list[PaperSentence]()
         taken = [set(terms(sentence.text)) for sentence in before]
-        for score, place, sentence in sorted(scored, key=lambda each: each[:2], reverse=True):
-            if score < _LEAST or len(chosen) == most:
-                break
+        for sentence in self.ranked(aspect):
             words = set(terms(sentence.text))
-            if not any(len(words & other) >= _LIKE * min(len(words), len(other)) for other in taken):
-                chosen.append((-place, sentence))
+            if len(chosen) < most and not any(
+                len(words & other) >= _LIKE * min(len(words), len(other)) for other in taken
+            ):
+                chosen.append(sentence)
                 taken.append(words)
-        ordered = [one for _, sentence in sorted(chosen, key=lambda each: each[0]) for one in self._announced(sentence)]
-        return list(dict.fromkeys(ordered))
+        chosen.sort(key=self.paper.sentences.index)
+        return list(dict.fromkeys(each for sentence in chosen for each in self._announced(sentence)))
+
+    def ranked(self, aspect: Aspect, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
+        """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""
+        scored = [
+            (score, -n, one.sentence)
+            for n, one in enumerate(self._placed)
+            if (not wanted or wanted & {*terms(one.sentence.text), *terms(one.sentence.section)})
+            and (score := self._score(one, aspect)) >= _LEAST
+        ]
+        return [sentence for _, _, sentence in sorted(scored, key=lambda each: each[:2], reverse=True)]
 
     def _announced(self, sentence: PaperSentence) -> list[PaperSentence]:
         """A sentence, and behind its colon what it announces: the items of a list, else the next sentence."""
@@ -219,15 +221,6 @@ class _Sentences:
             seen[zone] += 1
         return placed
 
-    @staticmethod
-    def _is_called(sentence: PaperSentence, aspect: Aspect) -> bool:
-        return aspect.heading.search(sentence.section) is not None
-
-    def _says_what_it_is(self, text: str) -> bool:
-        """Whether a sentence begins with the name of the paper's work, and "is a"."""
-        found = _IS_A.match(text)
-        return found is not None and self.is_named(found[1], found.end(1))
-
     def is_named(self, text: str, end: int | None = None) -> bool:
         """Whether a text has the name of the paper's work, there that ends at `end`."""
         mine = self.paper.paper.paper_id
@@ -235,21 +228,25 @@ class _Sentences:
 
     def _score(self, one: _Placed, aspect: Aspect) -> float:
         """How well a sentence says an aspect; from _LEAST on it does."""
-        text, is_called = one.sentence.text, self._is_called(one.sentence, aspect)
-        is_item = text.rstrip().endswith(":")
+        text, is_called = one.sentence.text, bool(aspect.heading.search(one.sentence.section))
+        is_item = text.rstrip().endswith(":") or (aspect.values and one.sentence.kind == "list")
         if not (one.zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
             return 0.0
+        if aspect.values and not any(map(str.isdigit, text)):
+            return 0.0
         held = {found.group().casefold() for found in aspect.words.finditer(text)}
-        held |= {"is a"} if aspect.name == "Method" and self._says_what_it_is(text) else set()
+        if aspect.name == "Method" and (said := _IS_A.match(text)) and self.is_named(said[1], said.end(1)):
+            held |= {"is a"}
         if not (held or is_called or one.label == aspect.name):
             return 0.0
         score = aspect.zones.get(one.zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
         score += is_called * (0.6 + 0.8 * one.sentence.is_first)
         score += {"": 0.0, aspect.name: 1.0}.get(one.label, -0.8)
         if aspect.gives == "numbers":
-            score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) + 0.5 * bool(_OWN.search(text)) - 0.4
+            score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) - 0.4
+        score += 0.5 * bool(aspect.gives and _OWN.search(text))
         score += aspect.late * one.along * (one.zone == "abstract")
-        score -= 0.6 * (len(text) > _LONGEST) + 0.8 * bool(_LEANS.match(text))
+        score -= 0.8 * bool(_LEANS.match(text))
         return score - 0.15 * min(len(_SOURCE.findall(text)), 3)
 
 

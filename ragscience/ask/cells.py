@@ -20,11 +20,6 @@ _SHORT_TABLE = 10
 _CELL = re.compile(r"[^|]++")
 
 
-def is_table(unit: Unit) -> bool:
-    """Whether the unit is rows of a Markdown table."""
-    return unit.text.lstrip().startswith("|")
-
-
 def caption_of(unit: Unit) -> str:
     """The caption of the table that the unit's rows are in, on one line; empty without one."""
     return unit.lead.partition("|")[0].strip().removesuffix("…").strip()
@@ -40,57 +35,53 @@ def table_with(units: Sequence[Unit]) -> str:
 
     A short table is whole; where more than a few rows of another are left out, a row says how many.
     """
-    start, end = table_span(units[0])
-    lines = units[0].hit.chunk.text[start:end].split("\n")
+    header, rows = _lines_of(units[0])
     quoted = {line.strip() for unit in units for line in unit.text.split("\n")}
-    has_header = len(lines) > 1 and not lines[1].strip("|-: ")
-    header = lines[:2] if has_header else [line for line in units[0].hit.chunk.header.split("\n") if line[:1] == "|"]
-    rows = lines[2:] if has_header else lines
-    wanted = [row.strip() in quoted for row in rows]
-    goes_on = header_rows([lines[0], *rows]) if has_header else []
-    wanted[: len(goes_on)] = [True] * len(goes_on)
+    top = len(_header_rows(header, rows))
+    wanted = [at < top or row.strip() in quoted for at, row in enumerate(rows)]
     made = list(header)
     for is_wanted, run in groupby(zip(wanted, rows, strict=True), lambda pair: pair[0]):
         part = [row for _, row in run]
-        made += (
-            part
-            if is_wanted or len(part) <= _SHORT_GAP or len(rows) <= _SHORT_TABLE
-            else [left_out(len(part), part[0])]
-        )
+        is_short = len(part) <= _SHORT_GAP or len(rows) <= _SHORT_TABLE
+        made += part if is_wanted or is_short else [left_out(len(part), part[0])]
     return "\n".join(made)
 
 
-def column_names(unit: Unit) -> list[str]:
-    """The names of the columns of the unit's table, those of rows that go on with the header joined; or none."""
+def _lines_of(unit: Unit) -> tuple[list[str], list[str]]:
+    """(The header of the unit's table with the rule below, its rows); of a later part, the header of its beginning."""
     start, end = table_span(unit)
     lines = unit.hit.chunk.text[start:end].split("\n")
-    has_header = len(lines) > 2 and not lines[1].strip("|-: ")
-    header = lines[:1] if has_header else [line for line in unit.hit.chunk.header.split("\n") if line[:1] == "|"][:1]
+    if len(lines) > 1 and not lines[1].strip("|-: "):
+        return lines[:2], lines[2:]
+    return [line for line in unit.hit.chunk.header.split("\n") if line[:1] == "|"], lines
+
+
+def _column_names(header: Sequence[str], below: Sequence[str]) -> list[str]:
+    """The names of the columns, those of the rows below that go on with the header joined; or none."""
     if not header:
         return []
     names = cells_of(header[0])
     if _has_figures(header[0]) and not all(name.isdigit() for name in names[1:]):  # a row of a table without a header
         return [""] * len(names)
-    levels = [names, *map(cells_of, header_rows(header + (lines[2:] if has_header else [])))]
-    levels = [level for level in levels if len(level) == len(names)]
+    levels = [level for level in (names, *map(cells_of, below)) if len(level) == len(names)]
     for level in levels[:-1]:  # a name over several columns is in the first of them
         for at in range(1, len(level)):
             level[at] = level[at] or level[at - 1]
     return [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*levels, strict=True)]
 
 
-def header_rows(lines: Sequence[str]) -> list[str]:
-    """Of a header and the rows under it: those of the first rows that go on with it.
+def _header_rows(header: Sequence[str], rows: Sequence[str]) -> list[str]:
+    """Those of the first rows that go on with the header.
 
     They have no figures, more than one name, and none of a row where each column of the header has one.
     """
-    is_full = all(cells_of(lines[0]))
+    is_full = bool(header) and all(cells_of(header[0]))
 
     def goes_on(row: str) -> bool:
         first, *others = cells_of(row)
         return any(others) and not _has_figures(row) and not (is_full and first)
 
-    return list(takewhile(goes_on, lines[1:][:_HEADER_ROWS]))
+    return list(takewhile(goes_on, rows[:_HEADER_ROWS])) if header else []
 
 
 def cells_of(row: str) -> list[str]:
@@ -195,16 +186,20 @@ def asked_rows(question: str, words: Words, rows: Sequence[Unit]) -> list[AskedR
     """
     if not rows:
         return []
+    header, lines = _lines_of(rows[0])
+    heads = _header_rows(header, lines)
     asked = _Question(question, words)
-    columns = [asked.name(text) for text in column_names(rows[0])]
+    columns = [asked.name(text) for text in _column_names(header, heads)]
     caption = asked.name(rows[0].lead.partition("|")[0]).held
-    above = _names_above(rows[0])
-    lines = [row.text.split("\n")[0] for row in rows]
-    heads = header_rows([rows[0].hit.chunk.text[table_span(rows[0])[0] :].partition("\n")[0], *lines])
-    return [
-        None if line in heads else _asked_row(asked, row, (columns, caption), above.get(row.start, ("", "")))
-        for row, line in zip(rows, lines, strict=True)
-    ]
+    found: list[AskedRow | None] = []
+    last = group = ""
+    for row in rows:
+        line = row.text.split("\n")[0]
+        first, *others = cells_of(line)
+        found.append(None if line in heads else _asked_row(asked, line, (columns, caption), (last, group)))
+        last = first or last
+        group = first if first and not any(others) else group
+    return found
 
 
 class _Question:
@@ -239,10 +234,10 @@ class _Question:
 
 
 def _asked_row(
-    asked: _Question, row: Unit, heads: tuple[Sequence[_Name], Sequence[float]], above: tuple[str, str]
+    asked: _Question, line: str, heads: tuple[Sequence[_Name], Sequence[float]], above: tuple[str, str]
 ) -> AskedRow | None:
     columns, caption = heads
-    first, *cells = cells_of(row.text.split("\n")[0])
+    first, *cells = cells_of(line)
     if len(columns) != len(cells) + 1 or not any(cells):
         return None
     held = [asked.has_all(cell) for cell in cells]
@@ -267,28 +262,15 @@ def _asked_row(
     of_row, of_column = asked.share(name.held), asked.share(columns[at].held)
     is_sure = len(pairs) == 1 and any(map(str.isdigit, pairs[0][1]))
     label = ", ".join(filter(None, shown)) or above[0]
-    line = f"{label}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if label else ""
+    shown_line = f"{label}: {'; '.join(f'{column} {cell}'.strip() for column, cell in pairs)}" if label else ""
     is_captioned = asked.share(name.held, [_CAPTION * each for each in caption]) > of_row
     fits = of_row and (of_column or (is_sure and len(values) == 1 and is_captioned))
-    return AskedRow(line, pairs[0][1] if is_sure else "", best if fits else 0.0, best)
+    return AskedRow(shown_line, pairs[0][1] if is_sure else "", best if fits else 0.0, best)
 
 
 def _is_label(cell: str) -> bool:
     """Whether it is words, few enough to say which row it is rather than something about it."""
     return any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) and len(cell.split()) <= _LABEL_WORDS
-
-
-def _names_above(unit: Unit) -> dict[int, tuple[str, str]]:
-    """By where each row of the table begins the last name above it, which it goes on with, and the group it is in."""
-    start, end = table_span(unit)
-    names, last, group = dict[int, tuple[str, str]](), "", ""
-    for line in unit.hit.chunk.text[start:end].split("\n"):
-        names[start] = last, group
-        first, *others = cells_of(line)
-        last = first or last
-        group = first if first and not any(others) else group
-        start += len(line) + 1
-    return names
 
 
 def _written_out(name: str, question: Sequence[str]) -> Iterator[str]:

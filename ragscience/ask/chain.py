@@ -5,7 +5,7 @@ The only module of this package that imports LangChain, inside its functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ragscience.ask import prompts as wording
@@ -13,59 +13,21 @@ from ragscience.ask.answer_context import AnswerContext, AnswerRequest
 from ragscience.ask.generation import Generation
 from ragscience.ask.prompts import Plan, Window, condense_history, plan
 from ragscience.core.errors import ModelProblem
-from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Found, Hit
 from ragscience.models.model_protocols import ChatModel
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import CallbackManagerForLLMRun, CallbackManagerForRetrieverRun
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import BaseMessage
-    from langchain_core.output_parsers import BaseOutputParser
-    from langchain_core.outputs import ChatResult
+    from langchain_core.prompt_values import PromptValue
     from langchain_core.retrievers import BaseRetriever
 
 
 JudgedSearch = Callable[[str], tuple[Found, bool]]
 """A question to what a search finds, and whether to answer from it."""
-
-
 _LONGEST_QUESTION = 600
 """Characters: a rewritten question beyond this is a model that talks instead."""
-
-
-def generate(
-    request: AnswerRequest,
-    context: AnswerContext,
-    llm: ChatModel,
-    *,
-    search: JudgedSearch,
-    on_token: Callable[[str], None] | None,
-) -> Generated:
-    """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
-
-    The rewriting happens only with history; its tokens are not shown. Nothing goes to a tracing service, whatever the
-    environment says. A failure of the model is returned. Raises Cancelled, and what `search` and `on_token` raise.
-    """
-    from langsmith.run_helpers import tracing_context
-
-    run = Generated(request, context, llm, search, on_token)
-    try:
-        with tracing_context(enabled=False):
-            run.chain().invoke({"question": sanitize(request.question), "chat_history": list(run.turns)})
-    except _Failed as failed:
-        run.failure = failed.problem
-    return run
-
-
-class _Failed(Exception):
-    """A failure of the model, passed through LangChain; distinguishes it from a failure of the search."""
-
-    def __init__(self, problem: ModelProblem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
 
 
 class Generated:
@@ -92,17 +54,32 @@ class Generated:
         self._question = sanitize(request.question)
         self._history = request.history
         self._search = search
-        self._llm = llm
         self._prompts = context.prompts
-        self._plan: Plan | None = None
-        self.turns, self._condense_tokens = condense_history(
-            self._question, self._history, prompts=self._prompts, window=self._window()
+        self._window = Window(llm.window, llm.num_predict, llm.counter.count)
+        self._plan = Plan(llm.num_predict)
+        self._turns, self._condense_tokens = condense_history(
+            self._question, self._history, prompts=self._prompts, window=self._window
         )
+
+    def run(self) -> None:
+        """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
+
+        The rewriting happens only with history; its tokens are not shown. Nothing goes to a tracing service, whatever
+        the environment says. The model's failure is kept. Raises Cancelled, and what `search` and `on_token` raise.
+        """
+        from langsmith.run_helpers import tracing_context
+
+        try:
+            with tracing_context(enabled=False):
+                self._chain().invoke({"question": self._question, "chat_history": list(self._turns)})
+        except ModelProblem as problem:
+            if problem is not self.failure:  # it is the search's
+                raise
 
     @property
     def given(self) -> tuple[Hit, ...]:
         """The passages that the model was given."""
-        return self._plan.hits if self._plan else ()
+        return tuple(hit for hit, _ in self._plan.passages)
 
     @property
     def asked(self) -> bool:
@@ -112,50 +89,44 @@ class Generated:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was left out of the prompts, and where the answer was stopped."""
-        left = len(self._history) - len(self.turns)
+        left = len(self._history) - len(self._turns)
         without = (f"The question was rewritten without the {left} oldest turns, which did not fit.",) if left else ()
-        return (*(self._plan.warnings if self._plan else ()), *without, *(() if self.failure else self.reply.warnings))
+        return (*self._plan.warnings, *without, *(() if self.failure else self.reply.warnings))
 
-    def _window(self) -> Window:
-        llm = self._llm
-        return Window(llm.window, llm.num_predict, llm.counter.count)
-
-    def chain(self) -> Any:
+    def _chain(self) -> Any:
         """LangChain's chain, with our models, our search and our share of the window in it."""
         from langchain_classic.chains import ConversationalRetrievalChain
         from langchain_core.messages import SystemMessage
         from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, PromptTemplate
 
-        request = PromptTemplate.from_template(self._prompts.request, partial_variables={"history": self._conversation})
+        behind = lambda: self._plan.concepts + wording.conversation(self._plan.history)  # noqa: E731
+        request = PromptTemplate.from_template(self._prompts.request, partial_variables={"history": behind})
         system = SystemMessage(self._prompts.rules_text())
-        chain = ConversationalRetrievalChain.from_llm(
-            llm=_chat_model(self._answer),
-            condense_question_llm=_chat_model(self._condense),
+        return ConversationalRetrievalChain.from_llm(
+            llm=_model(lambda messages: self._said(self.reply, messages, self._plan.answer_tokens)),
+            condense_question_llm=_model(self._standalone),
             retriever=_retriever(self._documents),
             condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
             combine_docs_chain_kwargs={
                 "prompt": ChatPromptTemplate.from_messages([system, HumanMessagePromptTemplate(prompt=request)]),
-                "document_prompt": PromptTemplate.from_template(wording.PASSAGE + "{behind}"),
+                "document_prompt": PromptTemplate.from_template(wording.PASSAGE),
             },
             get_chat_history=lambda turns: "".join(f"\n{wording.turn_text(turn)}" for turn in turns),
             response_if_no_docs_found=wording.REFUSAL,
         )
-        chain.question_generator.output_parser = _standalone_question(self._question)
-        return chain
 
-    def _condense(self, messages: Sequence[tuple[str, str]]) -> str:
-        return self._generated_text(self._condensing, messages, self._condense_tokens)
-
-    def _answer(self, messages: Sequence[tuple[str, str]]) -> str:
-        made = self._plan  # never None here: the chain searches before it answers
-        return self._generated_text(self.reply, messages, made.answer_tokens if made else self._llm.num_predict)
-
-    @staticmethod
-    def _generated_text(generation: Generation, messages: Sequence[tuple[str, str]], max_tokens: int) -> str:
+    def _said(self, generation: Generation, messages: list[tuple[str, str]], max_tokens: int) -> str:
         generation.run(messages, max_tokens)
-        if generation.failure is not None:
-            raise _Failed(generation.failure)
+        self.failure = generation.failure
+        if self.failure is not None:
+            raise self.failure
         return generation.text
+
+    def _standalone(self, messages: list[tuple[str, str]]) -> str:
+        """The rewritten question; the question as it was asked where the reply is unusable."""
+        said = self._said(self._condensing, messages, self._condense_tokens).strip().rpartition("\n")[2]
+        said = said.rpartition("uestion:")[2].strip(" \"'“”*")
+        return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else self._question
 
     def _documents(self, question: str) -> list[Document]:
         """The passages that are found for a question and sent: fenced text, its number and its source."""
@@ -165,19 +136,25 @@ class Generated:
         if not self.answerable:
             return []
         try:
-            made = self._plan = plan(self.found, self._history, prompts=self._prompts, window=self._window())
+            self._plan = plan(self.found, self._history, prompts=self._prompts, window=self._window)
         except ModelProblem as problem:
-            raise _Failed(problem) from problem
-        documents = []
-        for hit, text in made.passages:
-            source = page_label(wording.prompt_name(hit.chunk.file), hit.chunk.page_start)
-            documents.append(Document(text, metadata={"number": hit.rank, "source": source, "behind": ""}))
-        if documents:
-            documents[-1].metadata["behind"] = made.concepts
-        return documents
+            self.failure = problem
+            raise
+        return [
+            Document(text, metadata={"number": hit.rank, "source": wording.source_of(hit.chunk, hit.chunk.page_start)})
+            for hit, text in self._plan.passages
+        ]
 
-    def _conversation(self) -> str:
-        return wording.conversation(self._plan.history if self._plan else ())
+
+def _model(say: Callable[[list[tuple[str, str]]], str]) -> Any:
+    """A LangChain model that replies by `say`, which gets (role, text) for each message."""
+    from langchain_core.runnables import RunnableLambda
+
+    def reply(prompt: PromptValue, **_: Any) -> str:
+        messages = prompt.to_messages()
+        return say([("system" if each.type == "system" else "user", str(each.content)) for each in messages])
+
+    return RunnableLambda(reply)
 
 
 def _retriever(documents: Callable[[str], list[Document]]) -> BaseRetriever:
@@ -190,41 +167,3 @@ def _retriever(documents: Callable[[str], list[Document]]) -> BaseRetriever:
             return documents(query)
 
     return PaperRetriever()
-
-
-def _chat_model(say: Callable[[Sequence[tuple[str, str]]], str]) -> BaseChatModel:
-    """A LangChain chat model that replies by `say`, which gets (role, text) for each message."""
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage
-    from langchain_core.outputs import ChatGeneration, ChatResult
-
-    class SpokenChat(BaseChatModel):
-        @property
-        def _llm_type(self) -> str:
-            return "ragscience"
-
-        def _generate(
-            self,
-            messages: list[BaseMessage],
-            stop: list[str] | None = None,
-            run_manager: CallbackManagerForLLMRun | None = None,
-            **_: Any,
-        ) -> ChatResult:
-            del stop, run_manager
-            said = say([("system" if each.type == "system" else "user", str(each.content)) for each in messages])
-            return ChatResult(generations=[ChatGeneration(message=AIMessage(content=said))])
-
-    return SpokenChat(cache=False)
-
-
-def _standalone_question(asked: str) -> BaseOutputParser[str]:
-    """Parses the rewritten question; the question as it was asked where the reply is unusable."""
-    from langchain_core.output_parsers import StrOutputParser
-
-    class StandaloneQuestion(StrOutputParser):
-        def parse(self, text: str) -> str:
-            lines = [line.strip() for line in text.splitlines() if line.strip()]
-            said = lines[-1].rpartition("uestion:")[2].strip(" \"'“”*") if lines else ""
-            return sanitize(said) if 0 < len(said) <= _LONGEST_QUESTION else asked
-
-    return StandaloneQuestion()

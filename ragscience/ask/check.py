@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_sentences import AnswerSentence, split_answer
 from ragscience.ask.citations import Mention, find_mentions
 from ragscience.ask.evidence import EvidenceIndex, Place
-from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Quote, Verdicts, judge, verbatim
+from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Judge, Quote
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
 
@@ -19,15 +20,13 @@ if TYPE_CHECKING:
 
 _RANK = {"unsupported": 0, "weak": 1, "supported": 2, "no-claim": 3}
 _FEWEST_TERMS = 3
-"""A part before a citation with fewer content words is not a claim: it is joined with the next."""
+"""A part before a citation with fewer content words is not a claim: it is joined with the one before it."""
 _FEWEST_WORDS = 4
 """A shorter sentence is on a page too easily for a citation of ours."""
-_CLEARLY_BETTER = 0.25
-"""Share of a sentence's terms that another page must hold more than the cited one, to be put in its place."""
-_MOST_PLACES = 6
-"""A sentence that cites more pages is checked as it is."""
 _Verdict = tuple[str, float, Citation | None]
 """Verdict, score and evidence of a sentence."""
+_Edit = tuple[int, int, str]
+"""(start, end, new): what `text[start:end]` becomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class _Check:
         self._adds = adds and not any(each.places or each.either or each.unknown for each in self._mentions)
         self._sentences = split_answer(text, [(m.start, m.end) for m in self._mentions])
         self._homes = _homes(text, self._sentences, self._mentions)
-        self._verdicts = Verdicts(read)
+        self._judge = Judge(self._index, read)
         self._places: list[tuple[Place, ...]] = [mention.places for mention in self._mentions]
         self._citations: dict[Citation, None] = {}
         self._added: list[_Edit] = []
@@ -88,12 +87,12 @@ class _Check:
             own = [m for m, home in enumerate(self._homes) if i in home]
             end = max([sentence.end, *(self._mentions[m].end for m in own if self._homes[m] == (i,))])
             judged.append((sentence.start, end, self._judged(sentence, own)))
-        edits = sorted([*self._edits(), *self._added], key=lambda edit: edit.end)
+        edits = sorted([*self._edits(), *self._added], key=lambda edit: edit[1])
         sentences = [Sentence(_rewritten(self._text, edits, start, end), *what) for start, end, what in judged]
         shown = tuple(each for each in sentences if any(character.isalnum() for character in each.text))
         whole = _rewritten(self._text, edits, 0, len(self._text))
         unknown = sum(mention.unknown for mention in self._mentions)
-        return Checked(whole, tuple(self._citations), shown, unknown, self._corrected, self._verdicts.warnings)
+        return Checked(whole, tuple(self._citations), shown, unknown, self._corrected, self._judge.warnings)
 
     def _judged(self, sentence: AnswerSentence, own: Sequence[int]) -> _Verdict:
         """What the pages of the citations with the numbers `own` hold of a sentence."""
@@ -101,122 +100,80 @@ class _Check:
         self._resolve(whole, own)
         if not any(self._places[m] for m in own):
             return ("no-claim", 0.0, None) if sentence.kind == "nothing" else self._uncited(whole, sentence)
-        findings = [self._cited(claim, mentions) for claim, mentions in self._segments(sentence, own, whole)]
+        findings = [self._cited(claim, mentions) for claim, mentions in self._parts(sentence, own, whole)]
         if sentence.kind == "nothing":
             return "no-claim", 0.0, None
-        worst = min(findings, key=lambda finding: (_RANK[finding.verdict], finding.score))
-        quote = max(findings, key=lambda finding: finding.score).best
-        if worst.verdict != "supported":
-            elsewhere = self._best_of_all(whole)
-            cited = max((judge(whole, self._places[m], self._index).score for m in own), default=0.0)
-            if elsewhere is not None and (elsewhere.score > cited or quote is None):
-                quote = elsewhere.best
-        evidence = _citation(quote, supported=worst.verdict == "supported") if quote else None
+        worst, best = min(findings, key=_strength), max(findings, key=_strength)
+        if worst.verdict != "supported":  # it may be said elsewhere
+            best = max(best, self._judge.by_words(whole, self._best_place(whole, self._index.by_place)), key=_strength)
+        evidence = _citation(best.best, supported=worst.verdict == "supported") if best.best else None
         return worst.verdict, worst.score, evidence
 
-    def _resolve(self, claim: Claim, mentions: Sequence[int]) -> None:
-        """Choose the page of each mention that names none."""
-        for m in mentions:
-            if not self._places[m] and self._mentions[m].either:
-                by_strength = lambda place: _strength(judge(claim, [place], self._index))  # noqa: E731
-                self._places[m] = (max(self._mentions[m].either, key=by_strength),)
+    def _best_place(self, claim: Claim, places: Iterable[Place]) -> tuple[Place, ...]:
+        """The one of the pages that holds most of the claim, as far as words go; none of none."""
+        by_strength = lambda place: _strength(self._judge.by_words(claim, [place]))  # noqa: E731
+        return tuple(sorted(places, key=by_strength, reverse=True)[:1])
 
-    def _segments(
-        self, sentence: AnswerSentence, own: Sequence[int], whole: Claim
-    ) -> Iterator[tuple[Claim, Sequence[int]]]:
-        """The parts of a sentence, each with the citations behind it; one too short goes with the next."""
+    def _resolve(self, claim: Claim, mentions: Sequence[int]) -> None:
+        """Choose the page of each mention that leaves it open."""
+        for m in mentions:
+            self._places[m] = self._places[m] or self._best_place(claim, self._mentions[m].either)
+
+    def _parts(self, sentence: AnswerSentence, own: Sequence[int], whole: Claim) -> Iterator[tuple[Claim, list[int]]]:
+        """The parts of a sentence, each with the citations behind it; one too short goes with the one before it."""
         parts: list[tuple[str, list[int]]] = []
-        inside = [m for m in own if self._mentions[m].start < sentence.end and self._places[m]]
-        at, waiting, mentions = sentence.start, "", list[int]()
-        for m in inside if sentence.kind == "prose" else ():
-            said, at = self._text[at : self._mentions[m].start], self._mentions[m].end
-            if parts and not mentions and not Claim(said).terms:
-                parts[-1][1].append(m)
-                continue
-            waiting, mentions = f"{waiting} {said}", [*mentions, m]
-            if len(Claim(waiting).terms) >= _FEWEST_TERMS:
-                parts.append((waiting, mentions))
-                waiting, mentions = "", []
+        at = sentence.start
+        for m in own:
+            inside = sentence.kind == "prose" and self._mentions[m].start < sentence.end and self._places[m]
+            said = self._text[at : self._mentions[m].start] if inside else ""
+            at = self._mentions[m].end if inside else at
+            if parts and any(len(Claim(each).terms) < _FEWEST_TERMS for each in (parts[-1][0], said)):
+                before, mentions = parts.pop()
+                said, mentions = f"{before} {said}", [*mentions, m]
+            else:
+                mentions = [m]
+            parts.append((said, mentions))
         if len(parts) < 2:
-            yield whole, own
+            yield whole, list(own)
             return
-        text, numbers = parts[-1]
-        rest = [*numbers, *mentions, *(m for m in own if m not in inside)]
-        parts[-1] = (f"{text} {waiting} {self._text[at : sentence.end]}", rest)
-        for text, numbers in parts:
-            claim = Claim(" ".join(text.split()))
-            self._resolve(claim, numbers)
-            yield claim, numbers
+        last, mentions = parts.pop()
+        for text, numbers in (*parts, (f"{last} {self._text[at : sentence.end]}", mentions)):
+            yield Claim(" ".join(text.split())), numbers
 
     def _cited(self, claim: Claim, mentions: Sequence[int]) -> Finding:
-        """What the cited pages hold, after wrong pages were corrected."""
+        """What the cited pages hold, after a wrong page was corrected."""
         places = tuple(dict.fromkeys(place for m in mentions for place in self._places[m]))
-        if not places:
-            return judge(claim, (), self._index)
-        finding = self._verdicts.judge(claim, places, self._index)
-        better = self._better(claim, places, finding)
-        if better is not None:
-            wrong, right, finding = better
-            for m in mentions:
-                corrected = tuple(right if place == wrong else place for place in self._places[m])
-                self._corrected += corrected != self._places[m]
-                self._places[m] = tuple(dict.fromkeys(corrected))
-            places = tuple(dict.fromkeys(right if place == wrong else place for place in places))
-        by_place = {quote.span.place: quote for quote in finding.quotes}
-        for place in places:
-            quote = by_place.get(place)
-            if quote is not None:
-                enough = quote.share >= SUPPORT_THRESHOLD / len(places)
-                supported = finding.verdict == "supported" and enough
-                self._citations.setdefault(_citation(quote, supported=supported))
+        finding = self._judge.judge(claim, places)
+        if finding.verdict != "supported":
+            pages = [page for file in dict.fromkeys(file for file, _ in places) for page in self._index.places_of(file)]
+            right = self._best_place(claim, pages)
+            corrected = self._judge.judge(claim, right)
+            if corrected.verdict == "supported":
+                finding = corrected
+                for m in mentions:
+                    now = tuple(dict.fromkeys(right[0] if p[0] == right[0][0] else p for p in self._places[m]))
+                    self._corrected += now != self._places[m]
+                    self._places[m] = now
+        for quote in finding.quotes:
+            enough = quote.share >= SUPPORT_THRESHOLD / len(finding.quotes)
+            supported = finding.verdict == "supported" and enough
+            self._citations.setdefault(_citation(quote, supported=supported))
         return finding
 
-    def _better(self, claim: Claim, places: tuple[Place, ...], now: Finding) -> tuple[Place, Place, Finding] | None:
-        """(wrong page, right page, its support): the page of the same paper that clearly supports the claim."""
-        if now.verbatim or len(places) > _MOST_PLACES:
-            return None
-        literal = verbatim(claim, self._index)
-        if now.verdict == "supported" and not literal:
-            return None
-        share = {quote.span.place: quote.share for quote in now.quotes}
-        better: list[tuple[tuple[int, float], Place, Place, Finding]] = []
-        for wrong in sorted(places, key=lambda place: share.get(place, 0.0)):
-            for right in self._index.places_of(wrong[0]):
-                if right in places or (literal and right not in literal):
-                    continue
-                then = judge(claim, [right if place == wrong else place for place in places], self._index)
-                missing = now.verdict == "unsupported" and then.hard and not now.hard
-                clearly = then.verbatim or missing or then.share >= now.share + _CLEARLY_BETTER
-                if then.verdict == "supported" and clearly:
-                    better.append((_strength(then), wrong, right, then))
-        if not better:
-            return None
-        _, wrong, right, _ = max(better, key=lambda each: each[0])
-        then = self._verdicts.judge(claim, [right if place == wrong else place for place in places], self._index)
-        return (wrong, right, then) if then.verdict == "supported" else None
-
     def _uncited(self, claim: Claim, sentence: AnswerSentence) -> _Verdict:
-        best = self._best_of_all(claim)
-        if best is None or best.best is None:
+        finding = self._judge.judge(claim, self._best_place(claim, self._index.by_place))
+        quote = finding.best
+        if quote is None or not quote.share:
             return "unsupported", 0.0, None
-        quote = best.best
-        best = self._verdicts.judge(claim, [quote.span.place], self._index)
-        if best.verdict != "supported":
-            return "unsupported", best.score, _citation(quote, supported=False)
+        if finding.verdict != "supported":
+            return "unsupported", finding.score, _citation(quote, supported=False)
         if not self._adds or len(sentence.claim.split()) < _FEWEST_WORDS:
-            return "weak", best.score, _citation(quote, supported=False)
+            return "weak", finding.score, _citation(quote, supported=False)
         citation = replace(_citation(quote, supported=True), added=True)
-        said = self._text[sentence.start : sentence.end].rstrip(".!? \n")
-        at = sentence.start + len(said)
-        self._added.append(_Edit(at, at, f" {page_label(citation.file, citation.page)}"))
+        at = sentence.start + len(self._text[sentence.start : sentence.end].rstrip(".!? \n"))
+        self._added.append((at, at, f" {page_label(citation.file, citation.page)}"))
         self._citations.setdefault(citation)
-        return "supported", best.score, citation
-
-    def _best_of_all(self, claim: Claim) -> Finding | None:
-        """What the one page of all given holds that holds most; None where none holds anything."""
-        findings = [judge(claim, [place], self._index) for place in self._index.by_place]
-        best = max(findings, key=_strength, default=None)
-        return best if best is not None and best.best is not None and best.best.share > 0 else None
+        return "supported", finding.score, citation
 
     def _edits(self) -> list[_Edit]:
         """Each citation in its one form, and none where it is taken out or was just said."""
@@ -229,7 +186,7 @@ class _Check:
             start = mention.start
             while not places and start > end_before and self._text[start - 1] == " ":
                 start -= 1
-            edits.append(_Edit(start, mention.end, " ".join(page_label(*place) for place in places)))
+            edits.append((start, mention.end, " ".join(page_label(*place) for place in places)))
         return edits
 
 
@@ -259,8 +216,8 @@ def _homes(text: str, sentences: Sequence[AnswerSentence], mentions: Sequence[Me
         if before is None or (after is not None and (not same_line or before in has_own)):
             homes.append(() if after is None else (after,))
         elif not same_line and sentences[before].kind in ("row", "code"):
-            block = sentences[before].block
-            homes.append(tuple(i for i, s in enumerate(sentences) if s.block == block and i not in has_own))
+            rows = takewhile(lambda i: sentences[i].kind in ("row", "code"), range(before, -1, -1))
+            homes.append(tuple(sorted(set(rows) - has_own)))
         else:
             homes.append((before,))
     return homes
@@ -274,21 +231,12 @@ def _citation(quote: Quote, *, supported: bool) -> Citation:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """`text[start:end]` becomes `new`."""
-
-    start: int
-    end: int
-    new: str
-
-
 def _rewritten(text: str, edits: Sequence[_Edit], start: int, end: int) -> str:
     """What has become of `text[start:end]`; an edit that reaches over its edge counts where it ends inside."""
     pieces: list[str] = []
     at = start
-    for edit in edits:
-        if start < edit.end <= end:
-            pieces += [text[at : max(at, edit.start)], edit.new]
-            at = edit.end
+    for first, last, new in edits:
+        if start < last <= end:
+            pieces += [text[at : max(at, first)], new]
+            at = last
     return "".join([*pieces, text[at:end]]).strip()

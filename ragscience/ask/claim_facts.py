@@ -9,7 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import combinations
@@ -32,9 +32,10 @@ _PART_OF_PAPER = re.compile(
 _EACH_PART = re.compile(r"\d+(?:\.\d+)*")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s?\d{3})+(?!\d)")
 _POWER = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s*+[×x*·]\s*+10\s*+(?:\^\s*+)?+\{?+\(?+([-+]?\d++)")
+_TIMES_MORE = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s?(k|m|b|thousand|million|billion|trillion)\b", re.IGNORECASE)
 _NUMBERED_NAME = re.compile(r"(?<![^\s(\"“])([^\W\d_a-z][^\W\d_]*+)-(?=\d)")
 _WORD = re.compile(
-    r"(?<![\w.])\.\d+|\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![^\W_]))?|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)?|[^\W_]+"
+    r"(?<![\w.])\.\d+|\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![^\W_]))?|n['’]t\b|[^\W\d_](?:(?!n['’]t\b)[^\W_])*+(?:['’](?!t\b)[^\W\d_]+)?|[^\W_]+"
 )
 _NAME = re.compile(r"(?<![\w\\])[^\W\d_]\w*(?:[-'’]\w+)*")
 _OPENS = re.compile(r"^\W*+$|(?<=\w)(?=\W*+$)\W*?(?:[.:!?…]\s|\n)")
@@ -45,7 +46,7 @@ zero one two three four five six seven eight nine ten eleven twelve thirteen fou
 nineteen twenty
 """
 _SPELLED = {word: str(value) for value, word in enumerate(_SPELLED_OUT.split())}
-_TIMES = {"k": 1e3, "m": 1e6, "b": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_TIMES = {"k": 3, "m": 6, "b": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
 def _by_first(lines: str) -> dict[str, str]:
@@ -58,16 +59,12 @@ _UNITS = _by_first(
     week weeks|month months|year years|kb kilobyte kilobytes|mb megabyte megabytes|gb gigabyte gigabytes
     tb terabyte terabytes|percent|nm|mm|cm|m|km|mg|g gram grams|kg|ml|l|hz|khz|mhz|ghz"""
 )
-_AMOUNTS = _by_first(
-    """half halve halves halved|twice double doubles doubled twofold|thrice triple triples tripled threefold
-    quarter quartered|minority"""
-)
-"""Words that make another amount of a thing; those of one line mean the same."""
 _MORE = frozenset({"over", "above", "exceeding", "beyond", "more than", "greater than", "larger than", "at least"})
 _LESS = frozenset({"under", "below", "less than", "fewer than", "smaller than", "at most", "up to"})
-_NEGATORS = frozenset({"not", "no", "never", "neither", "nor", "without", "cannot", "none", "nothing", "hardly", "n't"})
+_NEGATORS = frozenset(
+    {"not", "no", "never", "neither", "nor", "without", "cannot", "none", "nothing", "hardly", "n't", "n’t"}
+)
 _NO_NAMES = frozenset({"i", "a", "the", "passage", "passages", "source", "note", "yes", "no"})
-_CLAUSE = re.compile(r"[.;:,!?]|\bbut\b")
 _OPPOSITES = """
 more less|more fewer|higher lower|high low|larger smaller|large small|bigger smaller|greater less|greater smaller
 better worse|best worst|faster slower|fast slow|longer shorter|long short|stronger weaker|deeper shallower|above below
@@ -77,6 +74,7 @@ positive negative|always never|encoder decoder|upper lower|gain loss|same differ
 supervised unsupervised|forward backward|easier harder|cheaper costlier|true false|exceed trail|incoming outgoing
 success failure|accept reject|include exclude|superior inferior|wider narrower|majority minority|disjoint overlapping
 """
+_FEWEST_INITIALS = 3
 _LONGEST, _NEARLY_VERBATIM = 300, 0.6
 """Most words of a sentence; the share of them that must be on the page in the same order before differences count."""
 
@@ -103,27 +101,28 @@ class Number:
     """A number with what it is a number of."""
 
     value: float
-    times: float
-    """What a word behind it multiplies it by: "1.5 million"; 1 without one."""
-    noun: str
-    """The stem of the word behind it, a unit by its shortest name; empty where none follows."""
-    is_unit: bool
+    mantissa: float
+    """The same without a "million" or "× 10^6" behind it."""
+    unit: str
+    """By its shortest name; empty where none follows."""
     bound: str
     """ "<" or ">" for "up to" or "more than"."""
     spelled: bool
-    question: str = ""
+    question: str
     """The text with "how many" in the number's place."""
 
     def equals(self, other: Number) -> bool:
         """Whether both may be the same, where a table gives one in thousands, millions or billions."""
-        mine, theirs = self.value * self.times, other.value * other.times
-        if math.isclose(mine, theirs):
-            return True
-        return (self.times == 1) != (other.times == 1) and math.isclose(self.value, other.value)
+        pairs = ((self.value, other.value), (self.mantissa, other.value), (self.value, other.mantissa))
+        return any(math.isclose(*pair) for pair in pairs)
+
+    def is_in(self, page: Said) -> bool:
+        """Whether an equal number is there, of whatever."""
+        return any(map(self.equals, page.numbers))
 
     def fits(self, page: Number) -> bool:
         """Whether a page's equal number has no other unit and no other bound."""
-        is_other = self.is_unit and page.is_unit and self.noun != page.noun
+        is_other = self.unit and page.unit and self.unit != page.unit
         return not is_other and self.bound in ("", page.bound)
 
 
@@ -144,53 +143,45 @@ class Said:
         plain = joined_lines(unicodedata.normalize("NFKC", self.text).translate(_DASHES))
         plain = _PART_OF_PAPER.sub(_name_of_part, _REFERENCE.sub(" ", plain))
         plain = _THOUSANDS.sub(lambda wide: re.sub(r"\D", "", wide.group()), plain)
-        return _NUMBERED_NAME.sub(r"\1", _POWER.sub(r"\1e\2", plain))
+        plain = _POWER.sub(r"\1e\2", plain).replace("%", " percent")
+        plain = _TIMES_MORE.sub(lambda number: f"{number[1]}e{_TIMES[number[2].casefold()]}", plain)
+        return _NUMBERED_NAME.sub(r"\1", plain)
 
     @cached_property
     def words(self) -> list[str]:
         """All words and numbers in order, case-folded, number words in digits, "didn't" as did and n't."""
-        found: list[str] = []
-        for word in _WORD.findall(self._plain.casefold()):
-            if word.endswith(("n't", "n’t")):
-                found += [word[:-3], "n't"]
-            elif word in _TIMES and found and _is_number(found[-1]):
-                found[-1] = f"{float(found[-1]) * _TIMES[word]:.12g}"
-            else:
-                found.append(_SPELLED.get(word, word))
-        return [_canonical(word) for word in found if word]
+        return [_canonical(word) for word in _WORD.findall(self._plain.casefold())]
 
     @cached_property
     def numbers(self) -> list[Number]:
         """Its numbers, in order, those in words from two to twenty too."""
-        plain = self._plain.replace("%", " percent")
-        words = list(_WORD.finditer(plain))
-        tokens = [word.group().casefold() for word in words]
+        found = [(match, _canonical(match.group().casefold())) for match in _WORD.finditer(self._plain)]
+        words = [word for _, word in found]
         return [
-            replace(_number(tokens, i), question=f"{plain[: word.start()]}how many{plain[word.end() :]}")
-            for i, word in enumerate(words)
-            if tokens[i][0].isdigit() or tokens[i][0] == "." or tokens[i] in _SPELLED
-            if _is_number(_SPELLED.get(tokens[i], tokens[i]))
+            Number(
+                float(word),
+                float(_SPELLED.get(match.group().casefold(), match.group().casefold().partition("e")[0])),
+                _UNITS.get(next(iter(words[i + 1 : i + 2]), ""), ""),
+                _bound(words[max(0, i - 2) : i]),
+                match.group().isalpha(),
+                f"{self._plain[: match.start()]}how many{self._plain[match.end() :]}",
+            )
+            for i, (match, word) in enumerate(found)
+            if _is_number(word)
         ]
 
     @cached_property
-    def names(self) -> dict[str, bool]:
-        """Acronyms, names of systems, capitalised words, case-folded, and whether each is certainly a name.
-
-        A capitalised word that opens a sentence may be any word: it is not certain.
-        """
-        names: dict[str, bool] = {}
+    def names(self) -> frozenset[str]:
+        """Acronyms, names of systems and capitalised words, case-folded, but for one that opens a sentence."""
+        names: set[str] = set()
         for match in _NAME.finditer(self._plain):
             word = match.group().removesuffix("'s").removesuffix("’s")
-            key = word.casefold()
-            if len(word) < 2 or key in _NO_NAMES:
-                continue
             capitals = sum(character.isupper() for character in word)
-            if capitals >= 2 or (capitals and any(map(str.isdigit, word))):
-                names[key] = True
-            elif word[0].isupper() and terms(word):
-                opens = _OPENS.search(self._plain[max(0, match.start() - 200) : match.start()])
-                names[key] = names.get(key, False) or not opens
-        return names
+            is_system = capitals >= 2 or (capitals and any(map(str.isdigit, word)))
+            opens = _OPENS.search(self._plain[max(0, match.start() - 200) : match.start()])
+            if len(word) > 1 and (is_system or (word[0].isupper() and terms(word) and not opens)):
+                names.add(word.casefold())
+        return frozenset(names) - _NO_NAMES
 
     @cached_property
     def squeezed(self) -> str:
@@ -201,55 +192,15 @@ class Said:
     def _initials(self) -> str:
         return "".join(word[0] for word in self.words)
 
-    @cached_property
-    def _word_set(self) -> frozenset[str]:
-        found = {part for word in _NAME.findall(self._plain) for part in re.split(r"[-_'’]", word.casefold())}
-        return frozenset(found | {word.removesuffix("s") for word in found} | set(self.words))
-
     def holds_name(self, name: str) -> bool:
-        """Whether a name of another text is here: as it is, in parts, without a plural s, or as initials in a row."""
-        bare = re.sub(r"[-'’_]", "", name).removesuffix("s")
-        if bare in self._word_set or ((len(bare) >= 6 or not bare.isalpha()) and bare in self.squeezed):
-            return True
-        parts = re.split(r"[-'’]", name)
-        if len(parts) > 1 and bare.isalpha() and all(part in self._word_set for part in parts):
-            return True
-        return 3 <= len(bare) <= 6 and bare.isalpha() and bare in self._initials
-
-    @cached_property
-    def amounts(self) -> frozenset[str]:
-        """The amounts that its words name, such as half or twice."""
-        return frozenset(_AMOUNTS[word] for word in self.words if word in _AMOUNTS)
-
-    @cached_property
-    def _stems(self) -> frozenset[str]:
-        return frozenset(map(_stem, self.words))
-
-    def turns(self, page: Said) -> bool:
-        """Whether it has a word whose opposite is on the page instead."""
-        return any(_opposites().get(stem, frozenset()) & page._stems for stem in self._stems - page._stems)
+        """Whether a name of another text is here: with or without hyphens and a plural s, or as initials in a row."""
+        bare = squeezed(name).removesuffix("s")
+        return bare in self.squeezed or (len(bare) >= _FEWEST_INITIALS and bare in self._initials)
 
     @cached_property
     def negates(self) -> bool:
         """Whether it has a "not", "never" or "without"."""
-        return any(word in _NEGATORS for word in self.words)
-
-    @cached_property
-    def polarity(self) -> tuple[frozenset[str], frozenset[str]]:
-        """(denied, said): the terms right behind a "not" or "without", and all others."""
-        denied: set[str] = set()
-        said: set[str] = set()
-        for clause in _CLAUSE.split(self._plain.casefold()):
-            waiting = False
-            for word in re.sub(r"n['’]t\b", " not", clause).split():
-                bare = word.strip("\"“”'’()[]")
-                if bare in _NEGATORS or bare == "cannot":
-                    waiting = True
-                    continue
-                for term in _stems(bare):
-                    (denied if waiting else said).add(term)
-                    waiting = False
-        return frozenset(denied), frozenset(said)
+        return not _NEGATORS.isdisjoint(self.words)
 
 
 def _name_of_part(part: re.Match[str]) -> str:
@@ -260,7 +211,8 @@ def _name_of_part(part: re.Match[str]) -> str:
 
 
 def _canonical(word: str) -> str:
-    """A number without zeros that say nothing: "0.60" is 0.6, "007" is 7; another word as it is."""
+    """A number in digits, without zeros that say nothing: "two" is 2, "0.60" is 0.6; another word as it is."""
+    word = _SPELLED.get(word, word)
     return f"{float(word):.12g}" if _is_number(word) else word
 
 
@@ -268,30 +220,14 @@ def _is_number(word: str) -> bool:
     return (word[0].isdigit() or word[0] == ".") and word.isascii() and word[-1].isdigit() and len(word) < 40
 
 
-def _number(tokens: Sequence[str], i: int) -> Number:
-    after = tokens[i + 1 : i + 3]
-    times = _TIMES.get(after[0], 1.0) if after else 1.0
-    unit = next(iter(after[1:] if times != 1 else after), "")
-    noun = _UNITS.get(unit) or next(iter(_stems(unit)), "")
-    before = tokens[max(0, i - 2) : i]
+def _bound(before: Sequence[str]) -> str:
     bounds = {" ".join(before), *before[-1:]}
-    return Number(
-        float(_SPELLED.get(tokens[i], tokens[i])),
-        times,
-        "" if noun[:1].isdigit() else noun,
-        unit in _UNITS,
-        ">" if bounds & _MORE else "<" if bounds & _LESS else "",
-        tokens[i] in _SPELLED,
-    )
+    return ">" if bounds & _MORE else "<" if bounds & _LESS else ""
 
 
 @lru_cache(maxsize=1 << 15)
-def _stems(word: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(terms(word)))
-
-
 def _stem(word: str) -> str:
-    return next(iter(_stems(word)), word)
+    return next(iter(terms(word)), word)
 
 
 @cache
@@ -309,7 +245,7 @@ def is_altered(claim: Said, page: Said) -> bool:
     """Whether `claim` follows `page` word for word, but for what matters.
 
     That is another number, unit or name in the same place, the opposite, a "not" more or less, two words exchanged, or
-    numbers in another order. False for a sentence that says it in its own words.
+    a number moved. False for a sentence that says it in its own words.
     """
     here, there = claim.words, page.words
     if len(here) > _LONGEST or not here:
@@ -323,11 +259,11 @@ def is_altered(claim: Said, page: Said) -> bool:
     ends = [(gone[-1:], new[-1:]) for gone, new in differ[: steps[0][0] != "equal"]]
     ends += [(gone[:1], new[:1]) for gone, new in differ[len(differ) - (steps[-1][0] != "equal") :]]
     changes = [(frozenset(gone), frozenset(new)) for gone, new in (*inside, *ends)]
+    moved = [(gone & new2, new & gone2) for (gone, new), (gone2, new2) in combinations(changes, 2)]
     return (
         any(_replaces(gone - new, new - gone, claim, page) for gone, new in changes)
         or any(bool(_NEGATORS.intersection(gone)) != bool(_NEGATORS.intersection(new)) for gone, new in inside)
-        or any(gone & new2 and new & gone2 for (gone, new), (gone2, new2) in combinations(changes, 2))
-        or _numbers_once(here, there) != _numbers_once(there, here)
+        or any((one and other) or any(word[0].isdigit() for word in one | other) for one, other in moved)
     )
 
 
@@ -338,9 +274,5 @@ def _replaces(gone: frozenset[str], new: frozenset[str], claim: Said, page: Said
             return True
     if any(_opposites().get(_stem(word), frozenset()) & set(map(_stem, gone)) for word in new):
         return True
-    return bool(gone & set(page.names) and new & set(claim.names))
-
-
-def _numbers_once(words: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The numbers of `words` that occur once in both, in order."""
-    return [word for word in words if word[0].isdigit() and words.count(word) == others.count(word) == 1]
+    names = claim.names | page.names
+    return bool(gone & names and new & names)

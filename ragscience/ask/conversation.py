@@ -1,11 +1,12 @@
 """What a turn of a conversation asks, by the turns before it: a state, and readings of the new question.
 
-The state is what was spoken of: the papers in focus, those before them, and the last question. It is worked out again
-from the turns each time, so that a chat, the page and an API that gets only messages understand a turn alike.
+The state is what was spoken of: the papers in focus, those before them, the last question and what it named. It is
+worked out again from the turns each time, so that a chat, the page and an API that gets only messages understand a turn
+alike.
 
-A turn has several readings: the question with a name for its pronoun, within the paper in focus; the last question with
-the new words in it; and the question as it stands, but where a pronoun or a missing verb shows that it goes on. Each is
-searched for, and the best answered one wins.
+A turn has several readings: the question with a name for its pronoun, within the papers in focus; the last question
+with the new words in the place of those most like them; both questions together; and the question as it stands, but
+where a pronoun or a missing verb shows that it goes on. Each is searched for, and the best answered one wins.
 """
 
 from __future__ import annotations
@@ -13,30 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from ragscience.ask.turn_wording import (
-    ASKING,
-    CORRECTING,
-    HOW,
-    OPENINGS,
-    ORDINALS,
-    POINTED_AT,
-    POINTING,
-    PRONOUNS,
-    THINGS,
-    VERBS,
-    WORD,
-    Subject,
-    capital,
-    is_added,
-    is_alone,
-    is_shaped,
-    put_for,
-    put_into,
-    surely_named,
-    with_names,
-)
 from ragscience.core.records import Turn
 from ragscience.core.tokenizing import terms
 
@@ -46,17 +26,23 @@ if TYPE_CHECKING:
 
 TURNS_BACK = 6
 """Turns that the state is worked out from."""
+QUESTIONS_BACK = 3
+"""Questions that a fragment may be put into."""
 MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
 FRAGMENT_TERMS = 4
 """Content words up to which a turn without a verb is a fragment."""
-LEANING, NOT_LEANING = 0.8, 0.1
+SURE = 0.5
+"""Strength of a name from which it moves the focus to its paper."""
+LEANING, NOT_LEANING, NAMED = 0.8, 0.3, 0.6
 SURELY_LEANING = 3
 """Things up to which a turn with a pronoun or without a verb says is about the papers in focus alone."""
 SELF_SAID = 0.15
 LEAST_LEANING = 0.35
-"""What is added to the answerability of a reading about the papers in focus: where the turn leans on them, and where it
-may as well be a new question."""
+"""What is added to the worth of a reading about the papers in focus: where the turn leans on them, and where it may as
+well be a new question; and of both questions together."""
+LEAST_ALIKE = 0.45
+"""Likeness of a word to the one that it is put in the place of, 0 to 1."""
 
 _SMALL_TALK = frozenset(
     """
@@ -66,17 +52,56 @@ _SMALL_TALK = frozenset(
     """.split()  # noqa: SIM905
 )
 _POLITE = _SMALL_TALK - frozenset("you yes yep no nope sure so very a lot it i see that's that is all for now".split())  # noqa: SIM905
-_POINTERS = frozenset((*ORDINALS, *POINTING, *THINGS, *PRONOUNS, "the", "one", "ones"))
 _OF_LIBRARY = frozenset(("papers", "library"))
 """Who says one of these asks of all papers."""
-_GOES_TO = re.compile(
-    r"(?:(?:let's |let us )?(?:go|going|return|come) )?back to ([^,:;.…–—]+?)(?= - |[,:;.…–—]|$)", re.IGNORECASE
+_JOINING = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905
+_CORRECTING = frozenset("no nope sorry actually rather not".split())  # noqa: SIM905
+_ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
+_ALONE = frozenset(("who", "when", "where", "why"))
+""" "Who wrote X?" becomes "When wrote X?"; "what" and "how many" belong to what they ask for."""
+_HOW = frozenset("many much long often far big large fast old high".split())  # noqa: SIM905
+_VERBS = frozenset(
+    """
+    is are was were be do does did has have had can could will would should may might summarize summarise explain
+    describe list show give tell compare find define name
+    """.split()  # noqa: SIM905
 )
-_BEFORE = re.compile(r"((?:[^\s,:;.…–—]+\s+){0,5}[^\s,:;.…–—]+)\s*(?:[,:;…–—]|\.\.|\s-)\s+(?=\S+\s+\S)")
+_PREPOSITIONS = frozenset("on in for with at by from of under after before using without".split())  # noqa: SIM905
+_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
+_WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
+_THING = "paper|article|study|work|model|method|approach|system|algorithm|technique"
+_POINTER = re.compile(
+    r"\b(?:(?P<own>its)|(?P<one>it)(?! (?:takes?|took|is (?:possible|necessary|clear|true))\b)"
+    r"|(?P<they>they|them|their|theirs|he|him|his|she|her)"
+    rf"|(?:the |this |that )?(?P<place>{'|'.join(_PLACES)})(?: (?:one|paper)s?\b|(?=\W*$))"
+    rf"|(?:the|this|that|these|those) (?P<thing>{_THING})"
+    r"|(?:this|that|these|those) ones?"
+    rf"|(?:the|this|that|these|those) (?P<part>(?:{_THING}|author|architecture|result|experiment|dataset)s"
+    r"|author|architecture|results?|table|figure|section|equation|dataset|experiment)"
+    r"|(?<=is |as |re |do |es |id )(?P<that>this|that|these|those)"
+    rf"|(?P<alone>this|that|these|those)(?=\W*$| (?:{'|'.join(sorted(_VERBS | _PREPOSITIONS))})\b))\b",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?P<back>(?:(?:let's |let us )?(?:go|going|return|come) )?back to )?(?P<of>(?:[^\s,:;.…–—]+ ){0,5}[^\s,:;.…–—]+)"
+    r"\s*(?P<end>[,:;.…–—]+|\s-|$)\s*",
+    re.IGNORECASE,
+)
 """ "Go back to LoRA", and "in the raft paper: …"."""
 _MEANING = re.compile(r"\b(?:i )?(?:mean|meant|was asking about|am asking about)\b|\binstead\b", re.IGNORECASE)
-_EXPLETIVE = re.compile(r"\bit (?:takes?|took|is (?:possible|necessary|clear|true))\b", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about\b", re.IGNORECASE)
+_END_OF_PHRASE = re.compile(
+    r" (?:on|in|for|with|at|by|from|of|under|after|before|using|and|or|than|does|do|is|are)\b|(?<![,;?.!])[,;?.!]*+$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A paper that was spoken of."""
+
+    file: str
+    name: str
+    """What to call it in a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +115,9 @@ class DialogueState:
     earlier: tuple[Subject, ...] = ()
     """All that were in focus, the first first."""
     questions: tuple[str, ...] = ()
-    """The last question, as it was understood; before it those that it only adds to."""
+    """The last ones, as they were understood, the newest first."""
+    thing: str = ""
+    """What was named last besides papers: what "it" means beside the name of a paper."""
 
     @property
     def question(self) -> str:
@@ -107,7 +134,7 @@ class TurnReading:
     files: tuple[str, ...] = ()
     """The papers to look in; none: all."""
     prior: float = 0.0
-    """What is added to its answerability, 0 to 1, when the best reading is chosen."""
+    """What is added to its worth, 0 to 1, when the best reading is chosen."""
     is_only_searched: bool = False
     """Whether it is words to search for, and nothing that the library itself might be asked."""
     before: str = ""
@@ -130,7 +157,7 @@ def understand(
     """The readings of `question` after `history`; `focus` (files) replaces the papers in focus, () by none."""
     state = state_after(history, names)
     if focus is not None:
-        state = replace(state, focus=tuple(Subject(file, names.short(file)) for file in focus), listed=())
+        state = replace(state, focus=_subjects(focus, names), listed=())
     return _understood(question, state, names)
 
 
@@ -146,17 +173,20 @@ def held_reading(
     if same is None:
         return []
     known = spoken.casefold() + " ".join(_called(Subject(file, ""), names) for file in meant).casefold()
-    is_new = any(word not in known for word in _shaped(rewritten))
-    is_lost = any(word not in rewritten.casefold() for word in _shaped(question))
+    is_new = any(word not in known for word in _shaped_words(rewritten))
+    is_lost = any(word not in rewritten.casefold() for word in _shaped_words(question))
     return [] if is_new or is_lost else [replace(same, text=rewritten)]
 
 
-def _shaped(text: str) -> list[str]:
-    return [word.casefold() for word in WORD.findall(text)[1:] if len(word) > 1 and is_shaped(word)]
+def _shaped_words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)[1:] if len(word) > 1 and _is_shaped(word)]
 
 
 def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
-    return frozenset([one.file for one in surely_named(reading.text, names)] or reading.files)
+    return frozenset(_named_files(reading.text, names) or reading.files)
+
+
+# The state
 
 
 def state_after(history: Sequence[Turn], names: PaperNames) -> DialogueState:
@@ -171,22 +201,21 @@ def _after(turn: Turn, understood: Understood, state: DialogueState, names: Pape
     if understood.kind == "small talk":
         return state
     cited = list(dict.fromkeys(one.file for one in names.files_in(turn.answer)))
-    named = tuple(dict.fromkeys(one.file for one in surely_named(turn.question, names)))
+    named = _named_files(understood.readings[0].text, names)
     meant = [each for each in understood.readings if each.files]
-    if understood.kind == "new":
-        meant = [TurnReading(turn.question, named)] if named else meant
+    if named and understood.kind == "new":
+        meant = [replace(understood.readings[0], files=named)]
     best = next((each for each in meant if not cited or cited[0] in each.files), None)
     if best is None and named:
         best = TurnReading(turn.question, named)
-    files = best.files if best is not None else tuple(_mostly(cited, turn.answer))
-    focus = tuple(Subject(file, names.short(file)) for file in files)
-    same = [each for each in understood.readings if each.files == files] or understood.readings
-    asked = max(same, key=lambda each: each.prior).text
+    focus = _subjects(best.files if best is not None else _mostly(cited, turn.answer), names)
+    asked = (best or understood.readings[0]).text
     return DialogueState(
         focus or (() if len(cited) > 1 and understood.kind == "new" else state.focus),
-        tuple(Subject(file, names.short(file)) for file in cited[:MOST_LISTED]),
+        _subjects(cited[:MOST_LISTED], names),
         tuple(dict.fromkeys((*state.earlier, *focus))),
-        (asked, *(() if set(WORD.findall(asked.casefold())) & VERBS else state.questions)),
+        tuple(dict.fromkeys((asked, *state.questions)))[:QUESTIONS_BACK],
+        next((word[0] for word in reversed(_things(asked, names))), state.thing),
     )
 
 
@@ -196,91 +225,20 @@ def _mostly(cited: Sequence[str], answer: str) -> Sequence[str]:
     return cited[:1] if counts and counts[0] == max(counts) and (counts[0] > 1 or len(cited) == 1) else ()
 
 
-def _understood(question: str, state: DialogueState, names: PaperNames) -> Understood:
-    words = [word.casefold() for word in WORD.findall(question)]
-    if words and set(words) <= _SMALL_TALK and set(words) & _POLITE:
-        return Understood("small talk", (TurnReading(question),))
-    if not state.question:
-        return Understood("new", (TurnReading(question),))
-    rest, is_correction, is_about = _without_opening(question)
-    opened = rest != question
-    lead, rest = _lead(rest, state, names)
-    if lead:
-        state = replace(state, focus=lead)
-    kind, plain = "correction" if is_correction else "follow-up", TurnReading(question, is_only_searched=True)
-    if not rest and lead:
-        return Understood(kind, (_what_about(lead), plain))
-    if not rest:
-        return Understood(kind, (TurnReading(state.question, _files(state.focus), LEANING), plain))
-    named = surely_named(rest, names)
-    pointed = _pointed_at(rest, state, until=named[0].start if named else len(rest))
-    if set(words) & _OF_LIBRARY and not pointed:
-        return Understood("new", (TurnReading(capital(rest)), plain) if opened else (TurnReading(question),))
-    if pointed and len(WORD.findall(rest)) <= 3 and not set(WORD.findall(rest.casefold())) - _POINTERS:
-        return Understood(kind, (_what_about(pointed), plain))
-    if _is_fragment(rest, is_about=is_about or is_correction):
-        if named and not (opened or is_about):
-            return Understood("new", (TurnReading(question),))
-        return Understood(kind, (*_in_place(rest, state, named, names, opened=opened), plain))
-    if named and not pointed:
-        return Understood("new", (TurnReading(capital(rest) if opened else question),))
-    about = pointed or state.focus
-    if not about:
-        return Understood("new", (TurnReading(question),))
-    files = () if named else _files(about)
-    said = _said(rest)
-    if not (pointed or lead or opened or said <= 2):
-        return Understood("new", (TurnReading(question), TurnReading(rest, files, NOT_LEANING)))
-    prior = max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
-    leans = (pointed or not set(WORD.findall(rest.casefold())) & VERBS) and files and said <= SURELY_LEANING
-    before = state.questions[-1] if leans and not lead else ""
-    resolved = TurnReading(with_names(rest, pointed) if pointed else rest, files, prior, before=before)
-    return Understood(kind, (resolved,) if leans else (resolved, plain))
+def _subjects(files: Sequence[str], names: PaperNames) -> tuple[Subject, ...]:
+    return tuple(Subject(file, names.short(file)) for file in files)
 
 
-def _what_about(papers: Sequence[Subject]) -> TurnReading:
-    return TurnReading(f"What is {papers[0].name} about?", _files(papers), LEANING)
+def _files(papers: Sequence[Subject]) -> tuple[str, ...]:
+    return tuple(paper.file for paper in papers)
 
 
-def _in_place(
-    rest: str, state: DialogueState, named: Sequence[MentionedPaper], names: PaperNames, *, opened: bool
-) -> list[TurnReading]:
-    """A fragment as a question of its own about the papers in focus, and in the last question's words.
-
-    A name may be a paper's or, as what the paper in focus compares with, a thing: "and BERT?".
-    """
-    into = next(((put, last) for last in state.questions if (put := put_into(last, rest, named, names))), None)
-    joined = f"{state.question.rstrip(' ?.!')}: {rest}"
-    about = tuple(dict.fromkeys(Subject(one.file, one.name) for one in named))
-    if not named:
-        found = [TurnReading(into[0] if into else joined, _files(state.focus), LEANING, into is None)]
-        if state.focus and not (is_added(rest) or (opened and is_shaped(rest))):
-            stands_alone = not opened or _said(rest) >= FRAGMENT_TERMS
-            found.insert(0, TurnReading(rest, _files(state.focus), LEANING + 0.05 if stands_alone else 0.0))
-        return found
-    if into:
-        bare = rest.strip(" ?.!,")
-        others = [put_for(into[1], bare, one) for one in surely_named(into[1], names)[1:]]
-        return [
-            TurnReading(text, tuple(dict.fromkeys(one.file for one in (*named, *surely_named(text, names)))), LEANING)
-            for text in dict.fromkeys((into[0], *filter(None, others)))
-        ]
-    of_paper = TurnReading(state.question, _files(about), LEANING)
-    return [of_paper, TurnReading(joined, _files(state.focus or about), LEANING, is_only_searched=True)]
+def _surely_named(text: str, names: PaperNames) -> list[MentionedPaper]:
+    return [one for one in names.in_text(text) if one.strength >= SURE]
 
 
-def _lead(rest: str, state: DialogueState, names: PaperNames) -> tuple[tuple[Subject, ...], str]:
-    """(the papers that a turn goes to before it asks, what it asks): "back to the raft paper: who wrote it?"."""
-    found = _GOES_TO.match(rest) or _BEFORE.match(rest)
-    if found is None:
-        return (), rest
-    papers = tuple(dict.fromkeys(Subject(one.file, names.short(one.file)) for one in surely_named(found[1], names)))
-    if not papers:
-        words = set(terms(found[1])) - _POINTERS - set(terms("paper go back to now"))
-        spoken_of = dict.fromkeys((*reversed(state.earlier), *state.listed))
-        papers = tuple(one for one in spoken_of if words and words <= set(terms(_called(one, names))))[:1]
-    asked = rest[found.end() :].strip(" ,.:;-–—…")
-    return (papers, asked) if papers and (asked or found.re is _GOES_TO) else ((), rest)
+def _named_files(text: str, names: PaperNames) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.file for one in _surely_named(text, names)))
 
 
 def _called(paper: Subject, names: PaperNames) -> str:
@@ -288,15 +246,147 @@ def _called(paper: Subject, names: PaperNames) -> str:
     return re.sub(r"[_\W]+", " ", f"{known} {paper.file}")
 
 
-def _files(papers: Sequence[Subject]) -> tuple[str, ...]:
-    return tuple(paper.file for paper in papers)
+# The readings
+
+
+def _understood(question: str, state: DialogueState, names: PaperNames) -> Understood:
+    words = [word.casefold() for word in _WORD.findall(question)]
+    if words and set(words) <= _SMALL_TALK and set(words) & _POLITE:
+        return Understood("small talk", (TurnReading(question),))
+    if not state.question:
+        return Understood("new", (TurnReading(question),))
+    text, is_correction, is_about = _without_opening(question)
+    is_opened = text != question
+    lead, text = _lead(text, state, names)
+    state = replace(state, focus=lead) if lead else state
+    kind, plain = "correction" if is_correction else "follow-up", TurnReading(question, is_only_searched=True)
+    named = _surely_named(text, names)
+    pointer = _POINTER.search(text, 0, named[0].start if named else len(text))
+    pointed = _pointed_at(pointer, state)
+    rest = text if not pointer else text[: pointer.start()] + text[pointer.end() :]
+    if not text or (pointed and not _WORD.search(rest)):
+        about = lead or pointed or state.focus
+        again = TurnReading(f"What is {about[0].name} about?" if about else state.question, _files(about), LEANING)
+        return Understood(kind, (again, plain))
+    if set(words) & _OF_LIBRARY and not pointed:
+        return Understood("new", (TurnReading(_capital(text)), plain) if is_opened else (TurnReading(question),))
+    if _is_fragment(text, is_about=is_about or is_correction):
+        if named and not (is_opened or is_about):
+            return Understood("new", (TurnReading(question),))
+        return Understood(kind, (*_in_place(text, state, named, names, is_opened=is_opened), plain))
+    about = pointed or state.focus
+    if named and not pointed:
+        whole = _with_thing(text, named[-1].end, state)
+        return Understood("new", (TurnReading(_capital(whole) if is_opened or whole != text else question),))
+    if not about:
+        return Understood("new", (TurnReading(question),))
+    files, said = () if named else _files(about), _said(text)
+    is_new = not (pointed or lead or is_opened or said <= 2)
+    prior = NOT_LEANING if is_new else max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
+    leans = (pointed or not set(_WORD.findall(text.casefold())) & _VERBS) and files and said <= SURELY_LEANING
+    before = state.question if leans and not lead else ""
+    resolved = TurnReading(_with_names(text, pointer, pointed) if pointer else text, files, prior, before=before)
+    if is_new:
+        return Understood("new", (TurnReading(question), resolved))
+    return Understood(kind, (resolved,) if leans else (resolved, plain))
+
+
+def _in_place(
+    text: str, state: DialogueState, named: Sequence[MentionedPaper], names: PaperNames, *, is_opened: bool
+) -> list[TurnReading]:
+    """A fragment as a question of its own about the papers in focus, and in the last question's words.
+
+    A name may be a paper's or, as what the paper in focus compares with, a thing: "and BERT?".
+    """
+    focus, bare = _files(state.focus), text.strip(" ?.!,")
+    own = tuple(dict.fromkeys(one.file for one in named))
+    puts = next((put for last in state.questions if (put := _put_into(last, bare, named, names))), [])
+    if not puts and _begins_with(bare, _PREPOSITIONS):
+        puts = [f"{state.question.rstrip(' ?.!')} {bare}?"]
+    readings = [TurnReading(put, _named_files(put, names) or focus, LEANING) for put in puts]
+    if named:
+        again = readings or [TurnReading(state.question, own, LEANING)]
+        return [
+            *again,
+            *(replace(each, files=focus, prior=NAMED) for each in again[:1] if focus and focus != each.files),
+        ]
+    if not _begins_with(bare, _PREPOSITIONS | _ASKING):
+        stands_alone = not is_opened or _said(text) >= FRAGMENT_TERMS
+        readings.append(TurnReading(text, focus, LEANING if stands_alone else NAMED))
+    return [*readings, TurnReading(f"{state.question} {text}", focus, NAMED, is_only_searched=True)]
+
+
+def _put_into(last: str, bare: str, named: Sequence[MentionedPaper], names: PaperNames) -> list[str]:
+    """The question with a fragment put for what it replaces: its papers, the word most like it, its "on …".
+
+    Empty where nothing there is like it.
+    """
+    words = _WORD.findall(bare)
+    if len(words) == 1 and bare.casefold() in _ASKING:
+        first = last.partition(" ")[0]
+        is_whole = set(_WORD.findall(last.casefold())) & _VERBS or first.casefold() in _ALONE
+        put = last[len(first) :] if first.casefold() in _ALONE else f"? {last}"
+        return [_capital(bare) + put] if is_whole else []
+    if named:
+        spans = [_whole_word(last, one) for one in _surely_named(last, names)]
+        return [last[:start] + bare + last[end:] for start, end in spans]
+    preposition = words[0] if _begins_with(bare, _PREPOSITIONS) else ""
+    thing = bare[len(preposition) :].strip()
+    like = max(_things(last, names), key=lambda word: _likeness(word[0], thing), default=None)
+    if like is not None and _likeness(like[0], thing) >= LEAST_ALIKE:
+        return [last[: like.start()] + thing + last[like.end() :]]
+    found = [word for word in _WORD.finditer(last) if word[0].casefold() == preposition.casefold()]
+    if not found:
+        return []
+    end = _END_OF_PHRASE.search(last, found[-1].end() + 1)
+    return [last[: found[-1].start()] + bare + last[end.start() if end else len(last) :]]
+
+
+def _begins_with(text: str, words: frozenset[str]) -> bool:
+    first = _WORD.match(text)
+    return first is not None and first[0].casefold() in words
+
+
+def _whole_word(text: str, name: MentionedPaper) -> tuple[int, int]:
+    """Where a name stands, with the rest of its word: "BERT-large"."""
+    word = next((word for word in _WORD.finditer(text) if word.start() <= name.start < word.end()), None)
+    return (word.start(), max(name.end, word.end())) if word else (name.start, name.end)
+
+
+def _things(text: str, names: PaperNames) -> list[re.Match[str]]:
+    """The words of a question that are written as names are, or joined, besides those of papers."""
+    named = [_whole_word(text, one) for one in _surely_named(text, names)]
+    return [
+        word
+        for word in _WORD.finditer(text)
+        if word.start() and (_is_shaped(word[0]) or "-" in word[0])
+        if not any(start <= word.start() < end for start, end in named)
+    ]
+
+
+def _likeness(one: str, other: str) -> float:
+    """How alike two words are written, 0 to 1: half by their letters, half by their runs of capitals and digits."""
+    shape, like = (re.sub("[a-z]+", "a", re.sub("[A-Z]+", "A", re.sub("[0-9]+", "0", word))) for word in (one, other))
+    return (SequenceMatcher(None, one, other).ratio() + SequenceMatcher(None, shape, like).ratio()) / 2
+
+
+def _is_shaped(text: str) -> bool:
+    """Whether a text has a capital or a digit, as names have."""
+    return any(letter.isupper() or letter.isdigit() for letter in text)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# What a turn points at
 
 
 def _without_opening(question: str) -> tuple[str, bool, bool]:
     """(the question without "ok and …" or "no, I meant …", whether it corrects, whether it says "what about")."""
     text, is_correction = question.strip(), False
-    while (word := WORD.match(text)) is not None and word[0].casefold() in OPENINGS | CORRECTING:
-        is_correction |= word[0].casefold() in CORRECTING
+    while (word := _WORD.match(text)) is not None and word[0].casefold() in _JOINING | _CORRECTING:
+        is_correction |= word[0].casefold() in _CORRECTING
         text = text[word.end() :].lstrip(" ,.!;:-–—")
     meant = _MEANING.search(text)
     if meant and (is_correction or meant.start() == 0):
@@ -305,38 +395,61 @@ def _without_opening(question: str) -> tuple[str, bool, bool]:
     return text[about.end() :].strip() if about else text, is_correction, about is not None
 
 
+def _lead(text: str, state: DialogueState, names: PaperNames) -> tuple[tuple[Subject, ...], str]:
+    """(the papers that a turn goes to before it asks, what it asks): "back to the raft paper: who wrote it?"."""
+    found = _LEAD.match(text)
+    if found is None or not (found["back"] or (found["end"] and _WORD.search(text, found.end()))):
+        return (), text
+    papers = _subjects(_named_files(found["of"], names), names)
+    if not papers:
+        words = set(terms(found["of"])) - set(terms("paper one now"))
+        spoken_of = dict.fromkeys((*reversed(state.earlier), *state.listed))
+        papers = tuple(one for one in spoken_of if words and words <= set(terms(_called(one, names))))[:1]
+    return (papers, text[found.end() :]) if papers else ((), text)
+
+
+def _pointed_at(pointer: re.Match[str] | None, state: DialogueState) -> tuple[Subject, ...]:
+    """The papers that a pronoun, "that paper" or "the second one" means; none where nothing points."""
+    if pointer is None:
+        return ()
+    if pointer["place"]:
+        listed = state.listed if len(state.listed) > 1 else state.earlier
+        at = _PLACES[pointer["place"].casefold()]
+        return (listed[at],) if at < len(listed) else ()
+    if pointer["own"] or pointer["one"]:
+        return state.focus[:1]
+    is_several = pointer[0].casefold() in ("they", "them", "their", "these", "those")
+    return state.listed if is_several and not state.focus else state.focus
+
+
+def _with_names(text: str, pointer: re.Match[str], papers: Sequence[Subject]) -> str:
+    """The text with the papers' names for what points at them; as it is where people or a part of a paper are meant."""
+    name = " and ".join(paper.name for paper in papers[:3])
+    if not name or pointer["they"] or pointer["part"]:
+        return text
+    put = f"{name}'s" if pointer["own"] else f"the {name} {pointer['thing']}" if pointer["thing"] else name
+    return text[: pointer.start()] + put + text[pointer.end() :]
+
+
+def _with_thing(text: str, after: int, state: DialogueState) -> str:
+    """The text with what was named last for an "it" behind a paper's name."""
+    found = _POINTER.search(text, after)
+    if found is None or not state.thing or not (found["one"] or found["alone"] or found["that"]):
+        return text
+    return text[: found.start()] + state.thing + text[found.end() :]
+
+
 def _is_fragment(text: str, *, is_about: bool) -> bool:
     """Whether a turn is no sentence: "on MNLI?", "why?", "the base model"."""
-    words = [word.casefold() for word in WORD.findall(text)]
-    if len(words) == 1 and words[0] in ASKING:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    if len(words) == 1 and words[0] in _ASKING:
         return True
-    if set(words) & (VERBS | PRONOUNS) or set(words[:2]) & ASKING:
+    if set(words) & _VERBS or _POINTER.search(text) or set(words[:2]) & _ASKING:
         return False
-    return is_about or words[:1] == [] or len(set(terms(text))) <= FRAGMENT_TERMS
+    return is_about or len(set(terms(text))) <= FRAGMENT_TERMS
 
 
 def _said(text: str) -> int:
     """How many things a question says itself, besides what asks."""
-    said = [word for word in WORD.findall(text) if word.casefold() not in ASKING | VERBS | HOW]
+    said = [word for word in _WORD.findall(text) if word.casefold() not in _ASKING | _VERBS | _HOW]
     return len(set(terms(" ".join(said))))
-
-
-def _pointed_at(text: str, state: DialogueState, until: int) -> tuple[Subject, ...]:
-    """The papers that a pronoun, "that paper" or "the second one" before `until` means; none where nothing points."""
-    words = [word.casefold() for word in WORD.findall(_EXPLETIVE.sub(" ", text))]
-    before_name = len(WORD.findall(_EXPLETIVE.sub(" ", text[:until])))
-    for word, after in zip(words, [*words[1:], ""], strict=False):
-        if word in ORDINALS and after in ("one", "paper", "ones", "") and len(state.listed or state.earlier) > 1:
-            listed = state.listed if len(state.listed) > 1 else state.earlier
-            at = ORDINALS[word]
-            return (listed[at],) if at < len(listed) else ()
-    beside = list(zip(["", *words], words, [*words[1:], ""], strict=False))[:before_name]
-    has_pronoun = bool(set(words[:before_name]) & PRONOUNS) or any(
-        (word in POINTING and (after in POINTED_AT or is_alone(before, after)))
-        or (word == "the" and after in POINTED_AT)
-        for before, word, after in beside
-    )
-    if not has_pronoun:
-        return ()
-    several = bool({"they", "them", "these", "those", "their"} & set(words)) and not state.focus
-    return state.listed if several else state.focus

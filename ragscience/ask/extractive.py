@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from ragscience.ask.cells import asked_rows, lead_and_words, same_table
+from ragscience.ask.cells import lead_and_words, same_table
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.unit_scores import Asked, Piece, PieceReading, Reader, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit, StoredChunk
-from ragscience.core.tokenizing import STOP_WORDS, terms
 
 if TYPE_CHECKING:
-    from ragscience.models.model_protocols import Reranker
     from ragscience.search.reranking import TokenMatches
 
 
@@ -29,12 +27,6 @@ _LATER_UNITS, _LATER_CHARS = 2, 250
 """in quotes after the first."""
 _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
-_GAIN = 0.6
-"""What a later quote gains by all of the question that the quotes before it do not cover."""
-_LIKENESS = 0.1
-"""What a run loses that has all its terms in common with one chosen before it; less, the fewer they share."""
-_CHARS_A_QUOTE, _FEWEST = 260, 3
-"""All quotes together have as many characters times their limit, but there are at least so many."""
 _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
 _LOOKED_AT = 80
@@ -43,14 +35,8 @@ _SAME, _FEWEST_SHARED = 0.7, 4
 """Share of its terms, and the number, that a run has in common with a better one where it counts as a repetition."""
 _RESTS = re.compile(r"[a-z(,;)]")
 """How a passage begins that the sentence before it ends in."""
-_FIRST_HITS, _MOST_TABLES = 2, 6
-"""Passages whose papers' tables are looked through, and how many tables:"""
-_FITS = 0.5
-"""as far as a row has this share of the question's words."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
-_READ_UNITS, _READ_WEIGHT = 12, 0.5
-"""How many runs a cross-encoder reads, and what its best score, scaled to 1, adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +44,7 @@ class Readers:
     """The models that choose quotes, each optional: without them words decide."""
 
     matcher: Matcher | None = None
-    scorer: Reranker | None = None
-    """A cross-encoder."""
     spans: Reader | None = None
-    tables: Callable[[Sequence[int]], list[StoredChunk]] | None = None
-    """All tables of papers, by the papers' ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +55,7 @@ class ScoredUnit:
     score: float
     """By which it was chosen, higher is better; comparable between questions."""
     features: Mapping[str, float]
-    """As in unit_scores.py; `read`, 0 to 1 among the runs of this question, where a cross-encoder read it."""
+    """As in unit_scores.py."""
     line: str = ""
     key: str = ""
     """As of `Block`."""
@@ -101,9 +83,6 @@ class _Run:
     features: Mapping[str, float]
     terms: frozenset[str]
     """With those of a row's header."""
-    numbers: frozenset[str]
-    cosines: tuple[float, ...]
-    """For each of `Asked.tokens`."""
 
     @property
     def unread(self) -> float:
@@ -114,12 +93,11 @@ class _Run:
 def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
     """At most `limit` units that answer best.
 
-    All runs of up to three sentences, and single rows, are scored (unit_scores.py) and chosen one by one by maximal
-    marginal relevance (Carbonell and Goldstein 1998, SIGIR). The first takes up its neighbours; later ones are shorter.
-    Repetitions are left out, and a place in two overlapping passages counts once. A model that fails costs a warning.
+    All runs of up to three sentences, and single rows, are scored (unit_scores.py). The best takes up its neighbours;
+    later ones are shorter. Repetitions are left out, and a place in two overlapping passages counts once. A model that
+    fails costs a warning.
     """
     units = [unit for hit in hits for unit in units_of(hit)]
-    units += _rows_elsewhere(question, hits, readers)
     matches, warnings = None, list[str]()
     if readers.matcher is not None and hits:
         try:
@@ -141,13 +119,8 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
             features["span"] = max(readings[i].probability if i in readings else 0.0 for i in range(first, last + 1))
         order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
-    if readers.scorer is not None and runs:
-        try:
-            runs = _read(question, runs, readers.scorer)
-        except ModelProblem as problem:
-            warnings.append(f"Quotes were chosen without the cross-encoder, because it failed: {problem}")
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
-    chosen = _chosen(asked, pieces, runs, alone, limit)
+    chosen = _chosen(pieces, runs, alone, limit)
     scored_units = tuple(
         ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run, readings)) for run in chosen
     )
@@ -162,25 +135,6 @@ def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
     for start, end in sorted(named, reverse=True):
         question = f"{question[:start]}they{question[end:]}"
     return f"{question.rstrip(' ?.!')}?"
-
-
-def _rows_elsewhere(question: str, hits: Sequence[Hit], readers: Readers) -> list[Unit]:
-    """The best row of each table, in the papers of the first passages, that has most of the question's words."""
-    asked = frozenset(terms(question))
-    if readers.tables is None or not asked:
-        return []
-    known = {hit.chunk.chunk_id for hit in hits}
-    papers = dict.fromkeys(hit.chunk.paper_id for hit in hits[:_FIRST_HITS])
-    tables = [chunk for chunk in readers.tables(tuple(papers)) if chunk.chunk_id not in known]
-    tables.sort(key=lambda chunk: -len(asked.intersection(terms(chunk.searched))))
-    words = [(frozenset({term}), 1 / len(asked)) for term in sorted(asked)]
-    found = []
-    for at, chunk in enumerate(tables[:_MOST_TABLES], start=1):
-        rows = [unit for unit in units_of(Hit(len(hits) + at, chunk, 0.0, {}, ())) if unit.is_row]
-        fits = [(row.fit, -i) for i, row in enumerate(asked_rows(question, words, rows)) if row]
-        if fits and max(fits)[0] >= _FITS:
-            found.append(rows[-max(fits)[1]])
-    return found
 
 
 def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping[int, PieceReading]) -> tuple[str, str]:
@@ -240,8 +194,7 @@ def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
 def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, float]) -> _Run:
     first, last = span
     run = pieces[first : last + 1]
-    # The rest of a sentence is left away in front of whole ones.
-    unit = joined(run[_is_rest(run[0]) and first < last].unit, run[-1].unit)
+    unit = joined(run[0].unit, run[-1].unit)
     words = frozenset[str]().union(*(piece.terms for piece in run))
     return _Run(
         first,
@@ -250,52 +203,20 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
         score_of(features),
         features,
         words,
-        frozenset[str]().union(*(each.numbers for each in run)),
-        tuple(map(max, zip(*(piece.cosines for piece in run), strict=True))),
     )
 
 
-def _read(question: str, runs: Sequence[_Run], scorer: Reranker) -> list[_Run]:
-    """The runs, of which the cross-encoder reads the first few, with what it adds. Raises ModelProblem."""
-    scores = [float(score) for score in scorer.score(question, [run.unit.shown for run in runs[:_READ_UNITS]])]
-    lowest, highest = min(scores), max(scores)
-    read = [(score - lowest) / ((highest - lowest) or 1.0) for score in scores]
-    return [
-        *(
-            replace(run, score=run.score + _READ_WEIGHT * share, features={**run.features, "read": share})
-            for run, share in zip(runs, read, strict=False)
-        ),
-        *runs[_READ_UNITS:],
-    ]
-
-
-def _chosen(
-    asked: Asked, pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int
-) -> list[_Run]:
-    """The runs that are quoted, in the order of their choice; `alone` has the score of each piece by itself."""
+def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
+    """The runs that are quoted of `runs`, the best first; `alone` has the score of each piece by itself."""
     chosen: list[_Run] = []
-    left, length, covered = list(runs), 0, [1.0] * len(asked.tokens)
-    while left and len(chosen) < limit:
-        best = max(left, key=lambda run: run.score + _new(asked, run, covered, chosen))
+    for run in runs:
         if not chosen:
-            best = _grown(pieces, alone, best)
-            left = [run for run in left if _is_short(run)]
-        length += len(best.unit.shown)
-        is_weak = bool(chosen) and best.unread < _LOWEST * chosen[0].unread
-        if is_weak or (len(chosen) >= _FEWEST and length > _CHARS_A_QUOTE * limit):
+            chosen.append(_grown(pieces, alone, run))
+        elif len(chosen) == limit or run.unread < _LOWEST * chosen[0].unread:
             break
-        covered = [max(pair) for pair in zip(covered, best.cosines, strict=True)] if chosen else list(best.cosines)
-        chosen.append(best)
-        left = [run for run in left if not _repeats(run, best)]
+        elif _is_short(run) and not any(_repeats(run, one) for one in chosen):
+            chosen.append(run)
     return chosen
-
-
-def _new(asked: Asked, run: _Run, covered: Sequence[float], chosen: Sequence[_Run]) -> float:
-    """What a run gains by what it says of the question that is not covered yet, less what it shares with a quote."""
-    pairs = zip(asked.tokens, run.cosines, covered, strict=True)
-    gain = sum(weight * max(0.0, cosine - before) for (_, weight), cosine, before in pairs)
-    alike = max((len(run.terms & one.terms) / len(run.terms | one.terms) for one in chosen), default=0.0)
-    return _GAIN * gain - _LIKENESS * alike
 
 
 def _is_short(run: _Run) -> bool:
@@ -304,34 +225,20 @@ def _is_short(run: _Run) -> bool:
 
 
 def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _Run:
-    """The run with those neighbours that say something, the better one first, up to `_FIRST_CHARS`; its score stays."""
+    """The run with those neighbours that are no noise, the better one first, up to `_FIRST_CHARS`; its score stays."""
     first, last = run.first, run.last
     while True:
         wider = [
             (alone[new], low, high)
             for new, low, high in ((first - 1, first - 1, last), (last + 1, first, last + 1))
             if 0 <= new < len(pieces)
-            and _says(pieces[new])
+            and not pieces[new].noise
             and follows(pieces[min(new, last)].unit, pieces[max(new, first)].unit)
             and len(pieces[low].unit.lead) + pieces[high].unit.end - pieces[low].unit.start <= _FIRST_CHARS
         ]
         if not wider:
             return replace(_run(pieces, (first, last), run.features), score=run.score)
         _, first, last = max(wider)
-
-
-def _says(piece: Piece) -> bool:
-    """Whether it is no noise and no rest of a sentence, and is a row or has a small word, which labels have not.
-
-    Of small words only the English ones are known: text in another script is taken as it is.
-    """
-    text = piece.unit.text
-    is_prose = not text.isascii() or any(word.strip(".,;:") in STOP_WORDS for word in text.casefold().split())
-    return not (piece.noise or _is_rest(piece)) and (piece.unit.is_row or is_prose)
-
-
-def _is_rest(piece: Piece) -> bool:
-    return piece.unit.start == 0 and bool(_RESTS.match(piece.unit.text))
 
 
 def _overlap(one: Unit, other: Unit) -> bool:
@@ -342,7 +249,5 @@ def _overlap(one: Unit, other: Unit) -> bool:
 def _repeats(one: _Run, other: _Run) -> bool:
     if _overlap(one.unit, other.unit):
         return True
-    if one.numbers - other.numbers:
-        return False  # other figures are other facts, in whatever words
     shared = len(one.terms & other.terms)
     return shared >= _FEWEST_SHARED and shared > _SAME * min(len(one.terms), len(other.terms))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +12,12 @@ from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.prompt_templates import sendable
 from ragscience.models.model_http import cancellable, one_line
 from ragscience.models.model_protocols import ChatModel, Reply
-from ragscience.models.structured_output import without_thoughts
+from ragscience.models.structured_output import THOUGHT, json_values, without_thoughts
 from ragscience.models.token_counting import base_tokens
 
-_OPEN, _CLOSE = ("<think>", "<thinking>"), ("</think>", "</thinking>")
 _CODE_FENCE = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
-_ANSWER_KEYS = ("answer", "response", "text", "content", "result", "output")
+_BEGUN = re.compile(r"<[a-z]{0,8}\Z", re.IGNORECASE)
+"""What may become the mark of a thought with the next piece."""
 
 LOOP_TAIL = 1200
 """Characters at the end of a reply in which a loop is looked for."""
@@ -33,60 +32,36 @@ def worded(text: str) -> str:
     said = without_thoughts(text).strip()
     fenced = _CODE_FENCE.match(said)
     said = fenced[1].strip() if fenced else said
-    if not sendable(said).strip():
-        return ""
-    if not said.startswith("{"):
-        return said
-    try:
-        value = json.loads(said, strict=False)
-    except (ValueError, RecursionError):
-        return said
-    texts = [value[key] for key in _ANSWER_KEYS if isinstance(value.get(key), str)]
-    return texts[0].strip() if texts else said
+    value = next(json_values(said), None) if said.startswith("{") else None
+    if isinstance(value, dict):
+        said = next((each.strip() for each in value.values() if isinstance(each, str)), said)
+    return said if sendable(said).strip() else ""
 
 
 class ThoughtFilter:
     """Lets a stream through without its thoughts; what may be the beginning of a mark is held back until it is not."""
 
     def __init__(self) -> None:
-        self._held = ""
-        self._thinking = False
+        self._raw = ""
+        self._shown = 0
 
     @property
     def is_thinking(self) -> bool:
         """Whether what came last is a thought."""
-        return self._thinking
+        return THOUGHT.sub("", self._raw) == THOUGHT.sub("", f"{self._raw} ")
 
     def feed(self, piece: str) -> str:
         """What may be shown now."""
-        self._held += piece
-        shown = ""
-        while True:
-            marks = _CLOSE if self._thinking else _OPEN
-            folded = self._held.casefold()
-            at, mark = min(((folded.find(mark), mark) for mark in marks if mark in folded), default=(-1, ""))
-            if at < 0:
-                break
-            shown += "" if self._thinking else self._held[:at]
-            self._held = self._held[at + len(mark) :]
-            self._thinking = not self._thinking
-        keep = _begun(self._held, marks)
-        ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
-        return shown + ("" if self._thinking else ready)
+        self._raw += piece
+        return self._new(_BEGUN.sub("", THOUGHT.sub("", self._raw)))
 
     def rest(self) -> str:
         """What is still held back at the end of the stream."""
-        held, self._held = self._held, ""
-        return "" if self._thinking else held
+        return self._new(THOUGHT.sub("", self._raw))
 
-
-def _begun(text: str, marks: tuple[str, ...]) -> int:
-    """How many characters at the end of `text` may begin one of the marks."""
-    folded = text.casefold()
-    longest = max(map(len, marks)) - 1
-    return next(
-        (n for n in range(min(longest, len(text)), 0, -1) if any(mark.startswith(folded[-n:]) for mark in marks)), 0
-    )
+    def _new(self, text: str) -> str:
+        new, self._shown = text[self._shown :], max(self._shown, len(text))
+        return new
 
 
 def repeated_tail(text: str) -> int:
@@ -102,10 +77,6 @@ def repeated_tail(text: str) -> int:
         if length >= max(LOOP_LENGTH, LOOP_TIMES * period):
             return length - period
     return 0
-
-
-_LOOK_EVERY = 128
-"""Characters after which a reply is searched for a loop again."""
 
 
 class WrappedLLM:
@@ -200,7 +171,6 @@ class Generation:
         """When it came: monotonic seconds."""
         self._cancelled = cancelled
         self._raw = ""
-        self._looked_at = 0
         self._filter = ThoughtFilter()
         self._started = 0.0
         """When the call went out: monotonic seconds."""
@@ -208,9 +178,6 @@ class Generation:
         self.failure: ModelProblem | None = None
         self.first_ms: float | None = None
         """From the call to the first text that was shown."""
-        self.thinking_ms = 0.0
-        """How long the model thought before or between its words."""
-        self._thinks_since: float | None = None
         self.warnings: tuple[str, ...] = ()
         self.tokens: dict[str, int] = {}
         self.prompt_cut = False
@@ -228,21 +195,17 @@ class Generation:
         pieces = cancellable(iter(reply), self._is_over)
         looped = False
         try:
-            while not looped:
-                try:
-                    piece = next(pieces, None)
-                except ModelProblem as problem:
-                    self.failure = problem
-                    break
-                except Cancelled:
-                    self.failure = self._lateness()
-                    if self.failure is None:
-                        raise
-                    break
-                if piece is None:
-                    break
+            for piece in pieces:
                 self._first_piece = self._first_piece or time.monotonic()
                 looped = self._take(piece)
+                if looped:
+                    break
+        except ModelProblem as problem:
+            self.failure = problem
+        except Cancelled:
+            self.failure = self._lateness()
+            if self.failure is None:
+                raise
         finally:
             pieces.close()
         self._show(self._filter.rest())
@@ -265,22 +228,10 @@ class Generation:
     def _take(self, piece: str) -> bool:
         """Whether the reply runs in a loop."""
         self._raw += piece
-        shown = self._filter.feed(piece)
-        self._time_thoughts(is_thinking=self._filter.is_thinking)
-        self._show(shown)
-        if len(self._raw) - self._looked_at < _LOOK_EVERY:
-            return False
-        self._looked_at = len(self._raw)
+        self._show(self._filter.feed(piece))
         repeated = repeated_tail(self._raw)
-        if repeated:
-            self._raw = self._raw[:-repeated]
+        self._raw = self._raw[: len(self._raw) - repeated]
         return repeated > 0
-
-    def _time_thoughts(self, *, is_thinking: bool) -> None:
-        now = time.monotonic()
-        if self._thinks_since is not None:
-            self.thinking_ms = round(self.thinking_ms + (now - self._thinks_since) * 1000, 3)
-        self._thinks_since = now if is_thinking else None
 
     def _show(self, text: str) -> None:
         if not text:
@@ -291,7 +242,7 @@ class Generation:
             self._on_token(text)
 
     def _judge(self, messages: Sequence[tuple[str, str]], reply: Reply, max_tokens: int, *, looped: bool) -> None:
-        window = self._llm.window
+        name, window = self._llm.name, self._llm.window
         warnings = []
         if self.failure is None and not looped:
             self.prompt_cut = self._llm.was_cut(messages, reply.prompt_tokens, reply.answer_tokens)
@@ -304,24 +255,22 @@ class Generation:
                 else "Raise RAG_NUM_CTX, or ask for fewer passages with -k."
             )
             warnings.append(
-                f"The server cut the prompt ({reply.prompt_tokens} tokens of it were read): {self._llm.name} did not "
+                f"The server cut the prompt ({reply.prompt_tokens} tokens of it were read): {name} did not "
                 f"see all of it, so don't trust this answer. {fix}"
             )
         if looped:
-            warnings.append(f"{self._llm.name} began to repeat itself; the answer was stopped there.")
+            warnings.append(f"{name} began to repeat itself; the answer was stopped there.")
         elif reply.done_reason == "length":
             setting = "RAG_MAX_ANSWER_TOKENS" if max_tokens >= self._llm.num_predict else "RAG_NUM_CTX"
             warnings.append(
                 f"The answer was cut off at the limit of {max_tokens} tokens. Raise {setting} for longer answers."
             )
-        elif reply.done_reason == "content_filter":
-            warnings.append(f"The server's content filter stopped {self._llm.name}: the answer may be incomplete.")
         elif reply.done_reason != "stop" and self.failure is None:
-            how = f"with the reason {one_line(reply.done_reason)}" if reply.done_reason else "without a reason"
-            warnings.append(f"{self._llm.name}'s reply ended {how}: the answer may be incomplete.")
+            reason = one_line(reply.done_reason)
+            how = f"with the reason “{reason}”" if reason else "without a reason"
+            warnings.append(f"{name}'s reply ended {how}: the answer may be incomplete.")
         self.warnings = tuple(warnings)
-        self._time_thoughts(is_thinking=False)
-        thoughts = round(base_tokens(self._raw) - base_tokens(self.text)) if self.text != self._raw else 0
+        thoughts = base_tokens(self._raw) - base_tokens(self.text)
         counts = {"prompt": reply.prompt_tokens, "answer": reply.answer_tokens, "window": window}
-        counts |= {"thoughts": thoughts} if thoughts > 0 else {}
-        self.tokens = {name: count for name, count in counts.items() if count is not None}
+        counts["thoughts"] = thoughts or None
+        self.tokens = {kind: count for kind, count in counts.items() if count is not None}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragscience.ask.intents import help_topics
 from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
@@ -31,81 +30,6 @@ _SAY_NOTHING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PaperGroup:
-    """Papers that are alike."""
-
-    terms: tuple[str, ...]
-    """Words that stand out in them, the most telling first."""
-    papers: tuple[Paper, ...]
-    """The nearest to the group's middle first."""
-
-
-def groups_of(context: RouteContext) -> list[PaperGroup]:
-    """The papers within the filters in groups, the largest first, by the means of their passages' vectors (Louvain)."""
-    import numpy as np
-    from networkx import Graph
-    from networkx.algorithms.community import louvain_communities
-
-    from ragscience.graph.paper_map import paper_map
-
-    wanted = {paper.paper_id for paper in context.papers}
-    known = paper_map(context.library)
-    rows = [row for row, paper in enumerate(known.papers) if paper.paper_id in wanted]
-    if not rows:
-        return []
-    means = known.means[rows]
-    apart = means - means.mean(axis=0) if len(rows) > 2 else means
-    apart /= np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)
-    cosines = apart @ apart.T
-    joined: Graph[int] = Graph()
-    joined.add_nodes_from(range(len(rows)))
-    for one, other in zip(*np.nonzero(np.triu(cosines >= _LEAST_ALIKE, 1)), strict=True):
-        joined.add_edge(int(one), int(other), weight=float(cosines[one, other]))
-    found = [sorted(each) for each in louvain_communities(joined, seed=0)]
-    groups = []
-    for members in sorted(found, key=lambda each: (-len(each), each)):
-        middle = apart[members].mean(axis=0)
-        groups.append([known.papers[rows[row]] for row in sorted(members, key=lambda row: -float(apart[row] @ middle))])
-    terms = _telling(groups, context)
-    return [PaperGroup(words, tuple(group)) for words, group in zip(terms, groups, strict=True)]
-
-
-def _telling(groups: Sequence[Sequence[Paper]], context: RouteContext) -> list[tuple[str, ...]]:
-    """For each group the words of its titles and abstracts that its papers share and others lack."""
-    every = [paper for group in groups for paper in group][:_MOST_READ]
-    of_paper = {paper.paper_id: _words(paper, context) for paper in every}
-    everywhere = Counter(stem for words in of_paper.values() for stem in words)
-    found = []
-    for group in groups:
-        mine = [of_paper.get(paper.paper_id, {}) for paper in group]
-        inside = Counter(stem for words in mine for stem in words)
-        written = {stem: word for words in reversed(mine) for stem, word in words.items()}
-        in_titles = {stem for paper in group for stem in tokenize(title_of(paper))}
-        worth = {
-            stem: (count - (everywhere[stem] - count) / 2) * (2 if stem in in_titles else 1)
-            for stem, count in inside.items()
-        }
-        best = sorted((stem for stem in worth if worth[stem] > 0), key=lambda stem: (-worth[stem], stem))
-        found.append(tuple(written[stem] for stem in best[:_MOST_TERMS]))
-    return found
-
-
-def _words(paper: Paper, context: RouteContext) -> dict[str, str]:
-    """By its stem each word of a paper's title and abstract that says something."""
-    text = paper.metadata.abstract
-    if not text:
-        chunks = context.library.paper_chunks(paper.paper_id)
-        text = next((chunk.text for chunk in chunks if chunk.kind == "abstract"), chunks[0].text if chunks else "")
-    found: dict[str, str] = {}
-    for word in _WORD.findall(f"{title_of(paper)}. {joined_lines(text)[:1500]}"):
-        lower = word.casefold()
-        stem = next(iter(tokenize(word)), "")
-        if stem and len(word) > 2 and not {lower, lower.removesuffix("s")} & (STOP_WORDS | _SAY_NOTHING):
-            found.setdefault(stem, word if any(char.isupper() for char in word[1:]) else lower)
-    return found
-
-
 _ASKABLE = re.compile(r"\b(?:ask|questions?|answer|tell me)\b", re.IGNORECASE)
 _MOST_LISTED = 30
 _MOST_OF_GROUP = 3
@@ -115,67 +39,106 @@ _MOST_OF_GROUP = 3
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The library in groups of papers, what can be asked of it, or how to use the program."""
     if kind.startswith("help "):
-        return _help(kind)
+        topic = help_topics()[kind.removeprefix("help ")]
+        commands = [Block("item", f"`{typed}`: {does}") for typed, does in topic["commands"]]
+        return Routed("help", "Looked up how the program does it.", (Block("text", topic["text"]), *commands))
     if not context.papers:
         return None
     if _ASKABLE.search(slots.question):
         return _askable(context)
-    groups = groups_of(context)
-    every = len(context.papers) <= _MOST_LISTED
-    blocks = [Block("text", _counts(context.papers))]
-    for group in groups:
-        blocks.append(Block("heading", _called(group)))
-        shown = group.papers if every else group.papers[:_MOST_OF_GROUP]
-        blocks += [Block("item", f"{label(paper)} · {paper.file}") for paper in shown]
-        if len(shown) < len(group.papers):
-            blocks.append(Block("item", f"and {len(group.papers) - len(shown):,} more"))
-    note = f"Grouped {counted(len(context.papers), 'paper')} by how alike their passages are."
-    return Routed("library", note, tuple(blocks))
-
-
-def _counts(papers: tuple[Paper, ...]) -> str:
-    years = sorted(year for year in (year_of(paper)[0] for paper in papers) if year)
+    most = len(context.papers) if len(context.papers) <= _MOST_LISTED else _MOST_OF_GROUP
+    years = sorted(year for year in (year_of(paper)[0] for paper in context.papers) if year)
     span = f", from {years[0]} to {years[-1]}" if years and years[0] < years[-1] else ""
-    many = f"{counted(len(papers), 'paper')} with {counted_places(papers)}"
-    return f"{many}{span}. In groups, with the words that stand out in each:"
+    many = counted(len(context.papers), "paper")
+    said = f"{many} with {counted_places(context.papers)}{span}. In groups, with the words that stand out in each:"
+    blocks = [Block("text", said)]
+    for terms, papers in groups_of(context):
+        blocks.append(Block("heading", f"{', '.join(terms) or 'Others'} ({counted(len(papers), 'paper')})"))
+        blocks += [Block("item", f"{label(paper)} · {paper.file}") for paper in papers[:most]]
+        blocks += [Block("item", f"and {len(papers) - most:,} more")] if len(papers) > most else []
+    return Routed("library", f"Grouped {many} by how alike their passages are.", tuple(blocks))
 
 
-def _called(group: PaperGroup) -> str:
-    return f"{', '.join(group.terms) or 'Others'} ({counted(len(group.papers), 'paper')})"
+def groups_of(context: RouteContext) -> list[tuple[list[str], list[Paper]]]:
+    """(the words that stand out, papers) of each group of those within the filters, the largest first (Louvain).
+
+    Papers are joined that are alike by the means of their passages' vectors; the nearest to a group's middle is first.
+    """
+    import numpy as np
+    from networkx import Graph
+    from networkx.algorithms.community import louvain_communities
+
+    from ragscience.graph.paper_map import apart, paper_map
+
+    wanted = {paper.paper_id for paper in context.papers}
+    known = paper_map(context.library)
+    rows = [row for row, paper in enumerate(known.papers) if paper.paper_id in wanted]
+    if not rows:
+        return []
+    means = apart(known.means[rows]) if len(rows) > 2 else known.means[rows]
+    cosines = means @ means.T
+    joined: Graph[int] = Graph()
+    joined.add_nodes_from(range(len(rows)))
+    for one, other in zip(*np.nonzero(np.triu(cosines >= _LEAST_ALIKE, 1)), strict=True):
+        joined.add_edge(int(one), int(other), weight=float(cosines[one, other]))
+    groups = []
+    for members in sorted(map(sorted, louvain_communities(joined, seed=0)), key=lambda each: (-len(each), each)):
+        near = means[members] @ means[members].mean(axis=0)
+        groups.append([known.papers[rows[members[at]]] for at in np.argsort(-near, kind="stable")])
+    return list(zip(_telling(groups, context), groups, strict=True))
+
+
+def _telling(groups: Sequence[Sequence[Paper]], context: RouteContext) -> list[list[str]]:
+    """For each group the words of its titles and abstracts that its papers share and others lack."""
+    every = [paper for group in groups for paper in group]
+    of_paper = {paper.paper_id: _words(paper, context) if n < _MOST_READ else {} for n, paper in enumerate(every)}
+    everywhere = Counter(stem for words in of_paper.values() for stem in words)
+    found = []
+    for group in groups:
+        inside = Counter(stem for paper in group for stem in of_paper[paper.paper_id])
+        written = {stem: word for paper in reversed(group) for stem, word in of_paper[paper.paper_id].items()}
+        in_titles = {stem for paper in group for stem in tokenize(title_of(paper))}
+        worth = {
+            stem: (count - (everywhere[stem] - count) / 2) * (1 + (stem in in_titles)) for stem, count in inside.items()
+        }
+        best = sorted((stem for stem in worth if worth[stem] > 0), key=lambda stem: (-worth[stem], stem))
+        found.append([written[stem] for stem in best[:_MOST_TERMS]])
+    return found
+
+
+def _words(paper: Paper, context: RouteContext) -> dict[str, str]:
+    """By its stem each word of a paper's title and abstract that says something."""
+    text = paper.metadata.abstract
+    if not text:
+        chunks = context.library.paper_chunks(paper.paper_id)
+        text = next((chunk.text for chunk in sorted(chunks, key=lambda each: each.kind != "abstract")), "")
+    found: dict[str, str] = {}
+    for word in _WORD.findall(f"{title_of(paper)}. {joined_lines(text)[:1500]}"):
+        lower = word.casefold()
+        stem = next(iter(tokenize(word)), "")
+        if stem and len(word) > 2 and not {lower, lower.removesuffix("s")} & (STOP_WORDS | _SAY_NOTHING):
+            found.setdefault(stem, word if any(char.isupper() for char in word[1:]) else lower)
+    return found
 
 
 def _askable(context: RouteContext) -> Routed:
     """Kinds of questions, each with an example of this library."""
     papers = [paper for paper in context.papers if paper.metadata.authors] or list(context.papers)
-    if not papers:
-        return Routed("library", "The library is empty.", (Block("text", "The library has no papers."),))
-    groups = groups_of(context)
-    terms = [term for group in groups for term in group.terms[:1]] or ["dropout"]
-    one, other = papers[0], papers[-1]
-    titles = [label(paper, year=False).partition(":")[0] for paper in (one, other)]
-    author = one.metadata.authors[0].split()[-1] if one.metadata.authors else ""
-    year = next((year_of(paper)[0] for paper in papers if year_of(paper)[0]), None)
+    about = [terms[0] for terms, _ in groups_of(context) if terms] or ["dropout"]
+    one, other = (label(paper, year=False).partition(":")[0] for paper in (papers[0], papers[-1]))
+    authors = papers[0].metadata.authors
+    year = next((year for year, _ in map(year_of, papers) if year), None)
     examples = (
-        ("what a paper says", f"What does {titles[0]} say about {terms[0]}?"),
-        ("a summary", f"Summarize {titles[1]}"),
-        ("a table, figure, equation or section", f"What does Table 1 of {titles[0]} report?"),
-        ("which papers have something", f"Which papers mention {terms[-1]}?"),
-        ("two papers side by side", f"Compare {titles[0]} and {titles[1]}"),
-        ("who, when and where", f"Which papers are by {author}?" if author else f"Who wrote {titles[0]}?"),
+        ("what a paper says", f"What does {one} say about {about[0]}?"),
+        ("a summary", f"Summarize {other}"),
+        ("a table, figure, equation or section", f"What does Table 1 of {one} report?"),
+        ("which papers have something", f"Which papers mention {about[-1]}?"),
+        ("two papers side by side", f"Compare {one} and {other}"),
+        ("who, when and where", f"Which papers are by {authors[0].split()[-1]}?" if authors else f"Who wrote {one}?"),
         ("by year", f"Which papers are from {year}?" if year else "What is the newest paper?"),
         ("the library", "What is my library about?"),
         ("the program", "How do I add a paper?"),
     )
-    about = listed([group.terms[0] for group in groups if group.terms])
-    blocks = [
-        Block("text", f"Anything that the {counted(len(context.papers), 'paper')} may say, on {about}. For example:")
-    ]
-    blocks += [Block("item", f"{kind}: “{text}”") for kind, text in examples]
-    return Routed("library", "Made examples from the papers of the library.", tuple(blocks))
-
-
-def _help(kind: str) -> Routed:
-    """How to do something with the program, and the commands for it."""
-    topic = help_topics()[kind.removeprefix("help ")]
-    blocks = [Block("text", topic["text"]), *(Block("item", f"`{typed}`: {does}") for typed, does in topic["commands"])]
-    return Routed("help", "Looked up how the program does it.", tuple(blocks))
+    intro = f"Anything that the {counted(len(context.papers), 'paper')} may say, on {listed(about)}. For example:"
+    items = [Block("item", f"{kind}: “{text}”") for kind, text in examples]
+    return Routed("library", "Made examples from the papers of the library.", (Block("text", intro), *items))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import PaperMentions, Phrase, Place, aliases_of, find_phrases
@@ -68,16 +69,15 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         slots = replace(slots, papers=tuple(cited), conditions=Conditions())
         papers = {paper.paper_id: paper for paper in context.papers}
     search = _Search(kind, papers, slots.papers, context)
-    subject = _subject(slots) if kind == "topic" else slots.thing
-    about = _about(subject, context, papers) if kind == "topic" else None
-    if slots.papers and about is None:
+    if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
+        return about
+    if slots.papers:
         start, end = slots.spans[0] if slots.spans else (0, 0)
         return search.of_title() if kind == "cites" else search.of_name(slots.question[start:end])
-    found = about or search.of_name(subject)
+    found = search.of_name(subject if kind == "topic" else slots.thing)
     if kind == "mentions" and (found is None or found.nothing_found):
         return _about(slots.thing, context, papers) or found
-    is_only_near = kind == "topic" and found is not about and found is not None and not found.nothing_found
-    return replace(found, confidence="low") if is_only_near and found is not None else found
+    return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
 
 
 def _subject(slots: Slots) -> str:
@@ -101,40 +101,40 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
     """
     import numpy as np
 
-    from ragscience.graph.paper_map import paper_map
+    from ragscience.graph.paper_map import apart, paper_map
 
     known = paper_map(context.library)
-    centred = known.means - known.means.mean(axis=0)
-    centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9)
-    scores: dict[int, float] = {}
+    means, scores = apart(known.means), dict[int, float]()
     for part in dict.fromkeys([subject, *_TOGETHER.split(subject)]):
         words, vector = set(terms(part)), context.embed(part)
         if not words or not len(vector):
             continue
-        cosines = np.stack([centred @ vector, known.firsts @ vector])
-        apart = (cosines - cosines.mean(axis=1)[:, None]) / np.maximum(cosines.std(axis=1)[:, None], 1e-9)
-        near = apart.mean(axis=0)
+        cosines = np.stack([means @ vector, known.firsts @ vector])
+        deviations = np.maximum(cosines.std(axis=1, keepdims=True), 1e-9)
+        near = ((cosines - cosines.mean(axis=1, keepdims=True)) / deviations).mean(axis=0)
         least = max(_APART, _OF_BEST * float(near.max())) if len(known.papers) >= _FEWEST_PAPERS else np.inf
-        mentions = find_phrases([Phrase(part)], papers, context)[0] if len(words) > 1 else {}
-        in_abstract = {
-            key for key, one in mentions.items() if any(at.chunk.kind == "abstract" for at in one.text.values())
-        }
         near[cosines[1] < _NEAR] = -np.inf
+        mentions = find_phrases([Phrase(part)], papers, context)[0] if len(words) > 1 else {}
         for paper, score in zip(known.papers, near.tolist(), strict=True):
-            if score >= least or paper.paper_id in in_abstract or words <= set(terms(title_of(paper))):
+            places = mentions[paper.paper_id].text.values() if paper.paper_id in mentions else ()
+            is_named = words <= set(terms(title_of(paper))) or any(at.chunk.kind == "abstract" for at in places)
+            if score >= least or is_named:
                 scores[paper.paper_id] = max(score, scores.get(paper.paper_id, score))
     found = [(score, papers[key]) for key, score in scores.items() if key in papers]
     if not found:
         return None
     found.sort(key=lambda each: (-each[0], each[1].file))
-    is_one = len(found) == 1
-    said = f"{counted(len(found), 'paper')} {'is' if is_one else 'are'} about “{subject}” by title, abstract or meaning"
-    blocks = [Block("text", f"{said}; others may touch on it.")]
-    blocks += [Block("item", f"{short_label(paper)} · {paper.file}") for _, paper in found[:_MOST_SHOWN]]
-    if len(found) > _MOST_SHOWN:
-        blocks.append(Block("text", _more(len(found))))
+    said = f"{counted(len(found), 'paper')} {'is' if len(found) == 1 else 'are'} about “{subject}” by title, abstract"
+    blocks = [Block("text", f"{said} or meaning; others may touch on it.")]
+    blocks += [Block("item", f"{short_label(paper)} · {paper.file}") for _, paper in found]
     note = f"Compared the subject with title, abstract and passages of {counted(len(papers), 'paper')}."
-    return Routed("papers", note, tuple(blocks), confidence="medium")
+    return Routed("papers", note, _shortened(blocks), confidence="medium")
+
+
+def _shortened(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The first _MOST_SHOWN items, and how many more there are."""
+    more = len(blocks) - 1 - _MOST_SHOWN
+    return (*blocks[: _MOST_SHOWN + 1], *([Block("text", f"And {more:,} more.")] if more > 0 else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +146,6 @@ class _LookedUp:
     found: dict[int, PaperMentions]
     is_whole: bool
     """Whether all passages with its words were read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Quoted:
-    """The best sentence of a paper for a phrase, cut around it where it is long."""
-
-    text: str
-    citation: Citation
-    chunk: StoredChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +202,8 @@ class _Search:
 
     def _answered(self, each: Sequence[_LookedUp], joined: str = "and") -> Routed:
         having = self._having(each, joined)
-        names = listed([f"“{one.name}”" for one in each], joined)
+        names, many = listed([f"“{one.name}”" for one in each], joined), counted(len(self.papers), "paper")
         also = [f"“{name}”" for one in each for name in one.aliases]
-        many = counted(len(self.papers), "paper")
-        is_whole = all(one.is_whole for one in each)
         where = "text" if self.kind != "cites" else "references" if self.own else "text or references"
         note = f"Looked for {listed([names, *also])} word for word in {many}."
         introduced = [
@@ -223,79 +212,66 @@ class _Search:
             if self.kind != "cites"
         ]
         if not having:
-            said = f"I found {'all of ' * (len(each) > 1 and joined == 'and')}{names} in "
+            said = f"I found {'all of ' if len(each) > 1 and joined == 'and' else ''}{names} in "
             said += f"the {where} of no other paper." if introduced else f"no {where} of the {many}"
             said += "" if introduced else "; it may go by another name there."
             return Routed("mentions", note, (Block("text", said), *introduced), nothing_found=not introduced)
-        said = f"{'' if is_whole else 'At least '}{counted(len(having), 'other paper' if introduced else 'paper')}"
-        said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"
-        said += f" in the {where}."
-        blocks, shown = [Block("text", said)], list[_Quoted]()
-        for key in having[:_MOST_SHOWN]:
+        said = "" if all(one.is_whole for one in each) else "At least "
+        said += (
+            f"{counted(len(having), 'other paper' if introduced else 'paper')} {'has' if len(having) == 1 else 'have'}"
+        )
+        said += f" {names}{f' (also as {listed(also)})' if also else ''} in the {where}."
+        blocks, hits = [Block("text", said)], dict[int, Hit]()
+        for key in having:
             found = [one.found[key] for one in each if key in one.found and self._places(one.found[key])]
-            quotes = [_best_quote(self._places(one), self.kind) for one in found]
+            quotes = [_best_quote(self._places(one), self.kind) for one in found] if len(blocks) <= _MOST_SHOWN else []
             text = f"{short_label(self.papers[key])}: {', '.join(map(_count, found))}: "
-            text += " · ".join(f"“{quote.text}”" for quote in quotes)
-            blocks.append(Block("item", text, tuple(quote.citation for quote in quotes)))
-            shown += quotes
-        if len(having) > _MOST_SHOWN:
-            blocks.append(Block("text", _more(len(having))))
-        chunks = {one.chunk.chunk_id: one.chunk for one in shown}
-        hits = [Hit(rank, chunk, 1.0, {}, ("keywords",)) for rank, chunk in enumerate(chunks.values(), 1)]
+            cited = tuple(citation for _, citation, _ in quotes)
+            blocks.append(Block("item", text + " · ".join(f"“{quote}”" for quote, _, _ in quotes), cited))
+            for _, _, chunk in quotes:
+                hits.setdefault(chunk.chunk_id, Hit(len(hits) + 1, chunk, 1.0, {}, ("keywords",)))
         sure = "medium" if self.kind in _VERBS else "high"
-        return Routed("mentions", note, (*blocks, *introduced), tuple(hits), sure)
+        return Routed("mentions", note, (*_shortened(blocks), *introduced), tuple(hits.values()), sure)
 
 
 def _count(one: PaperMentions) -> str:
-    if not one.text:
-        return "in its references"
-    pages = sorted({_page(place) for place in one.text.values()})
+    """How often, and where: "3 times, p. 1, 4", "in its references"."""
+    pages = sorted({next(page_parts(at.chunk, at.start, at.end))[0] for at in one.text.values()})
     listed_pages = f"{', '.join(map(str, pages[:_MOST_PAGES]))}{' …' * (len(pages) > _MOST_PAGES)}"
     where = f", {'p. ' if has_pages(one.file) else PLACE}{listed_pages}" if len(pages) > 1 else ""
-    return f"{counted(len(one.text), 'time')}{where}"
+    return f"{counted(len(one.text), 'time')}{where}" if one.text else "in its references"
 
 
-def _more(number: int) -> str:
-    return f"And {number - _MOST_SHOWN:,} more."
-
-
-def _page(place: Place) -> int:
-    return [page for start, page in place.chunk.page_breaks if start <= place.start][-1]
-
-
-def _best_quote(places: Sequence[Place], kind: str) -> _Quoted:
+def _best_quote(places: Sequence[Place], kind: str) -> tuple[str, Citation, StoredChunk]:
     """The sentence in which the authors say of it what is asked for, as far as one does: the verb and "we" near it."""
-    spans: dict[int, list[tuple[int, int, str]]] = {}
-    best: tuple[float, Place, int, int] | None = None
-    for place in places[:_MOST_PLACES]:
+
+    def scored(place: Place) -> tuple[float, Place, int, int]:
         text = place.chunk.text
-        if place.chunk.chunk_id not in spans:
-            spans[place.chunk.chunk_id] = [(span.start, span.end, span.kind) for span in split_sentences(text)]
-        around = (span for span in spans[place.chunk.chunk_id] if span[0] <= place.start < span[1])
-        start, end, what = next(around, (place.start, place.end, "row"))
+        spans = (span for span in sentences_of(text) if span.start <= place.start < span.end)
+        span = next(spans, None)
+        start, end = (span.start, span.end) if span else (place.start, place.end)
         marks = sum(not (char.isalpha() or char.isspace()) for char in text[start:end])
-        is_prose = what == "sentence" and end - start > 20 and marks <= _MOST_MARKS * (end - start)
+        is_prose = (
+            span is not None and span.kind == "sentence" and end - start > 20 and marks <= _MOST_MARKS * (end - start)
+        )
         near = text[max(start, place.start - _FAR) : min(end, place.end + _FAR)]
         says = kind in _VERBS and _VERBS[kind].search(near) is not None
         score = is_prose * (0.9 + says + 0.5 * (_OURS.search(near) is not None)) + (end - start < 350) * 0.5
-        if best is None or score > best[0]:
-            best = score, place, start, end
-    if best is None:
-        raise ValueError("no place to quote")
-    return _quoted(*best[1:])
+        return score, place, start, end
+
+    sentences_of = cache(split_sentences)
+    _, place, start, end = max(map(scored, places[:_MOST_PLACES]), key=lambda each: each[0])
+    return _quoted(place, start, end)
 
 
-def _quoted(place: Place, start: int, end: int) -> _Quoted:
-    """The sentence, and the part of it that is on the page of the phrase as a citation."""
+def _quoted(place: Place, start: int, end: int) -> tuple[str, Citation, StoredChunk]:
+    """The part of a sentence that is on the page of the phrase, cut around it where it is long, and its citation."""
     chunk = place.chunk
     parts = list(page_parts(chunk, start, end)) or [(chunk.page_start, start, end)]
     page, first, last = next((part for part in parts if part[1] <= place.start < part[2]), parts[0])
     whole, at = joined_lines(chunk.text[first:last]), len(joined_lines(chunk.text[first : place.start] + "x"))
     citation = Citation(chunk.file, page, whole, True, chunk.path, chunk.start + first, chunk.start + last)
-    if len(whole) <= _SHOWN:
-        return _Quoted(whole, citation, chunk)
     begin = max(0, min(at - _SHOWN // 2, len(whole) - _SHOWN))
     begin = whole.find(" ", begin) + 1 if begin else 0
-    end = min(len(whole), begin + _SHOWN)
-    end = whole.rfind(" ", begin, end) if end < len(whole) else end
-    return _Quoted(f"{'… ' * bool(begin)}{whole[begin:end]}{' …' * (end < len(whole))}", citation, chunk)
+    stop = whole.rfind(" ", begin, begin + _SHOWN) if len(whole) > begin + _SHOWN else len(whole)
+    return f"{'… ' * bool(begin)}{whole[begin:stop]}{' …' * (stop < len(whole))}", citation, chunk

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ragscience.ask.paper_text import PaperText
-from ragscience.ask.route_records import RouteContext, Routed, listed, printed_at, year_of
+from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import SURE, counted_places
-from ragscience.core.records import Block, Paper, title_of
+from ragscience.core.records import Block, Citation, Paper
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
 
 ADDRESSES = {"workplaces": "where its authors work", "emails": "the e-mail address of an author"}
 """What may be asked of a paper's authors, in words."""
@@ -31,19 +36,16 @@ _MOST = 12
 
 def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Routed:
     """The blocks of each paper's first page, or of its end, that say where its authors work or how they are reached."""
-    blocks, found = list[Block](), False
+    blocks = list[Block]()
     for paper in papers:
+        title, authors = f"“{label(paper, year=False)}” ({paper.file})", listed(paper.metadata.authors)
         quotes = _quotes(PaperText(context.library, paper), only_mail=fact == "emails")
-        title = f"“{' '.join(title_of(paper).split()) or paper.file}” ({paper.file})"
-        by = f" was written by {listed(paper.metadata.authors)}" if paper.metadata.authors else ""
-        if quotes:
-            blocks.append(Block("text", f"The paper {title}{by or ' says of its authors'}:"))
-        else:
-            blocks.append(Block("text", f"The first page of {title} does not tell {ADDRESSES[fact]}."))
-        blocks += quotes
-        found = found or bool(quotes)
+        said = f"The paper {title} {f'was written by {authors}' if authors else 'says of its authors'}:"
+        none = f"The first page of {title} does not tell {ADDRESSES[fact]}."
+        blocks += [Block("text", said if quotes else none), *quotes]
     note = f"Looked at the first page of {listed([paper.file for paper in papers[:3]])} for {ADDRESSES[fact]}."
-    return Routed("papers", note, tuple(blocks), confidence="high" if found else "low")
+    is_told = any(block.kind == "quote" for block in blocks)
+    return Routed("papers", note, tuple(blocks), confidence="high" if is_told else "low")
 
 
 def _quotes(paper: PaperText, *, only_mail: bool) -> list[Block]:
@@ -69,6 +71,8 @@ _WHICH = (
 )
 _DOI = re.compile(r"\bdoi\b", re.IGNORECASE)
 _PASSAGES = re.compile(r"\b(?:passages|chunks)\b", re.IGNORECASE)
+_FIELDS = {"year": "year", "venue": "venue", "DOI": "doi", "arXiv id": "arxiv_id", "title": "title", "entry": "title"}
+"""Where the fact is read from; else from the authors."""
 
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
@@ -76,46 +80,29 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     papers = slots.papers
     if kind in ADDRESSES:
         return _addresses(kind, papers, context)
-    if kind == "entry":
-        return _entry(papers, context)
-    fact = _fact_asked(kind, slots.question)
-    blocks = [_fact(fact, paper, context) for paper in papers]
-    if len(papers) > 1:
+    fact, question = kind, slots.question
+    if kind == "authors":
+        fact = next((fact for fact, words in _WHICH if words.search(question)), "authors")
+    elif kind == "identifier":
+        fact = "DOI" if _DOI.search(question) else "arXiv id"
+    elif kind == "length":
+        fact = "passages" if _PASSAGES.search(question) else "pages"
+    blocks = _entry(papers, context) if kind == "entry" else [_fact(fact, paper, context) for paper in papers]
+    if len(papers) > 1 and kind != "entry":
         intro = Block("text", f"The question names {len(papers)} papers:")
         blocks = [intro, *(Block("item", block.text, block.citations) for block in blocks)]
     is_sure = kind == "length" or all(_sure(fact, paper) >= SURE for paper in papers)
-    return Routed("papers", _note(papers), tuple(blocks), confidence="high" if is_sure else "medium")
+    note = f"Read from the metadata of {listed([paper.file for paper in papers[:3]])}."
+    return Routed("papers", note, tuple(blocks), confidence="high" if is_sure else "medium")
 
 
-def _fact_asked(kind: str, question: str) -> str:
-    if kind == "authors":
-        return next((fact for fact, words in _WHICH if words.search(question)), "authors")
-    if kind == "identifier":
-        return "DOI" if _DOI.search(question) else "arXiv id"
-    if kind == "length":
-        return "passages" if _PASSAGES.search(question) else "pages"
-    return kind
-
-
-def _note(papers: Sequence[Paper]) -> str:
-    return f"Read from the metadata of {listed([paper.file for paper in papers[:3]])}."
-
-
-def _entry(papers: Sequence[Paper], context: RouteContext) -> Routed:
+def _entry(papers: Sequence[Paper], context: RouteContext) -> list[Block]:
     from ragscience.sources.bib_entries import entries_of
     from ragscience.sources.bib_formats import as_bibtex
 
-    entries = entries_of(papers, context.library.papers())
-    files = " ".join(paper.file for paper in papers)
-    blocks = (
-        Block("text", f"```bibtex\n{as_bibtex(entries).strip()}\n```"),
-        Block("text", f"`python query.py bib {files}` prints the same, `--csl` as CSL-JSON."),
-    )
-    is_sure = all(_sure("entry", paper) >= SURE for paper in papers)
-    return Routed("papers", _note(papers), blocks, confidence="high" if is_sure else "medium")
-
-
-_FIELDS = {"year": "year", "venue": "venue", "DOI": "doi", "arXiv id": "arxiv_id", "title": "title", "entry": "title"}
+    entry = as_bibtex(entries_of(papers, context.library.papers())).strip()
+    said = f"`python query.py bib {' '.join(paper.file for paper in papers)}` prints the same, `--csl` as CSL-JSON."
+    return [Block("text", f"```bibtex\n{entry}\n```"), Block("text", said)]
 
 
 def _sure(fact: str, paper: Paper) -> float:
@@ -126,60 +113,57 @@ def _sure(fact: str, paper: Paper) -> float:
 
 def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     """The sentence that says it, with the line of the first page where it is printed."""
-    known, title = paper.metadata, f"“{' '.join(title_of(paper).split()) or paper.file}”"
-    words: list[str] = []
-    if fact == "pages":
-        return Block("text", f"The paper {title} ({paper.file}) has {counted_places([paper])}.")
-    if fact == "passages":
-        said = f"The paper {title} ({paper.file}) has {counted(paper.chunks, 'passage')} in the library."
-        return Block("text", said)
-    if fact == "year":
-        year, is_guess = year_of(paper)
-        text = f"{title} is from {year}" if year else f"The year of {title} is not known"
-        if year and is_guess:
-            text += ": its first page does not say so, its arXiv id or its file's name does"
-        text += f", at {known.venue}" if year and known.venue else ""
-        text += f" (first version {known.published})" if known.published else ""
-        words = [str(year)] if year and not is_guess else []
-    elif fact == "venue":
-        where = " ".join(filter(None, (known.venue, str(known.year or ""))))
-        text = (
-            f"{title} was published {'in' if known.kind == 'article' else 'at'} {where}"
-            if known.venue
-            else f"Where {title} was published is not known"
-        )
-        if not known.venue and known.arxiv_id:
-            text += f"; it is on arXiv as {known.arxiv_id}"
-        words = [known.venue, known.doi] if known.venue else [known.arxiv_id]
-    elif fact in ("DOI", "arXiv id"):
-        value = known.doi if fact == "DOI" else known.arxiv_id
-        other = known.arxiv_id if fact == "DOI" else known.doi
-        text = f"The {fact} of {title} is {value}" if value else f"The {fact} of {title} is not known"
-        text += f"; its {'arXiv id' if fact == 'DOI' else 'DOI'} is {other}" if other and not value else ""
-        words = [value or other]
+    known, authors, (year, is_guess) = paper.metadata, paper.metadata.authors, year_of(paper)
+    title = f"“{label(paper, year=False)}”"
+    dated = f" ({known.year})" if known.year else ""
+    said, printed = "", list[str]()
+    if fact in ("pages", "passages"):
+        said = f"{title} has " + (counted_places([paper]) if fact == "pages" else counted(paper.chunks, "passage"))
+    elif fact == "year" and year:
+        said = f"{title} is from {year}"
+        said += ": its first page does not say so, its arXiv id or its file's name does" if is_guess else ""
+        said += f", at {known.venue}" if known.venue else ""
+        said += f" (first version {known.published})" if known.published else ""
+        printed = [] if is_guess else [str(year)]
+    elif fact == "venue" and (known.venue or known.arxiv_id):
+        where = f"{'in' if known.kind == 'article' else 'at'} {known.venue} {known.year or ''}".rstrip()
+        on_arxiv = f"The venue of {title} is not known; it is on arXiv as {known.arxiv_id}"
+        said = f"{title} was published {where}" if known.venue else on_arxiv
+        printed = [known.venue, known.doi] if known.venue else [known.arxiv_id]
     elif fact == "title":
-        text = f"{paper.file} is {title}"
-        words = known.title.split()[:1]
-    else:
-        text = _authors(fact, title, known.authors)
-        text += f" ({known.year})" if fact == "authors" and known.authors and known.year else ""
-        words = [known.authors[0], known.authors[0].split()[-1]] if known.authors else []
-    doubt = " This is not sure: it was hard to read." if 0 < _sure(fact, paper) < SURE else ""
-    citations = printed_at(context.library, paper, words)
-    if not citations and paper.file not in text:
-        text = text.replace(title, f"{title} ({paper.file})")
-    text = f"The paper {text}" if text.startswith(title) else text  # what begins with “ is read as a quote later
-    return Block("text", f"{text}.{doubt}", citations)
-
-
-def _authors(fact: str, title: str, authors: tuple[str, ...]) -> str:
-    if not authors:
-        return f"The authors of {title} are not known"
-    which = fact.split()[0]
-    if which in ("first", "lead", "last", "senior"):
-        one = authors[0] if which in ("first", "lead") else authors[-1]
+        said, printed = f"{paper.file} is {title}", known.title.split()[:1]
+    elif fact in ("DOI", "arXiv id") and (known.doi or known.arxiv_id):
+        value, other = (known.doi, known.arxiv_id) if fact == "DOI" else (known.arxiv_id, known.doi)
+        said = f"The {fact} of {title} is {value or 'not known'}"
+        said += "" if value else f"; its {'arXiv id' if fact == 'DOI' else 'DOI'} is {other}"
+        printed = [value or other]
+    elif fact in ("first author", "last author") and authors:
         others = f" (of {len(authors)})" if len(authors) > 1 else ""
-        return f"The {which} author of {title} is {one}{others}"
-    if fact == "number of authors":
-        return f"{title} has {counted(len(authors), 'author')}: {listed(authors)}"
-    return f"{title} was written by {listed(authors)}"
+        said = f"The {fact} of {title} is {authors[0 if fact == 'first author' else -1]}{others}"
+    elif fact == "number of authors" and authors:
+        said = f"{title} has {counted(len(authors), 'author')}: {listed(authors)}"
+    elif fact == "authors" and authors:
+        said = f"{title} was written by {listed(authors)}{dated}"
+    if "author" in fact and authors:
+        printed = [authors[0], authors[0].split()[-1]]
+    said = said or f"The {fact} of {title} {'are' if fact == 'authors' else 'is'} not known"
+    citations = _printed_at(context.library, paper, printed)
+    if not citations and paper.file not in said:
+        said = said.replace(title, f"{title} ({paper.file})")
+    said = f"The paper {said}" if said.startswith("“") else said  # what begins with “ is read as a quote later
+    doubt = " This is not sure: it was hard to read." if 0 < _sure(fact, paper) < SURE else ""
+    return Block("text", f"{said}.{doubt}", citations)
+
+
+def _printed_at(library: Store, paper: Paper, words: Sequence[str]) -> tuple[Citation, ...]:
+    """The line of the paper's first page that has the first of the words that it has at all; empty without any."""
+    contents = library.contents(paper.paper_id)
+    page = next((page for page in contents.pages if page.number == 1), None)
+    text = contents.text(1) if page is not None else ""
+    at = next((text.index(word) for word in words if word and word in text), None)
+    if page is None or at is None:
+        return ()
+    start, end = text.rfind("\n", 0, at) + 1, f"{text}\n".index("\n", at)
+    span = page.start + start, page.start + end
+    quote = " ".join(text[start:end].split())
+    return (Citation(paper.file, 1, quote, True, paper.path, *span, contents.boxes(1, *span)),)

@@ -9,15 +9,18 @@ Text by others (passages, file names, questions, earlier answers) goes through `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Found, Hit, StoredChunk, Turn
 from ragscience.core.sentences import split_sentences
+from ragscience.core.tokenizing import counted
 from ragscience.models.token_counting import PER_MESSAGE
 
 REFUSAL = "I could not find this in your papers."
@@ -80,11 +83,6 @@ class Prompts:
     request: str = ANSWER_REQUEST
     condense: str = CONDENSE
 
-    @classmethod
-    def chosen(cls, *, rules: str, condense: str) -> Prompts:
-        """The texts that are given; the ones of this file for those that are empty."""
-        return cls(rules or ANSWER_RULES, ANSWER_REQUEST, condense or CONDENSE)
-
     def rules_text(self) -> str:
         """The system message."""
         return self.rules.format(refusal=REFUSAL)
@@ -103,10 +101,14 @@ def prompt_name(file: str) -> str:
     return " ".join(sanitize(file).translate(_MARKUP).split())
 
 
+def source_of(chunk: StoredChunk, page: int) -> str:
+    """A page of a passage as the LLM is to cite it: `(file.pdf, p.3)`."""
+    return page_label(prompt_name(chunk.file), page)
+
+
 def passage_text(hit: Hit, text: str) -> str:
     """A passage as it is in the request, fence and all; `text` is what `fenced_text` gave for it, or less."""
-    source = page_label(prompt_name(hit.chunk.file), hit.chunk.page_start)
-    return PASSAGE.format(number=hit.rank, source=source, page_content=text)
+    return PASSAGE.format(number=hit.rank, source=source_of(hit.chunk, hit.chunk.page_start), page_content=text)
 
 
 def concepts_text(names: Sequence[str]) -> str:
@@ -126,7 +128,7 @@ def fenced_text(chunk: StoredChunk) -> str:
     breaks = [*chunk.page_breaks, (len(chunk.text), 0)]
     for (start, page), (end, _) in pairwise(breaks):
         if start > 0:
-            parts.append(f'\n<page {page} source="{page_label(prompt_name(chunk.file), page)}">\n')
+            parts.append(f'\n<page {page} source="{source_of(chunk, page)}">\n')
         parts.append(sanitize(chunk.text[start:end]))
     return "".join(parts)
 
@@ -150,18 +152,17 @@ CUT_MARK = " […]"
 """Stands where a passage or an earlier answer was cut."""
 CONDENSE_TOKENS = 256
 """Longest rewritten question, in tokens, with what a model says around it."""
-HISTORY_SHARE = 4
-"""Earlier turns may take one in so many tokens of what passages and history share."""
-CONCEPTS_SHARE = 4
-"""Related concepts, with a little more, may take one in so many tokens of it."""
+SHARE = 4
+"""Earlier turns, and related concepts with a little more, may each take one in so many tokens of what is left."""
 SMALLEST_PASSAGE = 48
-"""Least tokens of a piece of a passage that is sent."""
+"""Least tokens of a piece of a passage or an earlier answer that is sent."""
 
 _OPEN_MARK = re.compile(r"<page [^>]*\Z")
 """A page mark that the cut went through."""
 
 Count = Callable[[str], int]
 """Text to tokens."""
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,63 +184,50 @@ class Window:
 class Plan:
     """What is sent, and what is left out."""
 
-    passages: tuple[tuple[Hit, str], ...]
-    """Best first, each with its text as it is inside its fence."""
-    history: tuple[Turn, ...]
-    """Oldest first."""
     answer_tokens: int
     """Longest answer."""
-    warnings: tuple[str, ...]
-    """What was left out or cut."""
+    passages: tuple[tuple[Hit, str], ...] = ()
+    """Best first, each with its text as it is inside its fence."""
     concepts: str = ""
-    """What follows the passages, as `prompts.concepts_text` made it; empty where it does not fit."""
-
-    @property
-    def hits(self) -> tuple[Hit, ...]:
-        """The passages that the model is given."""
-        return tuple(hit for hit, _ in self.passages)
+    """What follows the passages, as `concepts_text` made it; empty where it does not fit."""
+    history: tuple[Turn, ...] = ()
+    """Oldest first."""
+    warnings: tuple[str, ...] = ()
+    """What was left out or cut."""
 
 
 def plan(found: Found, history: Sequence[Turn], *, prompts: Prompts, window: Window) -> Plan:
-    """Share the window out by the rule at the top of this file.
+    """Share the window out: earlier turns and concepts may have a part of it, the passages get the rest, best first.
 
     Raises ModelProblem if no passage fits next to the rules and the question.
     """
-    question, hits, count = found.question, found.hits, window.count
-    concepts = concepts_text(found.concepts)
-    fixed = 2 * PER_MESSAGE + count(prompts.rules_text()) + count(prompts.request_text("", "", question))
+    count, hits = window.count, found.hits
+    fixed = 2 * PER_MESSAGE + count(prompts.rules_text()) + count(prompts.request_text("", "", found.question))
     room = window.tokens - window.answer_reserve - fixed
-    if room < SMALLEST_PASSAGE:
+    concepts = concepts_text(found.concepts)
+    if concepts and count(concepts) + SMALLEST_PASSAGE > room // SHARE:
+        concepts = ""
+    turns = _newest(history, room // SHARE, count)
+    room -= sum(count(text) for text in (concepts, conversation(turns)) if text)
+    texts = [(hit, fenced_text(hit.chunk)) for hit in hits]
+    passages = _fitting(texts, passage_text, room, count)
+    if hits and not passages:
         raise ModelProblem(
             f"The rules and the question take about {fixed} of {window.tokens} tokens, which leaves no room for a "
             "passage.",
             "Raise RAG_NUM_CTX, or ask in fewer words.",
         )
-    if concepts and count(concepts) + SMALLEST_PASSAGE > room // CONCEPTS_SHARE:
-        concepts = ""
-    size = count(concepts) if concepts else 0
-    fixed, room = fixed + size, room - size
-    turns = _newest(history, room // HISTORY_SHARE, count, turn_text)
-    texts = [(hit, fenced_text(hit.chunk)) for hit in hits]
-    sizes = [count(passage_text(hit, text)) for hit, text in texts]
-    kept = len(sizes)
-    while kept > 1 and sum(sizes[:kept]) + _size(turns, count) > room:
-        kept -= 1
-    while turns and sum(sizes[:kept]) + _size(turns, count) > room:
-        turns = turns[1:]
-    cut = kept == 1 and sizes[0] > room
-    if cut:
-        hit, text = texts[0]
-        around = count(passage_text(hit, ""))
-        texts[0] = (hit, cut_text(text, max(1, room - around), count))
-        sizes[0] = around + count(texts[0][1])
-    used = fixed + sum(sizes[:kept]) + _size(turns, count)
+    room -= sum(count(passage_text(*passage)) for passage in passages)
+    left_out = _left_out(
+        len(hits) - len(passages), len(hits), len(history) - len(turns), cut=passages != texts[: len(passages)]
+    )
+    more = f"The model reads {window.tokens} tokens: raise RAG_NUM_CTX, or ask for fewer passages with -k."
     return Plan(
-        tuple(texts[:kept]),
-        turns,
-        max(window.answer_reserve, min(window.max_answer_tokens, window.tokens - used)),
-        _warnings(len(hits) - kept, len(hits), len(history) - len(turns), window.tokens, cut=cut),
+        min(window.max_answer_tokens, window.answer_reserve + room),
+        tuple(passages),
         concepts,
+        turns,
+        (f"Not all fits into the prompt, without {left_out}. {more}",) if left_out else (),
     )
 
 
@@ -249,66 +237,44 @@ def condense_history(
     """The newest turns that fit into the prompt for rewriting a question, and the longest reply in tokens."""
     reply = min(CONDENSE_TOKENS, window.tokens // 4)
     room = window.tokens - reply - PER_MESSAGE - window.count(prompts.condense_text("", question))
-    return _newest(history, room, window.count, turn_text), reply
+    return _newest(history, room, window.count), reply
 
 
 def cut_text(text: str, most: int, count: Count) -> str:
     """The beginning of `text` in at most `most` tokens, up to the end of a sentence, else of a word; with a mark."""
-    most -= count(CUT_MARK)
     ends = [span.end for span in split_sentences(text)]
     words = [at for at, character in enumerate(text) if character.isspace()]
     for places in (ends, words):
-        end = _last_that_fits(text, places, most, count)
-        if end:
-            return _OPEN_MARK.sub("", text[:end]).rstrip() + CUT_MARK
+        fitting = bisect_right(places, most - count(CUT_MARK), key=lambda end: count(text[:end]))
+        if fitting:
+            return _OPEN_MARK.sub("", text[: places[fitting - 1]]).rstrip() + CUT_MARK
     return CUT_MARK.strip()
 
 
-def _last_that_fits(text: str, places: Sequence[int], most: int, count: Count) -> int:
-    """The last of the rising `places` up to which the text has at most `most` tokens; 0 where none has."""
-    low, high = 0, len(places)
-    while low < high:
-        middle = (low + high) // 2
-        if count(text[: places[middle]]) <= most:
-            low = middle + 1
-        else:
-            high = middle
-    return places[low - 1] if low else 0
-
-
-def _newest(history: Sequence[Turn], room: int, count: Count, shown: Callable[[Turn], str]) -> tuple[Turn, ...]:
-    """The newest turns that fit, oldest first; the newest is shortened where it alone does not fit."""
-    kept: list[Turn] = []
-    for turn in reversed(history):
-        size = count(shown(turn))
-        if size > room and not kept:
-            bare = count(shown(Turn(turn.question, "")))
-            if bare + SMALLEST_PASSAGE <= room:
-                kept.append(Turn(turn.question, cut_text(turn.answer, room - bare, count)))
-            break
+def _fitting(
+    items: Iterable[tuple[_Item, str]], shown: Callable[[_Item, str], str], room: int, count: Count
+) -> list[tuple[_Item, str]]:
+    """The first items that fit, each with its text; the text of the very first is cut where it alone is too long."""
+    kept: list[tuple[_Item, str]] = []
+    for item, text in items:
+        size = count(shown(item, text))
         if size > room:
-            break
-        kept.append(turn)
+            for_text = room - count(shown(item, ""))
+            return kept or ([(item, cut_text(text, for_text, count))] if for_text >= SMALLEST_PASSAGE else [])
+        kept.append((item, text))
         room -= size
-    return tuple(reversed(kept))
+    return kept
 
 
-def _size(turns: Sequence[Turn], count: Count) -> int:
-    return count(conversation(turns)) if turns else 0
+def _newest(history: Sequence[Turn], room: int, count: Count) -> tuple[Turn, ...]:
+    """The newest turns that fit, oldest first; the answer of the newest is cut where it alone does not fit."""
+    newest = ((turn.question, turn.answer) for turn in reversed(history))
+    kept = _fitting(newest, lambda question, answer: turn_text(Turn(question, answer)), room, count)
+    return tuple(Turn(*turn) for turn in reversed(kept))
 
 
-def _warnings(passages: int, of: int, turns: int, window: int, *, cut: bool) -> tuple[str, ...]:
-    warnings = []
-    what = ""
-    if passages:
-        which = "the lowest-ranked passage was" if passages == 1 else f"the {passages} lowest-ranked passages were"
-        what = f"Of {of} passages {which} left out of the prompt"
-        what += ", and the best one was cut at the end of a sentence" if cut else ""
-    elif cut:
-        what = "The passage is too long for the prompt and was cut at the end of a sentence"
-    if what:
-        warnings.append(f"{what}. The model reads {window} tokens: raise RAG_NUM_CTX, or ask for fewer with -k.")
-    if turns:
-        which = "The oldest turn" if turns == 1 else f"The {turns} oldest turns"
-        warnings.append(f"{which} of the conversation did not fit into the prompt.")
-    return tuple(warnings)
+def _left_out(passages: int, of: int, turns: int, *, cut: bool) -> str:
+    what = [f"{counted(passages, 'lowest-ranked passage')} of {of}"] if passages else []
+    what += ["the end of the best passage"] if cut else []
+    what += [f"{counted(turns, 'oldest turn')} of the conversation"] if turns else []
+    return ", ".join(what)

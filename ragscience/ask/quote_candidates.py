@@ -1,4 +1,4 @@
-"""What an extractive answer may quote of a passage: sentences, rows of a table, equations with their lead-in."""
+"""What an extractive answer may quote of a passage: sentences, rows of a table, equations."""
 
 from __future__ import annotations
 
@@ -14,18 +14,11 @@ from ragscience.core.tokenizing import joined_lines
 _PROSE_CHARS, _MOST_PROSE = 60, 1
 """Characters of a row that is running text, and how many such rows a table may have."""
 _BLOCK_CHARS = 400
-"""Neighbouring rows that are not of a Markdown table are one unit up to this length;"""
-_EQUATION_CHARS = 500
-"""an equation and the sentence that leads to it up to this one."""
+"""Neighbouring rows that are not of a Markdown table are one unit up to this length."""
 _LEAD_CHARS = 200
 """A longer caption or header stays out of the quote: it is never cut in a word."""
 _CAPTION_CHARS = 300
 """As much of a caption, in whole sentences, goes before the rows of its table."""
-_EQUATION_ROWS = 3
-"""More rows than this in a run are a table, whatever signs they contain."""
-_LEADS_ON = re.compile(r"(?:[:,=]|[^\W\d_])$")
-_RELATION = re.compile(r"[=≤≥≈≠∝≪≫∈≜≡<>]")
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z](?:\.\d{1,2})+\.?)\s+[A-Z][^=≤≥<>]{2,80}$")
 _BEGINS_ANEW = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*+\.?|[A-Z](?:\.\d{1,2})++\.?)\s++[A-Z]|(?i:table|figure|fig\.) ?\d")
 
@@ -64,8 +57,7 @@ class Unit:
 def units_of(hit: Hit) -> list[Unit]:
     """What may be quoted of a hit, in the order of its text: sentences, rows of tables, equations.
 
-    A sentence has the heading before it, an equation the sentence before it. Of a file without pages nothing but an
-    equation goes beyond its paragraph: that is its place.
+    A sentence has the heading before it. Of a file without pages nothing goes beyond its paragraph: that is its place.
     """
     text = hit.chunk.text
     is_paged = has_pages(hit.chunk.file)
@@ -85,13 +77,11 @@ def units_of(hit: Hit) -> list[Unit]:
         if span.kind == "row":
             if i < covered or (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
                 continue
-            first, covered = _block(text, spans, i)
             beyond = next(end for _, end in parts if span.start < end)
-            covered = max(i + 1, sum(one.start < beyond for one in spans[:covered]))
-            lead = "" if first < i else _lead(text, spans, i)
+            covered = max(i + 1, sum(one.start < beyond for one in spans[: _block_end(text, spans, i)]))
+            first, lead = i, _lead(text, spans, i)
         else:
-            first, covered = i - (is_paged and _heads(text, spans, i - 1)), i + 1
-            lead = ""
+            first, covered, lead = i - (is_paged and _heads(text, spans, i - 1)), i + 1, ""
         start, end = spans[first].start, spans[covered - 1].end
         if not units or end > units[-1].end:
             units.append(Unit(hit, start, end, lead))
@@ -148,32 +138,14 @@ def _is_prose(text: str, span: SentenceSpan) -> bool:
     return text[span.start] == "|" and len(cells) > len(filled) == 1 and len(filled[0]) > _PROSE_CHARS
 
 
-def _block(text: str, spans: Sequence[SentenceSpan], i: int) -> tuple[int, int]:
-    """First span, and the one behind the last, of the block that row `i` begins; a row of Markdown is one alone."""
-    if text[spans[i].start] == "|":
-        return i, i + 1
-    run = i
-    while run < len(spans) and spans[run].kind == "row":
-        run += 1
-    if i and spans[i - 1].kind == "sentence" and _is_led_to(text, spans, i, run):
-        end = run
-        while end > i + 1 and spans[end - 1].end - spans[i - 1].start > _EQUATION_CHARS:
-            end -= 1
-        if spans[end - 1].end - spans[i - 1].start <= _EQUATION_CHARS:
-            return i - 1, end
+def _block_end(text: str, spans: Sequence[SentenceSpan], i: int) -> int:
+    """The span behind the block that row `i` begins; a row of Markdown is one alone."""
     end = i + 1
-    while end < run and spans[end].end - spans[i].start <= _BLOCK_CHARS:
+    if text[spans[i].start] == "|":
+        return end
+    while end < len(spans) and spans[end].kind == "row" and spans[end].end - spans[i].start <= _BLOCK_CHARS:
         end += 1
-    return i, end
-
-
-def _is_led_to(text: str, spans: Sequence[SentenceSpan], i: int, run: int) -> bool:
-    """Whether rows `i` to `run` are an equation, or go on with what the sentence before them begins."""
-    if run - i > _EQUATION_ROWS:
-        return False
-    rows = text[spans[i].start : spans[run - 1].end]
-    is_equation = bool(_RELATION.search(rows)) and 2 * len(_LONG_WORD.findall(rows)) <= len(rows.split())
-    return is_equation or bool(_LEADS_ON.search(text[: spans[i - 1].end]))
+    return end
 
 
 def _lead(text: str, spans: Sequence[SentenceSpan], i: int) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragscience.core.records import Block, Citation, Filters, Found, Hit, Paper, title_of
+from ragscience.core.records import Block, Filters, Found, Hit, Paper, title_of
 from ragscience.library.filter_selection import papers_allowed, plain_name
 from ragscience.search.names import PaperNames
 
@@ -82,35 +82,15 @@ def label(paper: Paper, *, year: bool = True) -> str:
 
 
 def short_label(paper: Paper) -> str:
-    """`BERT (2019)`: the title up to its colon, where it has one soon, with the year."""
-    title = label(paper, year=False)
-    name, colon, _ = title.partition(":")
-    year = f" ({paper.metadata.year})" if paper.metadata.year else ""
-    return f"{name if colon and len(name) <= _LONGEST_NAME else title}{year}"
+    """`BERT (2019)`: as `label`, with the title up to its colon, where it has one soon."""
+    name, colon, rest = label(paper).partition(":")
+    year = re.search(r" \(\d{4}\)$", rest)
+    return f"{name}{year[0] if year else ''}" if colon and len(name) <= _LONGEST_NAME else label(paper)
 
 
 def listed(items: Sequence[str], joint: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     return f"{', '.join(items[:-1])} {joint} {items[-1]}" if len(items) > 1 else "".join(items)
-
-
-def printed_at(library: Store, paper: Paper, words: Iterable[str]) -> tuple[Citation, ...]:
-    """The line of the paper's first page that has the first of the words that it has at all; empty without any."""
-    page = next((page for page in library.contents(paper.paper_id).pages if page.number == 1), None)
-    if page is None:
-        return ()
-    text = library.contents(paper.paper_id).text(1)
-    for word in words:
-        at = text.find(word) if word else -1
-        if at < 0:
-            continue
-        start = text.rfind("\n", 0, at) + 1
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        span = page.start + start, page.start + end
-        boxes = library.contents(paper.paper_id).boxes(1, *span)
-        return (Citation(paper.file, 1, " ".join(text[start:end].split()), True, paper.path, *span, boxes),)
-    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +119,10 @@ def has_author(paper: Paper, name: str) -> bool:
 
     "Hinton", "G. Hinton" and "Geoff Hinton" are Geoffrey Hinton.
     """
-    wanted = plain_name(name).replace(".", " ").split()
-    authors = [plain_name(author).replace(".", " ").split() for author in paper.metadata.authors]
-    return bool(wanted) and any(
-        wanted[-1] == author[-1] and all(any(_is_cut(word, own) for own in author) for word in wanted[:-1])
+    *first, last = plain_name(name).replace(".", " ").split() or [""]
+    authors = (plain_name(author).replace(".", " ").split() for author in paper.metadata.authors)
+    return any(
+        last == author[-1] and all(any(_is_cut(word, own) for own in author) for word in first)
         for author in authors
         if author
     )
@@ -155,35 +135,30 @@ def _is_cut(one: str, other: str) -> bool:
 
 def year_of(paper: Paper) -> tuple[int | None, bool]:
     """(the paper's year, whether it is known only by the arXiv id or the file's name); None where nothing says it."""
+    stem = Path(paper.file).stem
+    arxiv, plain = _FILE_ARXIV.search(paper.metadata.arxiv_id or stem), _FILE_YEAR.search(stem)
     if paper.metadata.year:
         return paper.metadata.year, False
-    stem = Path(paper.file).stem
-    arxiv = _FILE_ARXIV.search(paper.metadata.arxiv_id or stem)
-    if arxiv:
-        return 2000 + int(arxiv[1]), True
-    plain = _FILE_YEAR.search(stem)
-    return (int(plain[1]), True) if plain else (None, True)
-
-
-def _venue_words(text: str) -> set[str]:
-    """The words of a venue's name and its initials: of "International Conference on Machine Learning" also "icml"."""
-    words = re.findall(r"(?<!\d)[^\W\d_]++", plain_name(text))
-    telling = [word for word in words if word not in SMALL_WORDS]
-    initials = "".join(word[0] for word in telling)
-    found = {*telling, *((initials,) if len(initials) > 2 else ())}
-    return found | {_RENAMED[word] for word in found if word in _RENAMED}
+    return (2000 + int(arxiv[1]) if arxiv else int(plain[1]) if plain else None), True
 
 
 def of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:
-    """The papers of that venue; an acronym may also stand in the name of the file."""
-    wanted = {_RENAMED.get(word, word) for word in re.findall(r"[^\W\d_]++", plain_name(name))} - (
-        SMALL_WORDS | _VENUE_KIND
-    )
+    """The papers of that venue, by its words or its initials; an acronym may also stand in the name of the file."""
+    wanted = set(_venue_words(name)) - _VENUE_KIND
     if not wanted:
         return []
-    found = [paper for paper in papers if wanted <= _venue_words(paper.metadata.venue)]
-    if len(wanted) == 1 and name.isupper():
-        (acronym,) = wanted
-        letters = [set(re.findall(r"[a-z]+", Path(paper.file).stem.casefold())) for paper in papers]
-        found += [p for p, words in zip(papers, letters, strict=True) if acronym in words and p not in found]
+    is_acronym = len(wanted) == 1 and name.isupper()
+    found = []
+    for paper in papers:
+        words = _venue_words(paper.metadata.venue)
+        initials = "".join(word[0] for word in words)
+        in_file = wanted <= set(_venue_words(Path(paper.file).stem)) if is_acronym else False
+        if in_file or wanted <= {*words, *_venue_words(initials if len(initials) > 2 else "")}:
+            found.append(paper)
     return found
+
+
+def _venue_words(text: str) -> list[str]:
+    """The words of a venue's name that say something, in lower case, as they are now."""
+    words = re.findall(r"[^\W\d_]++", plain_name(text))
+    return [_RENAMED.get(word, word) for word in words if word not in SMALL_WORDS]

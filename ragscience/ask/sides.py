@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, pairwise, zip_longest
 
+from ragscience.ask.confidence import answerability
+from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
 from ragscience.search.names import NOUN, MentionedPaper, PaperNames
@@ -169,3 +172,37 @@ def _shared_head(head: str) -> tuple[str, str]:
     """(What is asked of all papers, what belongs to the first alone) of the words before its name."""
     end = max((found.end() for found in _BREAK.finditer(head)), default=len(head))
     return (head[:end], head[end:]) if terms(head[:end]) else (head, "")
+
+
+def in_turn(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """The best passage of each list, then the second of each, and so on, every passage once."""
+    once: dict[int, Hit] = {}
+    for hit in filter(None, chain.from_iterable(zip_longest(*lists))):
+        once.setdefault(hit.chunk.chunk_id, hit)
+    return list(once.values())
+
+
+def together(whole: Found, others: Sequence[Found], hits: Sequence[Hit], parts: Sequence[Found] = ()) -> Found:
+    """Searches as one: `whole` with `hits`, ranked from 1, and what all of them took and warned of.
+
+    Of two `parts` of its question or more, found by searches of their own, the signals are those of the part that is
+    answered worst, where they promise more: such a question is answerable where its parts are.
+    """
+    everything, timings = (whole, *others), Counter[str]()
+    for each in everything:
+        timings.update(each.timings_ms)
+    parts = [part for part in parts if part.hits]
+    signals, with_signals = whole.signals, [part for part in parts if part.signals]
+    if len(with_signals) > 1:
+        worst = min(with_signals, key=lambda part: answerability(part, part.question))
+        if answerability(worst, worst.question) > answerability(whole, whole.question):
+            signals = worst.signals
+    return replace(
+        whole,
+        hits=tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)),
+        parts=tuple(QuestionPart(part.question, part.hits) for part in parts) if len(parts) > 1 else (),
+        signals=signals,
+        warnings=tuple(dict.fromkeys(chain.from_iterable(each.warnings for each in everything))),
+        timings_ms={name: round(value, 3) for name, value in timings.items()},
+        stages=tuple(chain.from_iterable(each.stages for each in everything)),
+    )

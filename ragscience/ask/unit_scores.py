@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.cells import AskedRow, asked_rows, same_table, table_span
 from ragscience.ask.quote_candidates import Unit, table_head_end
-from ragscience.core.tokenizing import STOP_WORDS, joined_lines, numbers, terms
+from ragscience.core.tokenizing import STOP_WORDS, joined_lines, terms
 
 if TYPE_CHECKING:
     from ragscience.models.span_reader import AnswerSpan
@@ -63,7 +63,6 @@ class Asked:
 
     weights: Mapping[str, float]
     """The rarity of each term of the question among the units, as shares of their sum, in an order of their own."""
-    numbers: frozenset[str]
     tokens: tuple[tuple[frozenset[str], float], ...]
     """For each word piece that is matched the terms of its word, and its weight; the weights' sum is 1."""
 
@@ -79,8 +78,6 @@ class Piece:
     """Those of the question's terms that its words have;"""
     above: frozenset[str]
     """that its caption and header, its headings or the paper's title have."""
-    numbers: frozenset[str]
-    """Without those of the question."""
     cosines: tuple[float, ...]
     """For each of `Asked.tokens`."""
     noise: float
@@ -91,26 +88,17 @@ class Piece:
 
 def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None) -> tuple[Asked, list[Piece]]:
     """The question, and the units that have a word at all, in their order."""
-    above = {
-        text: _terms_of(_words(text))
-        for text in {text for unit in units for text in (unit.hit.chunk.header, unit.lead)}
-    }
-    read = [(unit, joined_lines(unit.text)) for unit in units]
-    worded = [(unit, text, _words(text)) for unit, text in read]
+    above = {text: _terms_of(text) for unit in units for text in (unit.hit.chunk.header, unit.lead)}
+    worded = [(unit, text, _terms_of(text)) for unit in units for text in [joined_lines(unit.text)]]
     asked_terms = frozenset(terms(question))
-    held = [asked_terms & (_terms_of(words) | above[unit.lead]) for unit, _, words in worded]
-    weights = _rarity(asked_terms, held)
-    asked = Asked(
-        weights,
-        numbers(question) | frozenset(term for term in asked_terms if term[0].isdigit()),
-        _tokens(question, weights, matches),
-    )
-    names = {paper: _terms_of(_words(" ".join(said))) for paper, said in (matches.names if matches else {}).items()}
+    weights = _rarity(asked_terms, [asked_terms & (own | above[unit.lead]) for unit, _, own in worded])
+    asked = Asked(weights, _tokens(question, weights, matches))
+    names = {paper: _terms_of(" ".join(said)) for paper, said in (matches.names if matches else {}).items()}
     any_name = frozenset[str]().union(*names.values())
     rows = _rows(question, asked, units)
     pieces = []
-    for unit, text, words in worded:
-        own, lead, chunk = _terms_of(words), above[unit.lead], unit.hit.chunk
+    for unit, text, own in worded:
+        lead, chunk = above[unit.lead], unit.hit.chunk
         if own:
             headings = (above[chunk.header] - any_name) | names.get(chunk.paper_id, frozenset())
             pieces.append(
@@ -119,7 +107,6 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     terms=own | lead,
                     held=own & asked_terms,
                     above=(lead | headings) & asked_terms,
-                    numbers=frozenset[str]().union(*(figures for _, figures in words)) - asked.numbers,
                     cosines=_cosines(unit, own, asked, matches),
                     noise=1.0 if _is_title(text, chunk.header) else _noise(text),
                     named=float(chunk.paper_id in names),
@@ -163,22 +150,13 @@ def score_of(features: Mapping[str, float]) -> float:
     return sum(weight * features.get(name, 0.0) for name, weight in _WEIGHTS.items())
 
 
-_Word = tuple[frozenset[str], frozenset[str]]
-"""The terms of a word, and those of them that begin with a figure."""
-
-
 @lru_cache(maxsize=1 << 15)
-def _word(word: str) -> _Word:
-    found = frozenset(terms(word))
-    return found, frozenset(term for term in found if term[0].isdigit())
+def _terms_of_word(word: str) -> frozenset[str]:
+    return frozenset(terms(word))
 
 
-def _words(text: str) -> list[_Word]:
-    return [_word(word) for word in _WORD.findall(text)]
-
-
-def _terms_of(words: Sequence[_Word]) -> frozenset[str]:
-    return frozenset[str]().union(*(found for found, _ in words))
+def _terms_of(text: str) -> frozenset[str]:
+    return frozenset[str]().union(*map(_terms_of_word, _WORD.findall(text)))
 
 
 def _cosines(unit: Unit, own: frozenset[str], asked: Asked, matches: TokenMatches | None) -> tuple[float, ...]:

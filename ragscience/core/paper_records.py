@@ -159,6 +159,16 @@ def title_of(paper: Paper) -> str:
     return (sure and paper.metadata.title) or paper.title or paper.metadata.title
 
 
+def sure_authors(paper: Paper) -> tuple[str, ...]:
+    """The authors where they were read surely enough; else none."""
+    return paper.metadata.authors if paper.metadata.confidence.get("authors", 0.0) >= SURE else ()
+
+
+def sure_year(paper: Paper) -> int | None:
+    """The year where it was read surely enough."""
+    return paper.metadata.year if paper.metadata.confidence.get("year", 0.0) >= SURE else None
+
+
 def searched_text(header: str, text: str) -> str:
     """The text of a passage that is embedded, indexed and reranked; only `text` is cited."""
     return f"{header}\n{text}" if header else text

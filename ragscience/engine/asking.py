@@ -18,7 +18,7 @@ from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer, Block, Filters, Found
 from ragscience.engine.dialogue import Dialogue, record_for
-from ragscience.engine.events import OnEvent
+from ragscience.engine.events import OnEvent, unheard
 from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def search(
-    shared: SharedParts, request: SearchRequest, *, on_event: OnEvent | None = None, cancel: Flag | None = None
+    shared: SharedParts, request: SearchRequest, *, on_event: OnEvent = unheard, cancel: Flag | None = None
 ) -> Found:
     """The passages for a question, best first, with the warnings of this search.
 
@@ -59,7 +59,7 @@ def search(
         warnings=_once(found.warnings, run.all_warnings()),
     )
     if shared.telemetry.sinks:
-        shared.telemetry.record(of_search(found, run.models_of_search(found)))
+        shared.telemetry.record(of_search(found, run.models_of_search))
     return found
 
 
@@ -68,7 +68,7 @@ def ask(
     request: AskRequest,
     *,
     dialogue: Dialogue | None = None,
-    on_event: OnEvent | None = None,
+    on_event: OnEvent = unheard,
     cancel: Flag | None = None,
 ) -> Answer:
     """The answer to a question, checked against its pages, with its own warnings; kept in history and audit log.
@@ -245,19 +245,19 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     It never returns more passages than requested; without a number, a second search may add some. That one reads the
     reworded question as it is, whatever a route has found and whatever else the first question may mean.
     """
-    from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext
+    from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
 
     titles, circuit = {paper.file: paper.title for paper in run.library.papers()}, run.shared.circuit
-    context = CorrectiveContext(
+    return Corrective(
         find,
         again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
         llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
+        on_failure=circuit.failed,
         title_of=lambda file: titles.get(file, ""),
         most_passages=passages_wanted(run.settings, request.top_k, for_answer=True)
         or run.answer_profile.top_k + EXTRA_PASSAGES,
         seconds=run.settings.answer_seconds,
     )
-    return Corrective(context, on_failure=circuit.failed)
 
 
 def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:

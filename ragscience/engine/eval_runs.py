@@ -74,7 +74,7 @@ def check_modes(mode: str, against: str | None) -> None:
 
 
 def read_questions(
-    shared: SharedParts, file: Path, *, on_event: OnEvent | None = None
+    shared: SharedParts, file: Path, *, on_event: OnEvent = unheard
 ) -> tuple[list[KnownQuestion], tuple[BadLine, ...]]:
     """(the questions of a file, their papers called as the library calls them; its bad lines).
 
@@ -83,7 +83,7 @@ def read_questions(
     lines = list(read_known_questions(file, LONGEST_QUESTION))
     bad = tuple(line for line in lines if isinstance(line, BadLine))
     for line in bad:
-        (on_event or unheard)(Noted(f"{file.name}, line {line.line}, is left out: {line.reason}"))
+        on_event(Noted(f"{file.name}, line {line.line}, is left out: {line.reason}"))
     questions = [line for line in lines if isinstance(line, KnownQuestion)]
     if not questions:
         raise UsageError(
@@ -93,9 +93,8 @@ def read_questions(
     return as_listed(questions, {paper.path: paper.file for paper in shared.library.papers()}), bad
 
 
-def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
+def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent = unheard) -> Evaluation:
     """Ask the questions, each with its own history and none kept; one that fails does not stop the others."""
-    publish = on_event or unheard
     shared = shared.with_settings(changed_settings(shared.settings, {"history": False}))
     mode, outcomes, seen = request.mode, list[Outcome](), Counter[str]()
     counts: dict[type[Event], str] = {Searched: "searches", ModelAsked: "LLM calls", TokensCounted: "tokens"}
@@ -103,7 +102,7 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
     def heard(event: Event) -> None:
         if (name := counts.get(type(event))) is not None:
             seen[name] += event.tokens if isinstance(event, TokensCounted) else 1
-        publish(event)
+        on_event(event)
 
     def asked(known: KnownQuestion) -> AskRequest:
         return AskRequest(
@@ -117,20 +116,20 @@ def evaluate(shared: SharedParts, request: EvalRequest, *, on_event: OnEvent | N
             corrective=True if mode == "corrective" else None,
         )
 
-    first = QuestionRun(shared, asked(request.questions[0]), on_event=publish)
+    first = QuestionRun(shared, asked(request.questions[0]), on_event=on_event)
     total = len(request.questions)
     for known in request.questions:
-        publish(Progressed(mode, len(outcomes), total))
+        on_event(Progressed(mode, len(outcomes), total))
         seen.clear()
         began, answer, error = time.monotonic(), None, ""
         try:
             answer = ask(shared, asked(known), on_event=heard)
         except RagScienceError as problem:
             error = str(problem)
-            publish(Noted(f"{known.question_id}: {error}"))
+            on_event(Noted(f"{known.question_id}: {error}"))
         cost = cost_of(answer, seen, time.monotonic() - began)
         outcomes.append(Outcome(known, answer, error, measure(known, answer, cost)))
-    publish(Progressed(mode, total, total))
+    on_event(Progressed(mode, total, total))
     return Evaluation(request.source, tuple(outcomes), request.bad_lines, _conditions(first, request, outcomes))
 
 
@@ -170,22 +169,17 @@ def doctor(
     *,
     network: bool,
     fast: bool = False,
-    on_event: OnEvent | None = None,
+    on_event: OnEvent = unheard,
 ) -> DoctorReport:
     """Check the library and the models, with `network` also the servers; nothing is written.
 
     With `fast` the contents of the database are not verified. `on_event` gets a `Progressed` for each check.
     """
-
-    def on_check(what: str) -> None:
-        if on_event is not None:
-            on_event(Progressed(f"checking {what}"))
-
     now = datetime.now(UTC)
     opened = None if settings.library == EMBEDDED else partial(open_store, home, settings)
     offline = settings if network else settings.model_copy(update={"offline": True})
     given = Given(now, where=paper_files(home, offline), fast=fast)
-    found = list(examine(home, given, opened, on_check=on_check))
+    found = list(examine(home, given, opened, on_check=lambda what: on_event(Progressed(f"checking {what}"))))
     found += guarded("access", _access, home)
     found += guarded("models", _models, offline, models, _made_by(home, settings))
     if network:

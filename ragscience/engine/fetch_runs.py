@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -37,20 +37,18 @@ Choose = Callable[[Sequence[FetchedPaper]], Collection[int]]
 """Receives what the searches found, and gives the indices of the papers to fetch."""
 
 
+@dataclass(slots=True)
 class FetchRun:
     """One fetch, with what came of it so far."""
 
-    def __init__(self, shared: SharedParts, on_event: OnEvent, cancel: Flag | None = None) -> None:
-        self._shared = shared
-        self._home = shared.home
-        self._settings = shared.settings
-        self._on_event = on_event
-        self._cancel = cancel
-        self._failures: list[FetchFailure] = []
-        self._known_arguments = 0
-        self._unread: dict[Path, None] = {}
-        """Files in papers/ that were wanted and that the library has not read yet."""
-        self._known = Known()
+    shared: SharedParts
+    on_event: OnEvent
+    cancel: Flag | None = None
+    failures: list[FetchFailure] = field(default_factory=list)
+    known_arguments: int = 0
+    unread: dict[Path, None] = field(default_factory=dict)
+    """Files in papers/ that were wanted and that the library has not read yet."""
+    known: Known = field(default_factory=Known)
 
     def fetch(self, request: FetchRequest, choose: Choose | None = None) -> FetchResult:
         """Fetch what the request names, and what `choose` takes of what its searches find: all without it.
@@ -58,36 +56,36 @@ class FetchRun:
         Once the cancel flag is set, no further download starts. Raises UsageError offline and for a request without
         a meaning; what fails later is in the result.
         """
-        if self._settings.offline:
+        if self.shared.settings.offline:
             raise UsageError(
                 "`fetch` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
             )
-        refuse_papers_in(self._settings)
+        refuse_papers_in(self.shared.settings)
         wanted, searches = _understood(request)
-        with open_store(self._home, self._settings) as library:
+        with open_store(self.shared.home, self.shared.settings) as library:
             sources = {source.md5: source.metadata for source in library.sources.all()}
-            self._known = Known.of(library.papers(), _loose_files(self._home, library), sources)
+            self.known = Known.of(library.papers(), _loose_files(self.shared.home, library), sources)
         client = HttpClient(
-            NetworkRules.beside(self._settings.arxiv_url),
-            on_wait=lambda reason, seconds: self._on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
+            NetworkRules.beside(self.shared.settings.arxiv_url),
+            on_wait=lambda reason, seconds: self.on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
         )
-        arxiv = Arxiv(self._settings.arxiv_url, lambda url: client.get(url, max_bytes=LARGEST_FEED))
+        arxiv = Arxiv(self.shared.settings.arxiv_url, lambda url: client.get(url, max_bytes=LARGEST_FEED))
         named = self._look_up(arxiv, wanted)
         found = self._search(arxiv, searches, request.count)
         papers = self._chosen([*named, *found], {one.key for one in named}, request, choose)
         rows = [paper for paper, _ in papers]
         missing = [index for index, (paper, is_chosen) in enumerate(papers) if is_chosen and not paper.file]
         ingest: IngestResult | None = None
-        if missing or (self._unread and request.ingest):
-            with self._shared.writing() as library:
-                shelf = Shelf(self._home.papers, self._home.parts, self._known, library.sources.put)
+        if missing or (self.unread and request.ingest):
+            with self.shared.writing() as library:
+                shelf = Shelf(self.shared.home.papers, self.shared.home.parts, self.known, library.sources.put)
                 for number, index in enumerate(missing, 1):
-                    if self._cancel is None or not self._cancel.is_set():
+                    if self.cancel is None or not self.cancel.is_set():
                         rows[index] = self._download(rows[index], client, shelf, (number, len(missing)))
-                if self._unread and request.ingest:
-                    run = IngestRun(library, self._shared, self._on_event, cancel=self._cancel)
-                    ingest = run.add([*self._unread])
-        return FetchResult(tuple(rows), tuple(self._failures), self._known_arguments, ingest)
+                if self.unread and request.ingest:
+                    run = IngestRun(library, self.shared, self.on_event, cancel=self.cancel)
+                    ingest = run.add([*self.unread])
+        return FetchResult(tuple(rows), tuple(self.failures), self.known_arguments, ingest)
 
     def _look_up(self, arxiv: Arxiv, wanted: Sequence[Wanted]) -> list[Candidate]:
         """The papers that are named, each with arXiv's metadata."""
@@ -114,12 +112,12 @@ class FetchRun:
         """Whether an argument needs no request, as its paper is there."""
         file = ""
         if wanted.arxiv is not None and wanted.arxiv.version is not None:
-            file = self._known.version_of(wanted.arxiv)
+            file = self.known.version_of(wanted.arxiv)
         elif wanted.url:
-            file = self._known.urls.get(wanted.url, "")
+            file = self.known.urls.get(wanted.url, "")
         if file:
-            self._known_arguments += 1
-            self._on_event(Noted(f"{shown(wanted.said)} is already in papers/: {file}"))
+            self.known_arguments += 1
+            self.on_event(Noted(f"{shown(wanted.said)} is already in papers/: {file}"))
             self._read(file)
         return bool(file)
 
@@ -144,7 +142,7 @@ class FetchRun:
         """Each paper once, and whether it is to be fetched."""
         papers = []
         for one in once(candidates):
-            file = self._known.file_of(one)
+            file = self.known.file_of(one)
             papers.append(FetchedPaper(one, one.key in named, "known" if file else "listed", file))
         found = [paper for paper in papers if not paper.is_named]
         picked = choose(found) if found and choose is not None else range(len(found))
@@ -152,7 +150,7 @@ class FetchRun:
         chosen = [not request.only_list and (paper.is_named or id(paper) in taken) for paper in papers]
         for paper, is_chosen in zip(papers, chosen, strict=True):
             if is_chosen and paper.file:
-                self._on_event(Noted(f"{paper.title} is already in papers/: {paper.file}"))
+                self.on_event(Noted(f"{paper.title} is already in papers/: {paper.file}"))
                 self._read(paper.file)
         return list(zip(papers, chosen, strict=True))
 
@@ -163,7 +161,7 @@ class FetchRun:
         def progress(done: int, total: int | None) -> None:
             of = f" of {total / 2**20:.1f}" if total else ""
             size = f", {done / 2**20:.1f}{of} MiB" if done else ""
-            self._on_event(Progressed(f"{at} fetching {paper.title}{size}"))
+            self.on_event(Progressed(f"{at} fetching {paper.title}{size}"))
 
         progress(0, None)
         try:
@@ -172,19 +170,19 @@ class FetchRun:
             return replace(paper, status="failed", error=str(error))
         name = Path(got.path).name
         if got.is_new:
-            self._on_event(Noted(f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"))
+            self.on_event(Noted(f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"))
         else:
-            self._on_event(Noted(f"{at} {paper.title} is identical to {name}: not saved twice"))
+            self.on_event(Noted(f"{at} {paper.title} is identical to {name}: not saved twice"))
         self._read(got.path)
         return replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
 
     def _read(self, file: str) -> None:
         """Read a file of papers/ unless it is in the library, which calls it by a shorter name."""
         if Path(file).is_absolute():
-            self._unread[Path(file)] = None
+            self.unread[Path(file)] = None
 
     def _fail(self, argument: str, error: RagScienceError) -> None:
-        self._failures.append(FetchFailure(argument, error))
+        self.failures.append(FetchFailure(argument, error))
 
 
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:

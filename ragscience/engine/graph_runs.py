@@ -90,17 +90,12 @@ class LibraryGraph:
 
     # Reading and mending
 
-    def build(self, request: GraphRequest, *, on_event: OnEvent | None = None) -> GraphBuild:
+    def build(self, request: GraphRequest, *, on_event: OnEvent = unheard) -> GraphBuild:
         """Read what was not read yet; each batch is kept at once, so that a stopped run can resume.
 
         Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
         """
         from ragscience.graph.extraction import extract_locally
-
-        publish = on_event or unheard
-
-        def progress(done: int, total: int) -> None:
-            publish(PassagesRead(done, total))
 
         settings = self._shared.settings
         types = tuple(dict.fromkeys((*(settings.graph_entity_types or ENTITY_TYPES), *request.types)))
@@ -108,22 +103,22 @@ class LibraryGraph:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
-                report = self._read_by_llm(library, types, request, publish)
+                report = self._read_by_llm(library, types, request, on_event)
             else:
-                report = extract_locally(library, types, progress)
+                report = extract_locally(library, types, lambda done, total: on_event(PassagesRead(done, total)))
             graph = load_graph(library)
         stated = sum(one.relation != CO_OCCURS for one in graph.relations())
         return GraphBuild(report, len(graph), graph.relation_count, stated)
 
-    def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, publish: OnEvent) -> Report:
+    def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, on_event: OnEvent) -> Report:
         from ragscience.graph.extraction import extract_by_llm
 
         settings = self._shared.settings
         choice = self._shared.models.llm_choice(settings, "llm")
         llm = choice.model
         assert llm is not None  # noqa: S101 - for the type: one that is asked for by name is there, or an error
-        publish(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
-        progress = lambda done, total: publish(PassagesRead(done, total))  # noqa: E731
+        on_event(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
+        progress = lambda done, total: on_event(PassagesRead(done, total))  # noqa: E731
         return extract_by_llm(library, llm, types, settings, progress, full=request.full)
 
     # In and out

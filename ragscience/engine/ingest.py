@@ -50,22 +50,19 @@ class Ingest:
         self._shared = shared
 
     @contextmanager
-    def _writing(
-        self, on_event: OnEvent | None, cancel: Flag | None = None, workers: int | str = 0
-    ) -> Iterator[IngestRun]:
+    def _writing(self, on_event: OnEvent, cancel: Flag | None = None, workers: int | str = 0) -> Iterator[IngestRun]:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
-        told = on_event or unheard
         with self._shared.writing() as library:
             for text in library.damage():  # the log's, which a writer empties
-                told(Warned(text))
-            yield IngestRun(library, self._shared, told, cancel=cancel, workers=workers)
+                on_event(Warned(text))
+            yield IngestRun(library, self._shared, on_event, cancel=cancel, workers=workers)
 
     def add(
         self,
         paths: Sequence[str | Path] = (),
         *,
         workers: int | str = 0,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         cancel: Flag | None = None,
     ) -> IngestResult:
         """Read new and changed PDFs under `paths`, papers/ without any; `cancel` ends it after the paper in hand.
@@ -78,32 +75,32 @@ class Ingest:
         with self._writing(on_event, cancel, workers) as run:
             return run.add([Path(path) for path in paths])
 
-    def sync(self, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> IngestResult:
+    def sync(self, *, on_event: OnEvent = unheard, cancel: Flag | None = None) -> IngestResult:
         """Make the library what is on disk: read what is new or changed, remove what is gone. Raises as `add`."""
         with self._writing(on_event, cancel) as run:
             return run.sync()
 
-    def sync_plan(self, *, on_event: OnEvent | None = None) -> SyncPlan:
+    def sync_plan(self, *, on_event: OnEvent = unheard) -> SyncPlan:
         """What `sync` would do."""
         with self._writing(on_event) as run:
             return run.sync_plan()
 
-    def remove(self, papers: Sequence[str], *, on_event: OnEvent | None = None) -> tuple[Paper, ...]:
+    def remove(self, papers: Sequence[str], *, on_event: OnEvent = unheard) -> tuple[Paper, ...]:
         """Take out all papers that `papers` fit; their files stay, left out of later runs unless they are named.
 
         Raises NothingFound for a name that fits no paper.
         """
         with self._shared.writing() as library:
             found = find_papers(library, papers)
-            _take_out(library, [(paper, "the file itself remains") for paper in found], on_event or unheard)
+            _take_out(library, [(paper, "the file itself remains") for paper in found], on_event)
             return tuple(found)
 
-    def keep_newest(self, *, on_event: OnEvent | None = None) -> tuple[Duplicate, ...]:
+    def keep_newest(self, *, on_event: OnEvent = unheard) -> tuple[Duplicate, ...]:
         """Take the older paper of each duplicate out, as `remove`; for each that went, the pair with a newer one."""
         with self._shared.writing() as library:
             pairs = without_older(near_duplicates(library.fingerprints()))
             papers = {paper.file: paper for paper in library.papers()}
-            _take_out(library, [(papers[pair.older], pair.why) for pair in pairs], on_event or unheard)
+            _take_out(library, [(papers[pair.older], pair.why) for pair in pairs], on_event)
             return tuple(pairs)
 
     def rebuild(
@@ -112,7 +109,7 @@ class Ingest:
         papers: Sequence[str] = (),
         *,
         workers: int | str = 0,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         cancel: Flag | None = None,
     ) -> IngestResult:
         """Read, cut and embed every paper again, or those that `papers` fit, or only make one part again.
@@ -120,13 +117,12 @@ class Ingest:
         `workers` as for `add`. A database that is damaged as a whole is put aside, and every paper that it had is read
         again. Raises as `add`, and NothingFound for a name that fits no paper.
         """
-        told = on_event or unheard
         whole = not only and not papers
-        lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, told) if whole else None
+        lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, on_event) if whole else None
         if lost is not None:
             self._shared.close("library")
         with self._shared.writing() as library:
-            run = RebuildRun(library, self._shared, told, cancel=cancel, workers=workers)
+            run = RebuildRun(library, self._shared, on_event, cancel=cancel, workers=workers)
             return run.rebuild(only, papers) if lost is None else run.read_lost(lost)
 
     def fetch(
@@ -134,14 +130,14 @@ class Ingest:
         request: FetchRequest,
         *,
         choose: Choose | None = None,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         cancel: Flag | None = None,
     ) -> FetchResult:
         """Papers from arXiv and from URLs into papers/ and the library; `choose` picks from what searches find.
 
         Raises UsageError offline and for a request without a meaning; other errors are in the result.
         """
-        return FetchRun(self._shared, on_event or unheard, cancel).fetch(request, choose)
+        return FetchRun(self._shared, on_event, cancel).fetch(request, choose)
 
     def zotero(
         self,
@@ -149,7 +145,7 @@ class Ingest:
         *,
         collections: Sequence[str] = (),
         tags: Sequence[str] = (),
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         cancel: Flag | None = None,
     ) -> IngestResult:
         """Read the papers that Zotero has, where they are, and follow what changes there; nothing of it is written.
@@ -167,11 +163,11 @@ class Ingest:
             )
             raise NothingFound("No paper in Zotero has that collection or tag.", f"There are {some_of(names, 10)}.")
         with self._shared.writing() as library:
-            run = ZoteroRun(library, self._shared, on_event or unheard, cancel=cancel)
+            run = ZoteroRun(library, self._shared, on_event, cancel=cancel)
             return run.follow(found, wanted)
 
     def bib(
-        self, path: Path, files: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None
+        self, path: Path, files: Path | None = None, *, on_event: OnEvent = unheard, cancel: Flag | None = None
     ) -> IngestResult:
         """Give papers the keys and fields of a .bib file, and read the PDFs that its entries name.
 
@@ -181,11 +177,11 @@ class Ingest:
         refuse_papers_in(self._shared.settings)
         found = read_bib(path)
         with self._shared.writing() as library:
-            return BibRun(library, self._shared, on_event or unheard, cancel=cancel).join(found, files)
+            return BibRun(library, self._shared, on_event, cancel=cancel).join(found, files)
 
-    def watch(self, folder: Path | None = None, *, on_event: OnEvent | None = None, cancel: Flag | None = None) -> None:
+    def watch(self, folder: Path | None = None, *, on_event: OnEvent = unheard, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""
-        WatchRun(self._shared, on_event or unheard, cancel).watch(folder)
+        WatchRun(self._shared, on_event, cancel or Flag()).watch(folder)
 
 
 def _take_out(library: Store, going: Sequence[tuple[Paper, str]], on_event: OnEvent) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,31 +97,25 @@ class TokenRoom:
         return kept
 
 
+@dataclass
 class Pipeline:
     """One run over a plan, with what came of it so far."""
 
-    def __init__(
-        self,
-        library: Store,
-        options: TaskOptions,
-        embedder: Embedder,
-        on_event: OnEvent,
-        *,
-        tokens_from: TokenEmbedder | None = None,
-        where: LocalFiles = LOCAL,
-    ) -> None:
-        """`tokens_from` makes the token vectors that are kept for late interaction; the files are `where`."""
-        self._library = library
-        self._options = options
-        self._embedder = embedder
-        self._tokens_from = tokens_from
-        self._where = where
-        self._on_event = on_event
-        self._room = TokenRoom(library.tokens.size_bytes())
-        self._progress = RunProgress({}, unheard)
-        self.added: list[Paper] = []
-        self.updated: list[Paper] = []
-        self.failures: list[Failure] = []
+    library: Store
+    options: TaskOptions
+    embedder: Embedder
+    on_event: OnEvent
+    tokens_from: TokenEmbedder | None = None
+    """Makes the token vectors that are kept for late interaction."""
+    where: LocalFiles = LOCAL
+    """The files."""
+    added: list[Paper] = field(default_factory=list)
+    updated: list[Paper] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    @cached_property
+    def _room(self) -> TokenRoom:
+        return TokenRoom(self.library.tokens.size_bytes())
 
     def run(
         self,
@@ -133,7 +129,7 @@ class Pipeline:
         A file that cannot be read or cut is a failure and the run goes on. Raises ModelProblem where the embedder
         fails, LibraryUnavailable or RagScienceError where the library cannot be written: what was committed stays.
         """
-        self._on_event(PlanMade(len(plan.to_read)))
+        self.on_event(PlanMade(len(plan.to_read)))
         states = {state.path: state for state in plan.to_read}
         self._progress = progress or RunProgress({path: state.size_bytes for path, state in states.items()}, unheard)
         try:
@@ -144,24 +140,24 @@ class Pipeline:
                     self._store(states[path], read)
                 except FileProblem as problem:
                     self.failures.append(Failure(path, problem))
-                    self._on_event(PaperFailed(path, problem))
+                    self.on_event(PaperFailed(path, problem))
                 self._progress.done(path)
                 if cancel is not None and cancel.is_set():
                     return
         finally:
-            self._on_event(Progressed("updating the search indexes"))
-            self._library.refresh_indexes()
-            PaperNames.of(self._library).write()
+            self.on_event(Progressed("updating the search indexes"))
+            self.library.refresh_indexes()
+            PaperNames.of(self.library).write()
 
     def _store(self, state: FileState, read: Document | EmbeddedPaper) -> None:
-        library = self._library
-        if not self._where.is_as(state):
+        library = self.library
+        if not self.where.is_as(state):
             message = f"{state.path.name} was changed while it was read."
             raise FileProblem(message, "Run `python ingest.py` again.", reason="changed")
         if isinstance(read, EmbeddedPaper):
             document, chunks, ready = read.document, list(read.chunks), read.vectors
         else:
-            document, chunks = prepare(read, library.sources.of(state.md5), self._options)
+            document, chunks = prepare(read, library.sources.of(state.md5), self.options)
             ready = {}, {}
         if not chunks:
             raise FileProblem(f"{state.path.name} has no text.", "If it is a scan, add --ocr.", reason="no-text")
@@ -181,7 +177,7 @@ class Pipeline:
             )
         )
         (self.updated if replaced else self.added).append(paper)
-        self._on_event(PaperStored(paper, replaced is not None))
+        self.on_event(PaperStored(paper, replaced is not None))
 
     def _vectors(
         self, path: Path, texts: Sequence[str], ready: Vectors
@@ -190,7 +186,7 @@ class Pipeline:
         import numpy as np
 
         order = [text_hash(text) for text in texts]
-        known = self._library.vectors.by_hash(order)
+        known = self.library.vectors.by_hash(order)
         done = sum(key in known for key in order)
 
         def count(more: int) -> None:
@@ -201,7 +197,7 @@ class Pipeline:
         count(0)
         hashed = zip(order, texts, strict=True)
         missing = {key: text for key, text in hashed if key not in known and key not in ready[0]}
-        vectors, tokens = embed_texts(missing, self._embedder, self._tokens_from, self._options.batch, count)
+        vectors, tokens = embed_texts(missing, self.embedder, self.tokens_from, self.options.batch, count)
         count(len(order) - done)  # those that were ready, and repeated ones
         found = {**known, **ready[0], **vectors}
         rows = np.stack([found[key] for key in order]).astype(np.float32, copy=False)

@@ -25,7 +25,7 @@ from ragscience.engine.events import (
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.shared_parts import paper_files, require_some_left
-from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan, vanished
+from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
 from ragscience.library.seen_files import SkippedFiles
@@ -124,15 +124,20 @@ class IngestRun:
     def _changes(self) -> tuple[IngestPlan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
         plan = self._planned([self.library.home.papers])
-        moved = {paper.paper_id for paper, _ in plan.moved}
-        planned = {*plan.paths, *(failure.path for failure in plan.failures)}
-        gone = [paper for paper in vanished(self.library, self._files) if paper.paper_id not in moved]
-        require_some_left(self.library.home, self._settings, self.library.papers(), gone)
-        outside = [paper for paper in self.library.papers() if Path(paper.path) not in planned]
+        papers, planned = self.library.papers(), {*plan.paths, *(failure.path for failure in plan.failures)}
+        gone = self.gone_of(papers, plan)
+        outside = [paper for paper in papers if Path(paper.path) not in planned]
         changed = [Path(paper.path) for paper in outside if _is_changed(paper)]
         if changed:
             plan = make_plan(self.library, [*plan.paths, *changed], plan.failures, where=self._files)
         return plan, gone
+
+    def gone_of(self, papers: Sequence[Paper], plan: IngestPlan) -> list[Paper]:
+        """Those of the papers whose files are gone, and not elsewhere now. Raises as `require_some_left`."""
+        moved = {paper.paper_id for paper, _ in plan.moved}
+        gone = [paper for paper in papers if paper.paper_id not in moved and self._files.is_gone(Path(paper.path))]
+        require_some_left(self.library.home, self._settings, self.library.papers(), gone)
+        return gone
 
     # One plan
 

@@ -11,7 +11,7 @@ from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Profile
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.events import Noted, OnEvent, Warned
+from ragscience.engine.events import Noted, OnEvent, Warned, unheard
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.store import Home
@@ -38,7 +38,7 @@ class Engine(SharedParts):
         settings: Settings | None = None,
         *,
         environment: Mapping[str, str] | None = None,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         create: bool = False,
     ) -> Engine:
         """The engine of the home in that folder; nothing is read before it is needed.
@@ -84,7 +84,7 @@ class Engine(SharedParts):
         wanted = self.settings.chosen("top_k")
         return tuple(profile_named(name, self.settings, wanted) for name in PROFILE_NAMES)
 
-    def evaluate(self, request: EvalRequest, *, on_event: OnEvent | None = None) -> Evaluation:
+    def evaluate(self, request: EvalRequest, *, on_event: OnEvent = unheard) -> Evaluation:
         """Ask questions whose answers are known, and measure what comes; nothing is kept. Raises UsageError."""
         from ragscience.engine.eval_runs import evaluate
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ragscience.core.errors import NothingFound
-from ragscience.core.paper_records import SURE, counted_places, has_pages
+from ragscience.core.paper_records import counted_places, has_pages, sure_authors, sure_year
 from ragscience.core.records import Answer, Citation, Element, Page, Paper, title_of
 from ragscience.core.tokenizing import joined_lines
-from ragscience.engine.events import OnEvent, Progressed, Warned
+from ragscience.engine.events import OnEvent, Progressed, Warned, unheard
 from ragscience.engine.places import Cite, Surroundings, cited_label, surroundings
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.seen_files import SkippedFiles
@@ -113,15 +113,10 @@ def _count_works(references: Sequence[str]) -> int:
 
 def authors_label(paper: Paper) -> str:
     """The authors as they are cited: "Kleinberg", "Kingma & Ba", "Vaswani et al."; empty where they are not known."""
-    names = [_family(name) for name in _sure_authors(paper)]
+    names = [_family(name) for name in sure_authors(paper)]
     if len(names) > 2:
         return f"{names[0]} et al."
     return " & ".join(names)
-
-
-def _sure_authors(paper: Paper) -> tuple[str, ...]:
-    known = paper.metadata
-    return known.authors if known.confidence.get("authors", 0.0) >= SURE else ()
 
 
 def _family(name: str) -> str:
@@ -130,13 +125,9 @@ def _family(name: str) -> str:
     return f"{person.particle} {person.family}".strip() or person.literal
 
 
-def _year(paper: Paper) -> str:
-    return str(paper.metadata.year or "") if paper.metadata.confidence.get("year", 0.0) >= SURE else ""
-
-
 PAPER_COLUMNS: dict[str, Callable[[Paper], str]] = {
     "author": authors_label,
-    "year": _year,
+    "year": lambda paper: str(sure_year(paper) or ""),
     "pages": lambda paper: str(paper.pages),
     "title": title_of,
     "file": lambda paper: paper.file,
@@ -144,8 +135,8 @@ PAPER_COLUMNS: dict[str, Callable[[Paper], str]] = {
 """What each column says of a paper; empty where it is not known."""
 PAPER_ORDERS: dict[str, Callable[[Paper], tuple[object, ...]]] = {
     "file": lambda _paper: (),
-    "author": lambda paper: (not _sure_authors(paper), *(_family(one).casefold() for one in _sure_authors(paper))),
-    "year": lambda paper: (-int(_year(paper) or 0),),
+    "author": lambda paper: (not sure_authors(paper), *(_family(one).casefold() for one in sure_authors(paper))),
+    "year": lambda paper: (-(sure_year(paper) or 0),),
     "pages": lambda paper: (-paper.pages,),
     "title": lambda paper: (not title_of(paper), title_of(paper).casefold()),
     "added": lambda paper: tuple(-ord(character) for character in paper.added_at),
@@ -252,8 +243,7 @@ class Papers:
 
     def duplicates(self) -> Sequence[Duplicate]:
         """The pairs of papers that are the same one, in other bytes or in an older version."""
-        if self._shared.on_event is not None:  # each time, unlike `publish`
-            self._shared.on_event(Progressed("checking pairs of papers", 1, 1))
+        self._shared.on_event(Progressed("checking pairs of papers", 1, 1))  # each time, unlike `publish`
         return self._after_damage(near_duplicates(self._shared.library.fingerprints()))
 
     def skipped(self) -> Sequence[SkippedFile]:
@@ -266,7 +256,7 @@ class Papers:
         paper = self._shared.library.paper(path=str(path))
         return self._shared.files.opened(path, paper.md5) if paper else nullcontext(path)
 
-    def write_marked_pages(self, answers: Sequence[Answer], target: Path, *, on_event: OnEvent | None = None) -> int:
+    def write_marked_pages(self, answers: Sequence[Answer], target: Path, *, on_event: OnEvent = unheard) -> int:
         """Write a PDF of the pages that the answers cite, with the quotes marked; how many pages.
 
         Raises UsageError where `target` is a file that was not made so, RagScienceError where it cannot be written.
@@ -276,7 +266,7 @@ class Papers:
         return write_marked_pages(
             answers,
             target,
-            warn=lambda text: on_event(Warned(text)) if on_event is not None else None,
+            warn=lambda text: on_event(Warned(text)),
             opened=self.opened,
         )
 

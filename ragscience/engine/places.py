@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
-from ragscience.core.paper_records import SURE, page_label, place_label
+from ragscience.core.paper_records import page_label, place_label, sure_authors, sure_year
 from ragscience.core.records import Answer, Citation, StoredChunk, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
@@ -63,9 +63,8 @@ def placed(answer: Answer, library: Store) -> Answer:
 
 def _author_and_year(paper: Paper) -> str:
     """As in "Vaswani 2017"; empty where either is not known for sure."""
-    known, sure = paper.metadata, paper.metadata.confidence
-    is_known = known.authors and known.year and min(sure.get("authors", 0.0), sure.get("year", 0.0)) >= SURE
-    return f"{last_name(known.authors[0])} {known.year}" if is_known else ""
+    authors, year = sure_authors(paper), sure_year(paper)
+    return f"{last_name(authors[0])} {year}" if authors and year else ""
 
 
 def placed_citation(citation: Citation, paper_id: int, library: Store) -> Citation:
@@ -168,20 +167,10 @@ def holds(chunk: StoredChunk, citation: Citation) -> bool:
 
 def section_of(answer: Answer, source: Source) -> str:
     """The headings above a source's quotes, two at most; empty if no passage with them has one."""
-    on_page = [
-        hit.chunk
-        for hit in answer.found.hits
-        if hit.chunk.file == source.file and hit.chunk.page_start <= source.page <= hit.chunk.page_end
-    ]
-    names = [
-        chunk.section.rpartition(_SEPARATOR)[2]
-        for quote in source.citations
-        for chunk in on_page
-        if chunk.section
-        and ((quote.end and chunk.start <= quote.start < chunk.end) or (quote.quote and quote.quote in chunk.text))
-    ]
-    distinct = list(dict.fromkeys(names))
-    return ", ".join(distinct[:_MOST_SECTIONS]) + (", …" if len(distinct) > _MOST_SECTIONS else "")
+    chunks = [hit.chunk for hit in answer.found.hits if hit.chunk.section]
+    holding = [chunk for quote in source.citations for chunk in chunks if holds(chunk, quote)]
+    names = list(dict.fromkeys(chunk.section.rpartition(_SEPARATOR)[2] for chunk in holding))
+    return ", ".join(names[:_MOST_SECTIONS]) + (", …" if len(names) > _MOST_SECTIONS else "")
 
 
 def _passages(answer: Answer) -> list[Citation]:

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 from ragscience.ask.conversation import TurnReading, Understood, understand
 from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM, WrappedReply
 from ragscience.core.errors import Cancelled
-from ragscience.core.records import Filters, Found, Profile, Step, StoredChunk
+from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
-from ragscience.engine.events import Event, ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned
+from ragscience.engine.events import (
+    ModelAsked,
+    OnEvent,
+    StepDone,
+    Thinking,
+    Token,
+    TokensCounted,
+    Warned,
+    unheard,
+)
 from ragscience.engine.requests import SearchRequest, check_question
 from ragscience.search.names import PaperNames
 from ragscience.search.profiles import profile_of
@@ -48,7 +57,7 @@ class QuestionRun:
         shared: SharedParts,
         request: SearchRequest,
         *,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
         cancel: Flag | None = None,
         person: str = "",
     ) -> None:
@@ -64,7 +73,8 @@ class QuestionRun:
         self.question = check_question(request.question)
         self.library = shared.library
         self.warnings: list[str] = []
-        self._on_event = on_event
+        self.publish = on_event
+        """Passes an event on."""
         self._cancel = cancel
         if not self.library.about.chunks:
             self.warn("The library is empty: put PDFs into papers/ and run `python ingest.py`.")
@@ -88,11 +98,6 @@ class QuestionRun:
     @property
     def _may_cancel(self) -> Callable[[], bool] | None:
         return None if self._cancel is None else self.cancelled
-
-    def publish(self, event: Event) -> None:
-        """Pass an event on."""
-        if self._on_event is not None:
-            self._on_event(event)
 
     def announced(self, llm: ServedLLM) -> ChatModel:
         """The model as an answer calls it: each call is an event."""
@@ -190,27 +195,18 @@ class QuestionRun:
         return LATE_INTERACTION if self.tokens_from is not None else None
 
     @property
-    def scorer(self) -> Reranker | None:
-        """The cross-encoder for the citation check, if there is one."""
-        return self.reranker if self.library.about.chunks and not self.llm_reranker else None
-
-    @property
-    def models_used(self) -> dict[str, str | None]:
-        """As `Answer.models`."""
+    def models_of_search(self) -> dict[str, str | None]:
+        """As `Answer.models`, without the language model, which is not looked for."""
         embedder = self.library.about.embedder
         return {
             "embedder": embedder.model if embedder else None,
             "reranker": self.reranker_name if self.library.about.chunks else None,
-            "llm": self.llm.name if self.llm else None,
         }
 
-    def models_of_search(self, found: Found) -> dict[str, str | None]:
-        """What a search alone used, as its stages say; the language model is not looked for."""
-        took = found.timings_ms
-        return {
-            "embedder": self.embedder.identity.model if "dense_ms" in took else None,
-            "reranker": self.reranker_name if "late_ms" in took or "rerank_ms" in took else None,
-        }
+    @property
+    def models_used(self) -> dict[str, str | None]:
+        """As `Answer.models`."""
+        return {**self.models_of_search, "llm": self.llm.name if self.llm else None}
 
     @cached_property
     def llm(self) -> ServedLLM | None:
@@ -227,10 +223,9 @@ class QuestionRun:
     @cached_property
     def prompts(self) -> Prompts:
         """The texts of the prompts."""
-        from ragscience.ask.prompts import Prompts
+        from ragscience.ask.prompts import ANSWER_RULES, CONDENSE, Prompts
 
-        settings = self.settings
-        return Prompts.chosen(rules=settings.answer_rules, condense=settings.condense_prompt)
+        return Prompts(self.settings.answer_rules or ANSWER_RULES, condense=self.settings.condense_prompt or CONDENSE)
 
     @cached_property
     def answer_context(self) -> AnswerContext:
@@ -241,7 +236,6 @@ class QuestionRun:
         return AnswerContext(
             llm=self.announced(self.llm) if self.llm else None,
             matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
-            scorer=self.scorer,
             spans=self.shared.models.span_reader(settings),
             models=self.models_used,
             prompts=self.prompts,
@@ -252,14 +246,8 @@ class QuestionRun:
             needs_llm=settings.answerer in ("llm", "ollama"),
             presence=WordPresence(self.library, self.tokens_from) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
-            tables=self._tables,
             cancelled=self._may_cancel,
         )
-
-    def _tables(self, paper_ids: Sequence[int]) -> list[StoredChunk]:
-        """The passages of these papers that are tables."""
-        ids = self.library.select(Filters(paper_ids=tuple(paper_ids), kinds=("table",)))
-        return self.library.chunks(ids.tolist()) if ids is not None else []
 
     @cached_property
     def graph(self) -> GraphSearch | None:

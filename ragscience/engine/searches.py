@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from ragscience.ask.answers import worth
 from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import held_reading
-from ragscience.ask.sides import SURE, SubQuery, compared, sides
-from ragscience.core.records import Answer, Filters, Found, Hit, Paper, Profile, QuestionPart
+from ragscience.ask.sides import SURE, SubQuery, compared, in_turn, sides, together
+from ragscience.core.records import Answer, Filters, Found, Paper, Profile
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
 from ragscience.engine.requests import described
@@ -23,11 +23,14 @@ from ragscience.search.names import PaperNames
 from ragscience.search.profiles import passages_wanted, profile_of
 
 if TYPE_CHECKING:
-    from ragscience.agent.agent_state import AgentContext, ToolUse
+    from ragscience.agent.agent_state import AgentContext
+    from ragscience.agent.tools import ToolsUsed
     from ragscience.engine.question_run import QuestionRun
     from ragscience.engine.requests import AskRequest
+    from ragscience.models.served_llm import ServedLLM
 
 
+Find = Callable[[str, Filters], Found]
 AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
 TOOL_TEXT_CHARS = 4000
@@ -78,30 +81,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     profile = agent_profile(run)
     papers = _allowed(library.papers(), filters)
 
-    def search(query: str, files: tuple[str, ...]) -> Found:
-        ids = tuple(paper.paper_id for paper in papers if paper.file in files)
-        within = replace(filters, paper_ids=ids) if ids else filters
-        return searched(run, query, within, profile=profile)
-
-    return AgentContext(
-        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
-        answering=run.answer_context,
-        steps_by_llm=run.step_llm is not None,
-        papers=papers,
-        search=search,
-        use_tools=_tools(run, filters, profile) if library.about.chunks else None,
-        limits=Limits(
-            settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
-        ),
-        on_step=run.on_step,
-    )
-
-
-def _tools(run: QuestionRun, filters: Filters, profile: Profile) -> ToolUse:
-    from ragscience.agent.tool_calling import tool_use
-    from ragscience.agent.tools import Toolbox
-
-    def search(query: str, own: Filters) -> Found:
+    def find(query: str, own: Filters) -> Found:
         within = replace(
             filters,
             paper_ids=own.paper_ids or filters.paper_ids,
@@ -110,21 +90,39 @@ def _tools(run: QuestionRun, filters: Filters, profile: Profile) -> ToolUse:
         )
         return searched(run, query, within, profile=profile)
 
+    def search(query: str, files: tuple[str, ...]) -> Found:
+        return find(query, Filters(paper_ids=tuple(paper.paper_id for paper in papers if paper.file in files)))
+
+    return AgentContext(
+        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
+        answering=run.answer_context,
+        steps_by_llm=run.step_llm is not None,
+        papers=papers,
+        search=search,
+        use_tools=_tools(run, run.step_llm, filters, find) if run.step_llm and library.about.chunks else None,
+        limits=Limits(
+            settings.agent_iterations, AGENT_SECONDS, **({"passages": request.top_k} if request.top_k else {})
+        ),
+        on_step=run.on_step,
+    )
+
+
+def _tools(run: QuestionRun, llm: ServedLLM, filters: Filters, find: Find) -> Callable[..., ToolsUsed]:
+    from ragscience.agent.tool_calling import use_tools
+    from ragscience.agent.tools import Toolbox
+
     ids = run.library.select(filters) if filters != Filters() else None
     kept = None if ids is None else set(ids.tolist())
+    allowed = lambda hit: kept is None or hit.chunk.chunk_id in kept  # noqa: E731
+    toolbox = Toolbox(run.library, finds=find, most_chars=TOOL_TEXT_CHARS, allowed=allowed)
 
-    def allowed(hit: Hit) -> bool:
-        return kept is None or hit.chunk.chunk_id in kept
+    def use(wanted: str, *, most_calls: int, seconds: float) -> ToolsUsed:
+        if llm.calls_tools:
+            run.publish(ModelAsked(llm.name, 0))
+        cancelled = run.answer_context.cancelled
+        return use_tools(toolbox, llm, wanted, most_calls=most_calls, seconds=seconds, cancelled=cancelled)
 
-    toolbox = Toolbox(run.library, search=search, most_chars=TOOL_TEXT_CHARS)
-    cancelled, name = run.answer_context.cancelled, run.llm.name if run.llm else ""
-    return tool_use(
-        toolbox,
-        llm=run.step_llm,
-        allowed=allowed,
-        cancelled=cancelled,
-        on_ask=lambda: run.publish(ModelAsked(name, 0)),
-    )
+    return use
 
 
 def _allowed(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
@@ -205,10 +203,11 @@ def search_readings(
     profile: Profile | None = None,
     rewritten: str = "",
 ) -> Found:
-    """What is found for the reading of the question that the passages answer best; `Found.question` is its text.
+    """What is found for the reading of the question that is answered best; `Found.question` is its text.
 
-    `rewritten`, a language model's own reading, competes where it loses no name and brings no new one. `also`
-    are passages (ids) that compete for a reading about the papers of the turn before.
+    How well is what the quotes are worth that an answer would be made of, `Found.signals["worth"]`. `rewritten`, a
+    language model's own reading, competes where it loses no name and brings no new one. `also` are passages (ids) that
+    compete for a reading about the papers of the turn before.
     """
     names = PaperNames.of(run.library) if run.library.about.chunks else None
     readings = run.understood.readings
@@ -216,14 +215,18 @@ def search_readings(
         spoken = " ".join((run.spelled, *(f"{turn.question} {turn.answer}" for turn in run.request.history)))
         readings = (*held_reading(rewritten, readings, run.spelled, spoken, names), *readings)
     results: list[tuple[float, Found]] = []
-    for reading in readings:
+    for reading in dict.fromkeys(readings):
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
         found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
         if reading.before:
             joined = f"{reading.before.rstrip(' ?.!')}: {reading.text}"
             found = _also_found(found, searched(run, joined, kept, also, profile))
-        results.append((answerability(found, reading.text) + reading.prior, replace(found, about=reading.files)))
+        found = replace(found, about=reading.files)
+        if len(readings) == 1:
+            return found
+        likely = worth(found, run.answer_context)
+        results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
     return max(results, key=lambda result: result[0])[1]
 
 
@@ -261,9 +264,11 @@ def search_in_parts(
     found = []
     for part in parts if whole.hits else ():
         of_part = replace(filters, paper_ids=tuple(map(names.id_of, part.papers)))
-        found.append((part, _of_part(whole, searched(run, part.text, of_part, (), profile))))
-    found = [(part, each) for part, each in found if each.hits]
-    return _in_turn(whole, found, (profile or run.profile).top_k) if len(found) > 1 else whole
+        each = _of_part(whole, searched(run, part.text, of_part, (), profile))
+        found += [replace(each, question=part.text)] if each.hits else []
+    if len(found) < 2:
+        return whole
+    return together(whole, found, in_turn([each.hits for each in found])[: (profile or run.profile).top_k], found)
 
 
 def _described_sides(run: QuestionRun, question: str, filters: Filters, names: PaperNames) -> tuple[SubQuery, ...]:
@@ -283,34 +288,3 @@ def _of_part(whole: Found, found: Found) -> Found:
     papers = {hit.chunk.paper_id for hit in found.hits}
     hits = (*found.hits[:1], *(hit for hit in whole.hits if hit.chunk.paper_id in papers), *found.hits[1:])
     return replace(found, hits=tuple({hit.chunk.chunk_id: hit for hit in hits}.values()))
-
-
-def _ids(found: Found) -> list[int]:
-    return [hit.chunk.chunk_id for hit in found.hits]
-
-
-def _in_turn(whole: Found, parts: Sequence[tuple[SubQuery, Found]], limit: int) -> Found:
-    found = [each for _, each in parts]
-    turns = chain.from_iterable(zip_longest(*(each.hits for each in found)))
-    once: dict[int, Hit] = {}
-    for hit in turns:
-        if hit is not None and len(once) < limit:
-            once.setdefault(hit.chunk.chunk_id, hit)
-    asked = tuple(QuestionPart(part.text, each.hits) for part, each in parts)
-    everything = (whole, *found)
-    worst = min(
-        (replace(each, question=part.text) for part, each in parts), key=lambda each: answerability(each, each.question)
-    )
-    promises_more = answerability(worst, worst.question) > answerability(whole, whole.question)
-    timings: dict[str, float] = {}
-    for name, value in chain.from_iterable(each.timings_ms.items() for each in everything):
-        timings[name] = round(timings.get(name, 0.0) + value, 3)
-    return replace(
-        whole,
-        hits=tuple(replace(hit, rank=rank) for rank, hit in enumerate(once.values(), start=1)),
-        parts=asked,
-        signals=worst.signals if promises_more else whole.signals,
-        warnings=tuple(dict.fromkeys(chain.from_iterable(each.warnings for each in everything))),
-        timings_ms=timings,
-        stages=tuple(chain.from_iterable(each.stages for each in everything)),
-    )

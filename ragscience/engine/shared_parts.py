@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from ragscience.core.errors import RagScienceError, SourceError, UsageError
 from ragscience.core.settings import Settings
 from ragscience.core.system import Closing
-from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned
+from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned, unheard
 from ragscience.library.atomic_files import read_checked_json, write_checked_json
 from ragscience.library.ingestion import LOCAL, LocalFiles
 from ragscience.library.store import Home, Library, Store
@@ -92,7 +92,7 @@ class SharedParts(Closing):
         settings: Settings,
         *,
         environment: Mapping[str, str] | None = None,
-        on_event: OnEvent | None = None,
+        on_event: OnEvent = unheard,
     ) -> None:
         """The arguments are those of `Engine.open`."""
         self.home = home
@@ -132,7 +132,7 @@ class SharedParts(Closing):
     def publish(self, event: Event) -> None:
         """Pass on what belongs to no single question, once."""
         with self._lock:
-            if self.on_event is None or event in self._published:
+            if event in self._published:
                 return
             self._published.add(event)
         self.on_event(event)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -11,8 +13,8 @@ from typing import TYPE_CHECKING
 from ragscience.core.errors import LibraryBusy, RagScienceError, UsageError
 from ragscience.engine.events import Noted, OnEvent, PaperFailed
 from ragscience.engine.ingest_runs import IngestRun
-from ragscience.engine.shared_parts import SharedParts, open_store, paper_files, require_some_left
-from ragscience.library.ingestion import make_plan
+from ragscience.engine.shared_parts import SharedParts, open_store, paper_files
+from ragscience.library.ingestion import LocalFiles, make_plan
 from ragscience.library.seen_files import LOOK_SECONDS, SETTLE_SECONDS, Folder, FolderState, Work, looks_whole
 
 if TYPE_CHECKING:
@@ -27,20 +29,22 @@ PROBLEM_SECONDS = 30.0
 """Pause after an error that is not of a file: a full disk, a server that is down."""
 
 
+@dataclass
 class WatchRun:
     """Writes the changes of a folder into a library, which is locked only during each piece of work.
 
     The models stay from one piece to the next.
     """
 
-    def __init__(self, shared: SharedParts, on_event: OnEvent, cancel: Flag | None = None) -> None:
-        self._shared = shared
-        self._home, self._settings = shared.home, shared.settings
-        self._files = paper_files(shared.home, shared.settings)
-        self._publish = on_event
-        self._cancel = cancel or Flag()
-        self._is_waiting = False
-        self._has_worked = False
+    shared: SharedParts
+    on_event: OnEvent
+    cancel: Flag = field(default_factory=Flag)
+    is_waiting: bool = False
+    has_worked: bool = False
+
+    @cached_property
+    def _files(self) -> LocalFiles:
+        return paper_files(self.shared.home, self.shared.settings)
 
     def watch(self, folder: Path | None = None) -> None:
         """Follow the folder, papers/ without one, until the cancel flag is set.
@@ -48,9 +52,9 @@ class WatchRun:
         Raises UsageError where there is no such folder, and what the first piece of work raises, LibraryBusy aside;
         later errors are events, and the work is tried again.
         """
-        path = Path(os.path.abspath(folder or self._home.papers))  # noqa: PTH100  # a link keeps its own name
-        if self._settings.papers and path == Path(os.path.abspath(self._home.papers)):  # noqa: PTH100
-            what = f"The papers are in {self._settings.papers}, and a watch follows a folder."
+        path = Path(os.path.abspath(folder or self.shared.home.papers))  # noqa: PTH100  # a link keeps its own name
+        if self.shared.settings.papers and path == Path(os.path.abspath(self.shared.home.papers)):  # noqa: PTH100
+            what = f"The papers are in {self.shared.settings.papers}, and a watch follows a folder."
             raise UsageError(what, "Run `python ingest.py sync` when the bucket has changed.")
         if folder is None:
             path.mkdir(parents=True, exist_ok=True)
@@ -59,22 +63,22 @@ class WatchRun:
         self._follow(Folder(path))
 
     def _follow(self, folder: Folder) -> None:
-        with open_store(self._home, self._settings) as library:
+        with open_store(self.shared.home, self.shared.settings) as library:
             papers = [Path(paper.path) for paper in library.papers()]
         known = [path for path in papers if path.is_relative_to(folder.path)]
         state = FolderState(known, settle_seconds=SETTLE_SECONDS, is_whole=looks_whole)
         pause = 0.0
         wall_ns: int | None = time.time_ns()
         is_there = True
-        self._publish(Noted(f"watching {folder.path}"))
-        while not self._cancel.wait(pause):
+        self.on_event(Noted(f"watching {folder.path}"))
+        while not self.cancel.wait(pause):
             now = time.monotonic()
             files = folder.files()
             least = max(LOOK_SECONDS, _LOOK_SHARE * (time.monotonic() - now))
             if (files is not None) != is_there:
                 is_there = files is not None
                 lost = "the folder is gone; its papers stay in the library"
-                self._publish(Noted(f"{folder.path}: {'the folder is there again' if is_there else lost}"))
+                self.on_event(Noted(f"{folder.path}: {'the folder is there again' if is_there else lost}"))
             if files is None:
                 pause = LOOK_SECONDS
                 continue
@@ -84,7 +88,7 @@ class WatchRun:
             if pause:
                 state.again(work)
             pause = pause or least
-        self._publish(Noted("stopped"))
+        self.on_event(Noted("stopped"))
 
     def carry_out(self, work: Work) -> float:
         """Do a piece of work; 0, or where it fails, the seconds until the next try."""
@@ -93,40 +97,34 @@ class WatchRun:
         try:
             self._write(work)
         except LibraryBusy as busy:
-            if not self._is_waiting:
-                self._publish(Noted(f"waiting: {busy.message}"))
-            self._is_waiting = True
+            if not self.is_waiting:
+                self.on_event(Noted(f"waiting: {busy.message}"))
+            self.is_waiting = True
             return BUSY_SECONDS
         except RagScienceError as problem:
-            if not self._has_worked:
+            if not self.has_worked:
                 raise
             # Models are made again: what they were made for may have changed.
-            self._shared.close("models")
-            self._publish(Noted(f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
-            self._is_waiting = True
+            self.shared.close("models")
+            self.on_event(Noted(f"{problem} It is tried again in {PROBLEM_SECONDS:g} s."))
+            self.is_waiting = True
             return PROBLEM_SECONDS
-        self._is_waiting, self._has_worked = False, True
+        self.is_waiting, self.has_worked = False, True
         return 0.0
 
     def _write(self, work: Work) -> None:
-        with self._shared.writing() as library:
-            run = IngestRun(library, self._shared, self._on_event, cancel=self._cancel)
+        with self.shared.writing() as library:
+            run = IngestRun(library, self.shared, self._told, cancel=self.cancel)
             plan = make_plan(library, work.read, where=self._files)
             self._files.save()
-            moved = {paper.paper_id for paper, _ in plan.moved}
             found = [library.paper(path=str(path)) for path in work.gone if not os.path.lexists(path)]
-            gone = [
-                paper
-                for paper in found
-                if paper is not None and paper.paper_id not in moved and self._files.is_gone(Path(paper.path))
-            ]
-            require_some_left(self._home, self._settings, library.papers(), gone)
+            gone = run.gone_of([paper for paper in found if paper is not None], plan)
             run.remove_gone(gone, plan)
             if gone and not plan.to_read:
                 library.refresh_indexes()
             run.carry_out(plan)
 
-    def _on_event(self, event: Event) -> None:
+    def _told(self, event: Event) -> None:
         # A file that is gone by now is an event of its own when it counts as gone.
         if not (isinstance(event, PaperFailed) and not self._files.exists(str(event.path))):
-            self._publish(event)
+            self.on_event(event)

@@ -63,6 +63,12 @@ def paper_map(library: Store) -> PaperMap:
     return PaperMap(tuple(papers[index] for index in present.tolist()), means, vectors[firsts])
 
 
+def apart(means: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The means, (papers, dimension), without what all of them have in common, of length 1."""
+    centred = means - means.mean(axis=0)
+    return np.asarray(centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9), np.float32)
+
+
 def papers_of_passages(library: Store) -> dict[int, int]:
     """The paper id of each passage, by the passage's id; those of damaged papers are left out."""
     papers = {paper.md5[:12]: paper.paper_id for paper in library.papers()}

@@ -267,8 +267,3 @@ def apply_renames(library: Store, plan: IngestPlan) -> None:
     """Update the paths of papers whose files were renamed."""
     if plan.renames:
         library.rename_papers([(paper.paper_id, str(state.path), state.modified_ns) for paper, state in plan.renames])
-
-
-def vanished(library: Store, where: LocalFiles = LOCAL) -> list[Paper]:
-    """The papers whose file no longer exists at its path."""
-    return [paper for paper in library.papers() if where.is_gone(Path(paper.path))]

@@ -218,15 +218,26 @@ class LanceDatabase:
             return self._connected
 
     def _create(self) -> None:
-        """Make the tables, and last the one that makes them a library; what was cut off before that is made again."""
-        database = self._connection()
+        """Make the tables, and last the one that makes them a library; where another home was quicker, its one counts.
+
+        Their names are this call's own, so that two that begin at once leave each other's alone.
+        """
         if self._opened() is not None:
             return
+        database, mine = self._connection(), uuid.uuid4().hex
         with lance_errors(self.uri):
-            tables = {}
-            for name in database.list_tables().tables:
-                database.drop_table(name)
-            for role in ("papers", "graph", "notes"):
-                tables[role] = role, int(make_table(database, role, role).version)
-            state = LanceState(uuid.uuid4().hex, tables=tables)
-            database.create_table("library", as_table("library", {"number": [0], "state": [state.to_json()]}))
+            made = {role: f"{role}_{mine}" for role in ("papers", "graph", "notes")}
+            tables = {role: (name, int(make_table(database, role, name).version)) for role, name in made.items()}
+        state = LanceState(uuid.uuid4().hex, tables=tables)
+        row = as_table("library", {"number": [0], "state": [state.to_json()]})
+        try:
+            with lance_errors(self.uri):
+                database.create_table("library", row)
+        except RagScienceError as error:
+            if self._opened() is not None:
+                return
+            if type(error) is not RagScienceError:
+                raise
+            with lance_errors(self.uri):  # what is in its place was cut off while it was made
+                database.drop_table("library")
+                database.create_table("library", row)

@@ -26,7 +26,8 @@ _MOST_STARTS = 200
 """Brackets at which parsing is tried."""
 _LONGEST_REPEATED = 2_000
 """Characters of a wrong reply that the repair prompt repeats."""
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+"""A thought, also one that has not ended."""
 _CLOSED_ONLY = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _REPAIR = """\
 That cannot be used: {why}.
@@ -156,4 +157,4 @@ def _no_constant(name: str) -> Any:
 
 def without_thoughts(text: str) -> str:
     """`text` without the text between <think> and </think>; a thought may lack either end."""
-    return _CLOSED_ONLY.sub("", _THOUGHT.sub("", text))
+    return _CLOSED_ONLY.sub("", THOUGHT.sub("", text))

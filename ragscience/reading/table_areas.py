@@ -8,8 +8,9 @@ stay with the text, where `floats` looks for them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -111,13 +112,13 @@ class _Page:
         distance, start = near[0]
         if self._has_caption(edge, start.y, start, first):
             return None
-        chain = [start]
+        chain, window = [start], sorted(_within(start, self.segments), key=_middle)
         for _, level in ahead:
             if step * (level.y - start.y) <= 2 or not level.is_like(start):
                 continue
             if self._has_caption(chain[-1].y, level.y, start, first):
                 break
-            if len(chain) > 1 and self._is_text(chain[-1].y, level.y, start):
+            if len(chain) > 1 and self._is_text(chain[-1].y, level.y, start, window):
                 break
             chain.append(level)
         return self._with_rows_beyond(chain, edge, distance, step)
@@ -125,9 +126,8 @@ class _Page:
     def _with_rows_beyond(self, chain: list[Level], edge: float, distance: float, step: int) -> _Area | None:
         """The area of a chain of rules, with the header before the first and the rows after the last one."""
         start = chain[0]
-        window = self._within(start)
         near, far = start.y, chain[-1].y
-        rows = make_rows(window)
+        rows = make_rows(_within(start, self.segments))
         for row in sorted(rows, key=lambda row: -step * row.base):
             if step * (start.y - row.base) > 0 and step * (row.base - edge) > (1 if step > 0 else 0):
                 is_next = abs(near - row.base) < 2.2 * row.size
@@ -160,8 +160,7 @@ class _Page:
         inside = [row for row in rows if top - 2 < row.base < bottom + 2]
         if len(inside) < 2 or (len(chain) < 2 and count < 2) or not self._has_cells(inside, chain):
             return None
-        is_framed = abs(chain[-1].y - start.y) > 2 * inside[0].size
-        return _Area(top, bottom, start.x0, start.x1, distance, is_framed)
+        return _Area(top, bottom, start.x0, start.x1, distance, abs(chain[-1].y - start.y) > 2 * inside[0].size)
 
     def _has_cells(self, rows: Sequence[Row], chain: Sequence[Level]) -> bool:
         """Whether rows between rules are those of a table, rather than framed text in one or two columns."""
@@ -180,42 +179,34 @@ class _Page:
         """The vertical rules, whole even where they are drawn cell by cell."""
         found: list[Box] = []
         for rule in sorted(self.uprights, key=lambda rule: (round(rule[0]), rule[1])):
-            last = found[-1] if found else None
-            if last and round(last[0]) == round(rule[0]) and rule[1] <= last[3] + SAME:
-                found[-1] = (*last[:3], max(last[3], rule[3]))
+            if found and round(found[-1][0]) == round(rule[0]) and rule[1] <= found[-1][3] + SAME:
+                found[-1] = (*found[-1][:3], max(found[-1][3], rule[3]))
             else:
                 found.append(rule)
         return found
 
-    def _within(self, level: Level) -> list[Row]:
-        return [row for row in self.segments if level.x0 - SAME < (row.x0 + row.x1) / 2 < level.x1 + SAME]
-
-    def _between(self, y: float, other: float, level: Level) -> Iterator[Row]:
-        low, high = sorted((y, other))
-        return (row for row in self._within(level) if low < row.base - 0.3 * row.size < high)
-
     def _has_caption(self, y: float, other: float, level: Level, own: Row) -> bool:
-        between = list(self._between(y, other, level))
-        return any(caption is row for caption in self.captions if caption is not own for row in between)
-
-    def _is_text(self, y: float, other: float, level: Level) -> bool:
-        """Whether running text stands between two heights, rather than the rows of a table."""
         low, high = sorted((y, other))
-        sides = [
-            any(abs((x0 + x1) / 2 - x) < SAME and y0 < low + 12 and y1 > low + 4 for x0, y0, x1, y1 in self.uprights)
-            for x in (level.x0, level.x1)
-        ]
-        rows = [] if all(sides) else make_rows(list(self._between(low, high, level)))
+        return any(low < _middle(one) < high for one in _within(level, self.captions) if one is not own)
+
+    def _is_text(self, y: float, other: float, level: Level, window: Sequence[Row]) -> bool:
+        """Whether running text stands between two heights, rather than the rows of a table.
+
+        `window` has the segments within the level by the height of their middles.
+        """
+        low, high = sorted((y, other))
+        rows = make_rows(window[bisect_right(window, low, key=_middle) : bisect_left(window, high, key=_middle)])
         lines = [row for row in rows if self._is_line_of_text(row, level)]
-        return len(lines) >= 3 and 2 * len(lines) >= len(rows)
+        if len(lines) < 3 or 2 * len(lines) < len(rows):
+            return False
+        near = [rule for rule in self.uprights if rule[1] < low + 12 and rule[3] > low + 4]
+        return not all(any(abs((x0 + x1) / 2 - x) < SAME for x0, _, x1, _ in near) for x in (level.x0, level.x1))
 
     def _is_line_of_text(self, row: Row, level: Level) -> bool:
         """Whether a row is a line of running text: as wide as the table, in the type of the text, without cells."""
-        return row.font == self.font and abs(row.size - self.size) < 0.5 and self._is_full(row, level)
-
-    def _is_full(self, row: Row, level: Level) -> bool:
         is_wide = row.x1 - row.x0 > 0.8 * (level.x1 - level.x0) and row.x0 - level.x0 < 2 * row.size
-        return is_wide and widest_gap(row) < _CELL_GAP * row.size and len(row.text.split()) >= 5
+        is_as_text = row.font == self.font and abs(row.size - self.size) < 0.5
+        return is_as_text and is_wide and widest_gap(row) < _CELL_GAP * row.size and len(row.text.split()) >= 5
 
     def _is_in_text(self, caption: Row, area: _Area, segments: Sequence[Row]) -> bool:
         """Whether text flows around a table and its caption: beside them, and above or below across their edge."""
@@ -296,10 +287,15 @@ def _overlap(one: _Area, other: _Area) -> bool:
 
 def _with_captions_apart(segments: list[Row], levels: Sequence[Level]) -> list[Row]:
     """The segments, those cut that go through the captions of two tables side by side, above or below their rules."""
-    pairs = [(one, other) for one in levels for other in levels if one.x1 < other.x0 and abs(one.y - other.y) < 30]
-    found = segments
-    for x, first in list(caption_starts(segments)) if pairs else ():
-        is_inside = any(one.x0 < first.x0 + 20 and one.x1 - 20 < x < other.x0 + 20 for one, other in pairs)
+    found, ordered = segments, sorted(levels)
+    for x, first in list(caption_starts(segments)) if levels else ():
+        right = [level for level in ordered if x < level.x0 + 20]
+        heights, starts = [level.y for level in right], [level.x0 for level in right]
+        is_inside = any(
+            one.x1 < max(starts[bisect_right(heights, one.y - 30) : bisect_left(heights, one.y + 30)], default=one.x1)
+            for one in ordered
+            if one.x0 < first.x0 + 20 and one.x1 - 20 < x
+        )
         if x < first.x0 + 1 or not is_inside:
             continue
         bottom = first.base + 12 * first.size
@@ -309,6 +305,15 @@ def _with_captions_apart(segments: list[Row], levels: Sequence[Level]) -> list[R
         cut = [split_row(row, x - 0.5) if first.base - 1 < row.base < bottom else [row] for row in found]
         found = [part for parts in cut for part in parts]
     return found
+
+
+def _within(level: Level, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if level.x0 - SAME < (row.x0 + row.x1) / 2 < level.x1 + SAME]
+
+
+def _middle(row: Row) -> float:
+    """The height of the middle of a row's small letters."""
+    return row.base - 0.3 * row.size
 
 
 def _count_cells(row: Row) -> int:

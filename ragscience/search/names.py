@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from math import prod
 from pathlib import PurePath
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -298,22 +299,17 @@ SURELY_OWN = 3.0
 """A word so many times as frequent in a paper as elsewhere is its own; one as frequent elsewhere is nobody's."""
 LONG = 5
 """Words of a title that names its paper whatever they are."""
-NOT_OWNED, OWNED = 0.25, 0.5
-"""The share of a word's passages that are the paper's own: up to which it is not its name, and from which on it is."""
-FEWEST = 3
-"""Passages of a paper with a name from which on its frequency there tells something."""
-STATED_AT_LEAST = 0.5
-"""The least factor of usage of a name of several words that the paper states, or that is its whole title."""
 SHAPED_AT_LEAST = 0.8
 """The least factor of usage of a name that is written as only names are: others use it because they mean the paper."""
 RARE, FEWEST_PASSAGES = 0.02, 500
 """A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
-IN_SMALL_LETTERS, ALL_SMALL = 0.6, 0.8
-"""Factors of a name without its capitals, in a text that has others ("a raft") and in one without any."""
+PART_OF_WORD = 0.5
+"""Factor of a name that is a common word in small letters and a part of a longer one: "zero-shot"."""
+_HYPHENS = ("-", "‐", "–")
 ALONE, ALONE_OF_ONE = 0.5, 0.8
 """Strength of a family name without "et al.", a second author or a year: of several authors, of a single one."""
 OF_FILE = 0.7
-"""Strength of a file's name of one word, unless it is a common word that is written as such ("hits")."""
+"""Strength of a file's name of one word that is written as names are, or before "paper": "HITS"."""
 _PAPER_AFTER = re.compile(rf"[’']?s?\s++(?:[a-z]+\s++)?{NOUN}\b|\s++(?:algorithm|method|model|authors?)\b")
 _BESIDE_AUTHOR = re.compile(
     r"(?:[’']s)?+,?+ ?+(et al\b\.?+|and (?:others|colleagues|co-?authors)|(?:and|&) ([^\W\d_][\w’'-]{1,30}+))?+"
@@ -340,27 +336,21 @@ class Usage:
     def of(self, name: PaperName, passages: int) -> float:
         """0 to 1: how far its use makes a name that of its paper, which has so many passages.
 
-        A family name is one where few passages have it, and a long title always. What a paper says that it introduces
-        is the more its own the more frequent it is there than elsewhere; of all else, most passages that have its most
-        characteristic word must be the paper's own.
+        A family name is one where few passages have it; a title, and a long part of one, always. Any other is the
+        more its own the more frequent its words are in the paper than elsewhere, by the geometric mean of the ratios.
         """
-        words, is_introduced = len(name.name.split()), name.how == "introduced"
+        used = list(zip(dict.fromkeys(tokenize(name.name)), name.indexed, strict=False))
         if name.how in AUTHORS:
             having = max((self._frequencies[term] for term in tokenize(name.name)), default=self._passages)
             return 1.0 if having <= RARE * max(self._passages, FEWEST_PASSAGES) else 0.0
-        if words >= LONG and name.how in ("title", "short title"):
+        if len(name.name.split()) >= {"title": 2, "short title": LONG}.get(name.how, LONGEST):
             return 1.0
-        used = list(zip(dict.fromkeys(tokenize(name.name)), name.indexed, strict=True))
         if not used:
             return 0.0
-        if is_introduced and words == 1 and used[0][1] >= FEWEST:
-            others = min(self._frequencies[term] - own for term, own in used)
-            elsewhere = max(others, 0) / max(self._passages - passages, 1)
-            usage = (name.share / elsewhere - 1) / (SURELY_OWN - 1) if elsewhere else 1.0
-            return max(SHAPED_AT_LEAST if is_shaped(name.name) else 0.0, min(1.0, usage))
-        owned = max(own / max(self._frequencies[term], own, 1) for term, own in used)
-        least = STATED_AT_LEAST if is_introduced or (name.how == "title" and words > 1) else 0.0
-        return max(least, min(1.0, (owned - NOT_OWNED) / (OWNED - NOT_OWNED)))
+        others = max(self._passages - passages, 1)
+        ratios = [(own / passages) / (max(self._frequencies[term] - own, 0.5) / others) for term, own in used]
+        least = SHAPED_AT_LEAST if name.how == "introduced" and is_shaped(name.name) else 0.0
+        return max(least, min(1.0, (prod(ratios) ** (1 / len(ratios)) - 1) / (SURELY_OWN - 1)))
 
 
 def strength_of(name: PaperName, usage: float, text: str, start: int, end: int) -> tuple[float, int]:
@@ -369,7 +359,8 @@ def strength_of(name: PaperName, usage: float, text: str, start: int, end: int) 
         strength, stop = _as_author(name, text, start, end)
         return strength * (usage if stop == end else 1.0), stop
     if name.how == "file" and " " not in name.name:
-        return (max(OF_FILE, name.base * usage) if _is_no_word(name.name, text, start, end) else 0.0), end
+        is_name = not _is_word(text[start:end]) or _PAPER_AFTER.match(text, end)
+        return max(OF_FILE, name.base * usage) if is_name else 0.0, end
     return name.base * usage * _case_factor(name.name, text, start, end), end
 
 
@@ -387,16 +378,14 @@ def _as_author(name: PaperName, text: str, start: int, end: int) -> tuple[float,
     return name.base if years or not year else ALONE, len(text[: beside.end()].rstrip(" ,(["))
 
 
-def _is_no_word(name: str, text: str, start: int, end: int) -> bool:
-    """Whether a file's name of one word is no common word, or is written as a name, or goes before "paper"."""
+def _case_factor(name: str, text: str, start: int, end: int) -> float:
+    """PART_OF_WORD where the text has a common word that is joined to another one, though the name has capitals."""
+    is_part = not name.islower() and text[end : end + 1] in _HYPHENS and _is_word(text[start:end])
+    return PART_OF_WORD if is_part else 1.0
+
+
+def _is_word(written: str) -> bool:
+    """Whether a common word is written in small letters."""
     from ragscience.models.minilm import common_words
 
-    is_name = not text[start:end].islower() or name.casefold() not in common_words()
-    return is_name or _PAPER_AFTER.match(text, end) is not None
-
-
-def _case_factor(name: str, text: str, start: int, end: int) -> float:
-    """The factor of a name that is written in small letters though its own are not."""
-    if text[start:end] != text[start:end].lower() or name == name.lower() or (is_shaped(name) and len(name) > 3):
-        return 1.0
-    return IN_SMALL_LETTERS if any(letter.isupper() for letter in text[1:]) else ALL_SMALL
+    return written.islower() and written in common_words()

@@ -49,8 +49,6 @@ _IN_APPOSITION = re.compile(
 """ "We propose a new simple network architecture, the Transformer,"; the words before are no preposition."""
 _NAMED = re.compile(rf"{_CALLED}{_NAMES}")
 _OUR_OWN = re.compile(rf"{_OURS}{_NAMES}(?=[,.])")
-_DEFINED = re.compile(rf"(?:^|[.!?:] |  )(?:The )?+{_NAMES} is (?:a|an|our)\b")
-""" "Raft is a consensus algorithm": as a sentence of an abstract begins."""
 _ANOTHERS = re.compile(
     r"\W{0,3}+(?:\[\d|\d|et al|(?:and|&) [A-Z][\w-]{0,30}+,? \(?\d{4}"
     r"|\(?(?:[A-Z][\w’'-]{1,30}+,? (?:et al|and|&|\(?\d{4}))"
@@ -60,20 +58,19 @@ _ANOTHERS = re.compile(
 """What follows the name of another's work: a citation, "proposed by …"; or a number: "Section 3"."""
 
 
-def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
+def introduced(text: str) -> Iterator[tuple[str, int, int]]:
     """(name, start, end) of each name that `text`, a passage on one line, says its paper gives to something.
 
-    `abstract`: whether the text is one, whose sentences "X is a …" count, too. A name followed by a citation is
-    another's. Names may repeat.
+    A name followed by a citation is another's. Names may repeat.
     """
-    for pattern in (_DIRECT, _IN_APPOSITION, _NAMED, _OUR_OWN, *((_DEFINED,) if abstract else ())):
+    for pattern in (_DIRECT, _IN_APPOSITION, _NAMED, _OUR_OWN):
         for match in pattern.finditer(text):
             for group, name in enumerate(match.groups(), start=1):
                 if name and not _ANOTHERS.match(text, match.end(group)):
                     yield name, match.start(group), match.end(group)
 
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
 """`PaperName.how` of a family name."""
@@ -142,8 +139,6 @@ FEWEST_PASSAGES, LEAST_SHARE, LEAST_SHARE_OF_WORD = 3, 0.08, 0.15
 """A name that a paper introduces is in so many of its passages, and in this share of them; in more if it is a word."""
 OFTEN = 0.25
 """The share of passages from which on an acronym of a part of the title, or a compound in it, names the paper."""
-PLAIN = 0.25
-"""A capitalised word that this share of the passages that have it write in lower case is no name."""
 MOST_WORDS = 5
 """Of a title with an acronym in it that is short enough to be a name."""
 _FEWEST_LETTERS = 2
@@ -190,25 +185,17 @@ class _OwnText:
         self.passages = passages
         self.lines = [" ".join(chunk.text.split("\n")) for chunk in passages]
         """Each passage on one line, at the same offsets."""
-        self._cased = [f" {' '.join(_WORD.findall(line))} " for line in self.lines]
         self._folded = [f" {' '.join(words_of(line))} " for line in self.lines]
 
-    def having(self, name: str, *, cased: bool = False) -> int:
+    def having(self, name: str) -> int:
         """How many passages have a name's words one after the other."""
-        words = _WORD.findall(name) if cased else words_of(name)
-        wanted = f" {' '.join(words)} "
-        return sum(wanted in passage for passage in (self._cased if cased else self._folded)) if words else 0
+        wanted = f" {' '.join(words_of(name))} "
+        return sum(wanted in passage for passage in self._folded) if wanted.strip() else 0
 
     def share(self, name: str) -> float:
         """The share of the passages that have a name, or its plural."""
         having = max(self.having(name), self.having(f"{name}s"), self.having(name.removesuffix("s")))
         return having / len(self.passages) if self.passages else 0.0
-
-    def is_plain_word(self, name: str) -> bool:
-        """Whether a name of one capitalised word is a word that the paper also writes in lower case."""
-        if is_shaped(name) or len(_WORD.findall(name)) > 1:
-            return False
-        return self.having(name.lower(), cased=True) > PLAIN * self.having(name)
 
     def place(self, name: str) -> tuple[int, int, int]:
         """(page, start, end) of where a name first stands; page 1 and nothing if it does not."""
@@ -245,8 +232,6 @@ def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     names += [(word, "short title", 0.8) for word in coined if text.share(word) >= OFTEN]
     for name, how, base in names:
         bare = _ARTICLE.sub("", name.strip())
-        if how == "short title" and text.is_plain_word(bare):
-            continue
         yield PaperName(bare, how, base, *text.place(bare), share=text.share(bare))
 
 
@@ -259,7 +244,7 @@ def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     for chunk, line in zip(text.passages, text.lines, strict=True):
         is_early = chunk.kind == "abstract" or chunk.page_start <= _EARLY_PAGES
         if is_early or _EARLY_SECTION.search(chunk.section):
-            for name, start, end in introduced(line, abstract=chunk.kind == "abstract" or chunk.page_start == 1):
+            for name, start, end in introduced(line):
                 if name not in own and _is_used(name, text):
                     own[name] = PaperName(name, "introduced", 0.9, *_place(chunk, start, end), share=text.share(name))
         acronyms += [(short, long, chunk) for short, long in short_forms(line)]
@@ -293,7 +278,7 @@ def _is_used(name: str, text: _OwnText) -> bool:
     share = text.share(name)
     fewest = min(FEWEST_PASSAGES, len(text.passages)) / max(len(text.passages), 1)
     least = LEAST_SHARE if is_shaped(name) or len(words_of(name)) > 1 else LEAST_SHARE_OF_WORD
-    return share >= max(fewest, least) and not text.is_plain_word(name)
+    return share >= max(fewest, least)
 
 
 def _of_file(paper: Paper, text: _OwnText) -> Iterator[PaperName]:

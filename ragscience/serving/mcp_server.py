@@ -6,15 +6,16 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import mcp_types as types
 from anyio import to_thread
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import Field
 from starlette.requests import ClientDisconnect, Request
 
-from ragscience.agent.tools import ASSISTANT, TOOLS, Toolbox, checked_arguments, parameters_schema
+from ragscience.agent.tools import InPaper, Toolbox, Words, arguments_of, checked_arguments, what_is_wrong
 from ragscience.core import __version__
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
@@ -62,16 +63,6 @@ _ID = re.compile(r"([0-9a-f]{12})#(\d{1,7})")
 _TEXTS = frozenset(("search", "fetch", "ask", "read_page", "list_papers"))
 """Tools whose results can be long."""
 _QUOTES_SHOWN = 20
-_OFFERED = {name: tool for name, tool in TOOLS.items() if ASSISTANT in tool.users}
-
-
-def _schema(name: str) -> dict[str, Any]:
-    """Of a tool's arguments, JSON Schema; others are refused."""
-    schema = {**parameters_schema(_OFFERED[name]), "additionalProperties": False}
-    if name in _TEXTS:
-        tokens = {"type": "integer", "minimum": 100, "maximum": MOST_TOKENS, "default": TOKENS}
-        schema["properties"] = {**schema["properties"], "max_tokens": tokens}
-    return schema
 
 
 class AssistantCall:
@@ -94,43 +85,37 @@ class AssistantCall:
             given = dict(arguments)
             if name in _TEXTS and "max_tokens" in given:
                 self._chars = _tokens(given.pop("max_tokens")) * _CHARS
-            checked = checked_arguments(name, given)
-            own: Mapping[str, Callable[..., dict[str, Any]]] = {
-                "search": self._search, "fetch": self._fetch, "ask": self._ask, "check_quote": self._check_quote,
-            }  # fmt: skip
-            if name in own:
-                value = without_folders(own[name](**checked), home)
+            checked = checked_arguments(_OFFERED[name], given)
+            if hasattr(self, name):
+                value = without_folders(getattr(self, name)(**checked), home)
                 text = to_json(value)
             else:
-                made = Toolbox(self._library, search=_no_search, most_chars=self._chars).call(name, checked)
-                text, is_error = made.text, made.error
+                toolbox = Toolbox(self._library, finds=_no_search, most_chars=self._chars)
+                text, _ = getattr(toolbox, name)(**checked)
         except RagScienceError as error:
-            text, is_error = f"Error: {sanitize(str(error))}", True
-        content = types.TextContent(type="text", text=words_without_folders(text, home) if is_error else text)
+            text, is_error = words_without_folders(what_is_wrong(error), home), True
+        content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], structured_content=value or None, is_error=is_error)
 
     def _papers(self, name: str) -> list[Paper]:
         """The papers that a name means; none without one. Raises NothingFound."""
         return list(self._engine.papers.find([name])) if name else []
 
-    def _search(self, query: str, **where: str) -> dict[str, Any]:
-        papers = tuple(paper.paper_id for paper in self._papers(where.get("paper", "")))
-        filters = Filters(
-            paper_ids=papers,
-            sections=(where["section"],) if "section" in where else (),
-            kinds=(where["kind"],) if "kind" in where else (),
-        )
+    def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> dict[str, Any]:
+        """As the agent's."""
+        papers = tuple(each.paper_id for each in self._papers(paper))
+        filters = Filters(paper_ids=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
         found = self._engine.search(SearchRequest(query, filters, top_k=8), cancel=self._cancel)
         library = self._library
         papers_of = {path: library.paper(path=path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
         # A paper may have left the library since the search.
-        there = [(hit.chunk, paper) for hit in found.hits if (paper := papers_of[hit.chunk.path]) is not None]
+        there = [(hit.chunk, owner) for hit in found.hits if (owner := papers_of[hit.chunk.path]) is not None]
         if not there:
             raise NothingFound("Nothing was found.", "Try other words, or leave out paper, section or kind.")
         results: list[dict[str, Any]] = []
         left = self._chars
-        for chunk, paper in there:
-            result = _result(chunk, paper)
+        for chunk, owner in there:
+            result = _result(chunk, owner)
             text = sanitize(chunk.text)
             room = left - len(str(result)) - 40
             if room < 200 and results:
@@ -140,12 +125,21 @@ class AssistantCall:
         more = {"left_out": len(there) - len(results)} if len(results) < len(there) else {}
         return {"results": results, "warnings": list(found.warnings), **more}
 
-    def _fetch(self, id: str) -> dict[str, Any]:
+    def fetch(
+        self, id: Annotated[Words, Field(description="The id of the passage, as `search` gave it.")]
+    ) -> dict[str, Any]:
+        """Read a passage that `search` found, whole, by its id."""
         chunk, paper = self._passage(id)
         text = _cut(sanitize(chunk.text), self._chars)
         return {**_result(chunk, paper), "text": text, "metadata": of(chunk, "section kind")}
 
-    def _ask(self, question: str, paper: str = "") -> dict[str, Any]:
+    def ask(
+        self, question: Annotated[Words, Field(description="A whole question.")], paper: InPaper = ""
+    ) -> dict[str, Any]:
+        """Get an answer from the papers, with the page behind each fact.
+
+        Prefer `search` where you word it yourself.
+        """
         papers = tuple(each.paper_id for each in self._papers(paper))
         talk = self._engine.dialogue(person=self._person)
         asked = AskRequest(question, Filters(paper_ids=papers))
@@ -154,7 +148,10 @@ class AssistantCall:
         shown = of(answer, "refused confidence missing warnings")
         return {"answer": _cut(answer.text, self._chars), **shown, "sources": sources}
 
-    def _check_quote(self, quote: str, paper: str = "") -> dict[str, Any]:
+    def check_quote(
+        self, quote: Annotated[Words, Field(description="The words; […] where some are left out.")], paper: InPaper = ""
+    ) -> dict[str, Any]:
+        """Whether words stand in the papers as they are quoted, and on which pages."""
         library = self._library
         papers = {each.paper_id: each for each in self._papers(paper) or library.papers()}
         if paper:
@@ -197,6 +194,26 @@ def _result(chunk: StoredChunk, paper: Paper) -> dict[str, Any]:
     }
 
 
+_OFFERED: Mapping[str, Callable[..., Any]] = {
+    "search": Toolbox.search,
+    "read_page": Toolbox.read_page,
+    "list_papers": Toolbox.list_papers,
+    "cite": Toolbox.cite,
+    "fetch": AssistantCall.fetch,
+    "ask": AssistantCall.ask,
+    "check_quote": AssistantCall.check_quote,
+}
+
+
+def _schema(name: str) -> dict[str, Any]:
+    """Of a tool, what it does (`description`) and its arguments (`properties`), JSON Schema; others are refused."""
+    schema = arguments_of(_OFFERED[name]).model_json_schema()
+    if name in _TEXTS:
+        tokens = {"type": "integer", "minimum": 100, "maximum": MOST_TOKENS, "default": TOKENS}
+        schema["properties"] = {**schema["properties"], "max_tokens": tokens}
+    return schema
+
+
 def _no_search(query: str, filters: Filters) -> Found:
     raise NotImplementedError  # AssistantTools searches by itself
 
@@ -222,11 +239,12 @@ class LibraryServer(MCPServer[Any]):
         self.prompt(name=PROMPT, title="Answer with citations")(_prompt)
 
     async def list_tools(self) -> list[types.Tool]:
-        """The tools that the agent's table marks for assistants."""
+        """The tools that assistants get: some of the agent's, and their own."""
         reads = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        schemas = {name: _schema(name) for name in _OFFERED}
         return [
-            types.Tool(name=name, description=tool.description, input_schema=_schema(name), annotations=reads)
-            for name, tool in _OFFERED.items()
+            types.Tool(name=name, description=schema.pop("description"), input_schema=schema, annotations=reads)
+            for name, schema in schemas.items()
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> types.CallToolResult:

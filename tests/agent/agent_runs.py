@@ -13,7 +13,7 @@ from ragscience.core.tokenizing import tokenize
 from ragscience.search.names import MentionedPaper
 from tests.ask.passages import hit
 
-LIMITS = Limits(iterations=3, seconds=60.0, tokens=100_000, enough=0.7, passages=12, tool_calls=3)
+LIMITS = Limits(iterations=3, seconds=60.0, enough=0.7, passages=12, tool_calls=3)
 TEXTS = (
     ("attention.pdf", 7, "Training of the big Transformer took 3.5 days on 8 P100 GPUs."),
     ("attention.pdf", 5, "The inner feed-forward layer of the base Transformer has dimensionality 2048."),
@@ -115,7 +115,6 @@ NAMES = NamesOfTwo()
 def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     given = {
         "matcher": None,
-        "scorer": None,
         "models": {"embedder": "words", "reranker": None, "llm": getattr(llm, "name", None)},
         "prompts": Prompts(),
         "circuit": Circuit(failures=3, pause_seconds=60.0, clock=time.monotonic),

@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config import load_settings
-from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective, CorrectiveContext, joined
-from ragscience.agent.llm_questions import AMBIGUOUS, INCORRECT
+from ragscience.agent.corrective import (
+    AMBIGUOUS,
+    EXTRA_PASSAGES,
+    INCORRECT,
+    Corrective,
+    joined,
+)
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
 from ragscience.engine.events import Searched
@@ -105,8 +110,8 @@ def test_llm_without_json_leaves_it_to_the_scores(server, llm, said):
 
 
 def whole(search, llm=None, failures=None):
-    context = CorrectiveContext(search, search, llm, title_of, most_passages=12, seconds=60.0)
-    return Corrective(context, on_failure=(failures if failures is not None else []).append)
+    failed = failures if failures is not None else []
+    return Corrective(search, search, llm, failed.append, title_of, most_passages=12, seconds=60.0)
 
 
 def test_failing_server_is_told_and_left_alone(server, llm):

@@ -1,10 +1,11 @@
 """Tools within the loop: called by the model over a real server, over a real library."""
 
 import json
+from functools import partial
 
 import pytest
 
-from ragscience.agent.tool_calling import tool_use
+from ragscience.agent.tool_calling import use_tools
 from ragscience.agent.tools import Toolbox
 from ragscience.core.records import Filters
 from ragscience.library.store import Home, Library
@@ -41,9 +42,9 @@ def server():
         yield opened
 
 
-def use_of(library, llm=None, allowed=lambda hit: True):
-    toolbox = Toolbox(library, search=searcher(library), most_chars=2000)
-    return tool_use(toolbox, llm=llm, allowed=allowed)
+def use_of(library, llm, allowed=lambda hit: True):
+    toolbox = Toolbox(library, finds=searcher(library), most_chars=2000, allowed=allowed)
+    return partial(use_tools, toolbox, llm)
 
 
 def test_model_calls_tools_and_their_cost_counts(library, server):
@@ -69,8 +70,8 @@ def test_passages_outside_of_the_filters_are_not_given(library, server):
     server.script("done")
     with llm_of(server) as llm:
         used = use_of(library, llm, allowed=lambda item: item.chunk.file.startswith("attention"))(
-            "What does page 2 of the BERT paper say?", (), most_calls=4, seconds=5.0
+            "What does page 2 of the BERT paper say?", most_calls=4, seconds=5.0
         )
-    assert used.notes
-    assert all(note.hits == () for note in used.notes)
-    assert not any("masks 15%" in note.text for note in used.notes)
+    assert used.results
+    assert all(note.hits == () for note in used.results)
+    assert not any("masks 15%" in note.text for note in used.results)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragscience.agent.tools import AGENT, TOOLS, Toolbox
+from ragscience.agent.tools import Toolbox
 from ragscience.core.records import Hit
 from ragscience.library.store import Home, Library
 from tests.agent.small_library import make, searcher
@@ -22,23 +22,23 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def toolbox(library):
-    return Toolbox(library, search=searcher(library), most_chars=MOST_CHARS)
+    return Toolbox(library, finds=searcher(library), most_chars=MOST_CHARS)
 
 
 def test_the_tools_are_those_that_read_and_calculate():
-    agents = {"search", "read_page", "read_section", "calculate", "list_papers", "cite"}
-    assert {name for name, tool in TOOLS.items() if AGENT in tool.users} == agents
-    assert set(TOOLS) == agents | {"fetch", "ask", "check_quote"}  # `fetch` gives a passage of the library
+    names = ["search", "read_page", "read_section", "calculate", "list_papers", "cite"]
+    assert [schema["function"]["name"] for schema in Toolbox.schemas()] == names
+    assert all(schema["function"]["description"] for schema in Toolbox.schemas())
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
         ("open_door", {}, "There is no tool 'open_door'"),
-        ("search", {}, "search needs query"),
-        ("search", {"query": ["a"]}, "not a list"),
-        ("search", {"query": "x" * 1001}, "1001 characters"),
-        ("search", {"query": "x", "kind": "poem"}, "There is no kind 'poem'"),
+        ("search", {}, "search: query: Field required"),
+        ("search", {"query": ["a"]}, "valid string"),
+        ("search", {"query": "x" * 1001}, "at most 1000 characters"),
+        ("search", {"query": "x", "kind": "poem"}, "there is no kind 'poem'"),
         ("search", {"query": "x", "paper": "bert_1810.04806.pdf"}, "Did you mean bert_1810.04805.pdf?"),
         ("search", {"query": "x", "paper": "zzz"}, "list_papers gives all of them"),
         ("read_page", {"paper": "bert", "page": 0}, "Its pages are 1 to 2"),
@@ -65,7 +65,7 @@ def test_text_of_a_paper_cannot_leave_its_fence(toolbox):
 
 
 anything = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), st.lists(st.text()))
-names = st.one_of(st.sampled_from(sorted(TOOLS)), st.text(max_size=10))
+names = st.one_of(st.sampled_from(Toolbox.names), st.text(max_size=10))
 keys = st.one_of(st.sampled_from(["query", "paper", "page", "section", "kind", "expression"]), st.text(max_size=5))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.agent.tool_calling import ToolLimits, ask_for_tools
+from ragscience.agent.tool_calling import use_tools
 from ragscience.agent.tools import Toolbox
 from ragscience.core.errors import Cancelled
 from ragscience.library.store import Home, Library
@@ -10,7 +10,7 @@ from tests.agent.small_library import make, searcher
 from tests.ask.asking import open_llm
 from tests.ollama_server import OllamaServer
 
-QUESTION = [("user", "How many heads, and what is 8 * 64?")]
+QUESTION = "How many heads, and what is 8 * 64?"
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def toolbox(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calling")
     make(folder)
     with Library.open(Home(folder)) as library:
-        yield Toolbox(library, search=searcher(library), most_chars=2000)
+        yield Toolbox(library, finds=searcher(library), most_chars=2000)
 
 
 @pytest.fixture
@@ -35,15 +35,15 @@ def llm_of(server):
 def ask(server, toolbox, *, most_calls=4, chats=0, cancelled=None):
     """The calls that were made; `chats` were asked before."""
     with llm_of(server) as llm:
-        made = ask_for_tools(llm, QUESTION, toolbox, ToolLimits(most_calls, 60.0, cancelled))
-    assert len(made.tokens) == len(server.of("/api/chat")) - chats
-    return tuple(made.done)
+        made = use_tools(toolbox, llm, QUESTION, most_calls=most_calls, seconds=60.0, cancelled=cancelled)
+    assert made.llm_calls == len(server.of("/api/chat")) - chats
+    return made.results
 
 
 def test_calls_are_run_and_told(server, toolbox):
     server.script(tool_calls=[("search", {"query": "parallel heads"}), ("calculate", {"expression": "8 * 64"})])
-    (first, found), (second, worked) = ask(server, toolbox)
-    assert (first.name, second.name) == ("search", "calculate")
+    found, worked = ask(server, toolbox)
+    assert (found.call, worked.call) == ('search(query="parallel heads")', 'calculate(expression="8 * 64")')
     assert found.hits[0].chunk.file.startswith("attention")
     assert worked.text == "8 * 64 = 512"
     asked, told = server.of("/api/chat")
@@ -65,7 +65,7 @@ def test_calls_are_bounded(server, toolbox):
 def test_server_that_fails_costs_only_what_follows(server, toolbox, how):
     server.script(tool_calls=[("list_papers", {})])
     server.fault("/api/chat", after=1, **how)
-    assert [call.name for call, _ in ask(server, toolbox)] == ["list_papers"]
+    assert [result.call for result in ask(server, toolbox)] == ["list_papers()"]
 
 
 def test_a_cancelled_exchange_ends_between_two_calls(server, toolbox):

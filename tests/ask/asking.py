@@ -40,7 +40,6 @@ def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):
 def context_of(llm, **how):
     given = {
         "matcher": None,
-        "scorer": None,
         "models": MODELS,
         "prompts": Prompts(),
         "circuit": circuit(),

@@ -73,13 +73,20 @@ def test_what_is_hard_evidence(claim, verdict):
             "Model A B Score 5.29 24.9",
             "Model A B Score 24.9 5.29",
         ),
-        ("It was trained by hand.", "By hand it was trained", "By hand it was not trained"),
     ],
 )
 def test_other_ways_to_say_it_and_what_is_another_thing(page, right, wrong):
     hits = [hit(page, page=2)]
     assert verdicts(f"{right} (attention.pdf, p.2).", hits)[0] in ("supported", "weak")
     assert verdicts(f"{wrong} (attention.pdf, p.2).", hits) == ["unsupported"]
+
+
+def test_what_denies_as_the_page_does_not_is_not_supported():
+    said = [f"By hand {how} trained (attention.pdf, p.2)." for how in ("it was", "it was not")]
+    for page, right in (("It was trained by hand.", 0), ("It was not trained by hand.", 1)):
+        found = [verdicts(text, [hit(page, page=2)]) for text in said]
+        assert found[right] == ["supported"]
+        assert found[1 - right] != ["supported"]
 
 
 def test_a_page_of_the_same_paper_that_holds_it_is_put_in():

@@ -76,21 +76,37 @@ def test_the_likeliest_reading_of_a_turn(names, turns, question, kind, text, fil
 @pytest.mark.parametrize(
     "question", ["is it fast?", "on what hardware?", "which waves do they use?", "how many layers?"]
 )
-def test_a_turn_that_leans_on_the_papers_in_focus_stays_there(names, question):
+def test_a_turn_that_leans_on_the_papers_in_focus_goes_on_with_the_last_question_there(names, question):
     (only,) = understand(question, [ABOUT_TIDE], names).readings
     assert (only.files, only.before) == ((TIDE,), ABOUT_TIDE.question)
+
+
+def test_a_fragment_that_says_enough_is_a_question_of_its_own(names):
+    turn = "and the largest model's number of layers?"
+    readings = understand(turn, [Turn("Which of the waves does TideNet use?", f"A few ({TIDE}, p.1).")], names).readings
+    assert max(readings, key=lambda one: one.prior).text == "the largest model's number of layers?"
 
 
 @pytest.mark.parametrize(
     ("turn", "text"),
     [
-        ("and the largest model's number of layers?", "the largest model's number of layers?"),
-        ("and the layers?", "Which of the layers does TideNet use?"),
+        ("and 13B?", "How does TideNet 13B do on HarbourQA zero-shot?"),
+        ("what about RiverBench?", "How does TideNet 7B do on RiverBench zero-shot?"),
+        ("no, I mean 5-shot", "How does TideNet 7B do on HarbourQA 5-shot?"),
     ],
 )
-def test_a_fragment_that_says_enough_is_a_question_of_its_own(names, turn, text):
-    readings = understand(turn, [Turn("Which of the waves does TideNet use?", f"A few ({TIDE}, p.1).")], names).readings
-    assert max(readings, key=lambda one: one.prior).text == text
+def test_a_fragment_takes_the_place_of_the_word_that_is_written_like_it(names, turn, text):
+    last = Turn("How does TideNet 7B do on HarbourQA zero-shot?", f"Well ({TIDE}, p.1).")
+    first = understand(turn, [last], names).readings[0]
+    assert (first.text, first.files) == (text, (TIDE,))
+
+
+def test_it_is_the_thing_that_was_asked_about_beside_the_name_of_a_paper(names):
+    turns = [Turn("Which papers evaluate on HarbourQA?", f"- Tides ({TIDE}, p.1)\n- Kiln ({KILN}, p.2)")]
+    first = understand("How does KTR do on it?", turns, names).readings[0]
+    assert first.text == "How does KTR do on HarbourQA?"
+    turns.append(Turn("How does KTR do on it?", f"Well ({KILN}, p.2)."))
+    assert understand("and TideNet?", turns, names).readings[0].text == "How does TideNet do on HarbourQA?"
 
 
 def test_a_whole_question_after_a_fragment_is_left_alone(names):
@@ -100,14 +116,15 @@ def test_a_whole_question_after_a_fragment_is_left_alone(names):
     ]
     first = understand("How long is a chunk?", turns, names).readings[0]
     assert (first.text, first.before) == ("How long is a chunk?", "")
-    assert "How long is a layer of TideNet" in understand("and why?", turns, names).readings[0].text
+    assert understand("and why?", turns, names).readings[0].text == "Why? How long is a layer of TideNet?"
 
 
 def test_the_focus_follows_names_answers_and_what_a_person_says(names):
     assert [paper.file for paper in state_after([ABOUT_TIDE], names).focus] == [TIDE]
     assert state_after([ABOUT_BOTH], names).focus == ()
     both = Turn("how is that different from KTR?", f"Cheap ({STAGE}, p.1).")
-    assert [paper.file for paper in state_after([ABOUT_TIDE, both], names).focus] == [KILN]
+    assert [paper.file for paper in state_after([ABOUT_TIDE, both], names).focus] == [TIDE, KILN]
+    assert understand("is it fast?", [ABOUT_TIDE, both], names).readings[0].text == "is TideNet fast?"
     assert [paper.file for paper in state_after([ABOUT_BOTH], names).listed] == [TIDE, KILN]
     assert understand("is it fast?", [ABOUT_TIDE], names, [KILN]).readings[0].text == "is KTR fast?"
     assert understand("is it fast?", [ABOUT_TIDE], names, ()).kind == "new"

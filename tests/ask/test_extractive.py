@@ -72,26 +72,6 @@ def test_token_vectors_decide_where_words_cannot():
     assert "gamma" not in units[0].text
 
 
-class CrossEncoder:
-    name, scale = "cross", "log-odds"
-
-    def __init__(self, wanted):
-        self.wanted, self.read = wanted, []
-
-    def score(self, question, passages):
-        self.read += passages
-        return np.array([9.0 if self.wanted in passage else -9.0 for passage in passages], np.float32)
-
-
-def test_a_cross_encoder_reads_the_best_runs_and_reorders_them():
-    text = " ".join(f"Bee {i} was followed by radar in the fog, {ALONE}until it ended." for i in range(30))
-    scorer = CrossEncoder("Bee 3 ")
-    choice = extractive.extract("bee radar fog", [hit(text)], readers=Readers(scorer=scorer), limit=3)
-    assert len(scorer.read) == 12
-    assert "Bee 3 " in choice.units[0].unit.text
-    assert choice.units[0].features["read"] == 1.0
-
-
 def test_a_quote_over_two_pages_cites_both_with_their_own_words():
     text = "The sentence begins on the page that comes first and it ends on the page that comes after it."
     cut = text.index("and it ends")

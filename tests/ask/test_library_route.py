@@ -34,7 +34,7 @@ def test_what_can_be_asked_has_examples_of_this_library(bees):
 
 def test_the_filters_narrow_it(bees):
     filters = Filters(papers=("waggle",))
-    assert [paper.file for group in groups_of(context(bees, filters)) for paper in group.papers] == ["waggle.pdf"]
+    assert [paper.file for _, papers in groups_of(context(bees, filters)) for paper in papers] == ["waggle.pdf"]
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_hyperparameters_come_from_lists_tables_and_sentences(ask):
 
 
 def test_measures_are_those_that_captions_and_results_name(ask):
-    assert items(ask("Which metrics does the Bees dance paper report?")) == ["Accuracy"]
+    assert items(ask("Which metrics does the Bees dance paper report?")) == ["accuracy"]
 
 
 @pytest.mark.parametrize(

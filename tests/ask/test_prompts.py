@@ -1,7 +1,5 @@
 """The texts that go to the model: what they say, and that a changed one is checked when the settings are loaded."""
 
-from dataclasses import replace
-
 import pytest
 
 from config import load_settings
@@ -17,7 +15,7 @@ CONDENSE = "Said: {chat_history} New: {question}"
 
 
 def test_changed_texts_reach_the_model():
-    prompts = replace(Prompts.chosen(rules="Be brief. Else: {refusal}", condense=CONDENSE), request=REQUEST + " {{x}}")
+    prompts = Prompts("Be brief. Else: {refusal}", REQUEST + " {{x}}", CONDENSE)
     with OllamaServer(models=[LLAMA]) as server, open_llm(server.url) as llm:
         server.script("How long?", SAID)
         ask(

@@ -175,6 +175,16 @@ def click_sign(page, label):
 
 
 @pytest.mark.browser
+def test_lines_end_at_the_boxes_of_papers_that_were_moved_aside(opened):
+    page = opened(drawing(TITLES, 9), size=(420, 600))
+    papers = [one for one in seen(page)["labels"] if one["kind"] == "PAPER"]
+    assert len(papers) > 5
+    for (x, y), (left, top, right, bottom) in ((one["at"], one["box"]) for one in papers):
+        assert left <= x <= right
+        assert top <= y <= bottom
+
+
+@pytest.mark.browser
 def test_a_relation_shows_its_words_its_page_and_its_quote_and_leads_on(opened):
     page = opened(drawing(["One", "Two"], 9))
     search(page, "one")

@@ -1,5 +1,6 @@
 """A library in LanceDB: its searches find what the embedded store finds, it is whole in S3, and its damage is told."""
 
+import threading
 import uuid
 
 import numpy as np
@@ -83,6 +84,42 @@ def test_a_server_that_does_not_answer_is_not_taken_for_damage(s3_server, tmp_pa
             assert_whole(library, 1)
     finally:
         server.close()
+
+
+def test_two_homes_that_make_the_library_at_once_share_it(there, tmp_path):
+    for number in range(6):
+        uri, start = f"lance://{tmp_path / f'there-{number}'}", threading.Barrier(2)
+        failed, rows = [], {f"home-{number}-{name}": name for name in "ab"}
+
+        def write(name, uri=uri, start=start, failed=failed, rows=rows):
+            start.wait()
+            try:
+                with Place(Home(tmp_path / name), uri).open(writing=True) as library:
+                    library._database.changed(lambda change: change.put_notes("kind", {name: rows[name]}))
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in rows]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        with Place(there.home, uri).open() as library, library._database.now() as at:
+            assert at.notes("kind") == rows
+
+
+def test_a_library_that_was_cut_off_while_it_was_made_is_made_again(there):
+    with there.open(writing=True):
+        pass
+    folder = there.home.root.parent / "there"
+    for path in folder.glob("library.lance/_versions/*"):
+        path.write_bytes(b"")
+    with there.open(writing=True) as library:
+        add(library, numbered_paper(0))
+    with there.open() as library:
+        assert len(library.papers()) == 1
+        assert library.verify() == []
 
 
 def test_a_damaged_table_is_one_line_that_names_rebuild_and_is_put_aside(there):

@@ -241,7 +241,7 @@ def test_endless_tokens_are_cut_at_the_cap(says, ask, piece):
     ("reason", "told"),
     [
         ("length", "cut off at the limit of 64 tokens"),
-        ("content_filter", "content filter"),
+        ("content_filter", "content_filter"),
         ("tool_calls", "tool_calls"),
         ("\x1b[31mred\n", "red"),
     ],

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ragscience.agent.agent_state import CountedLLM
+from ragscience.agent.nodes import CountedLLM
 from ragscience.ask.generation import CancellableLLM, Generation
 from ragscience.core.errors import Cancelled
 

@@ -199,11 +199,8 @@ def test_the_words_in_a_figure_stand_at_the_end_of_their_page(tmp_path):
     assert document.text.endswith("0.8 RoBERTa 0 0.6 RoBERTa 1 0.4 RoBERTa 2")
 
 
-def lines_run(path, word, count):
-    """How many lines of the reader run for a page of so many captions."""
-    sheet = Sheet()
-    for number in range(count):
-        sheet.write(50, 10 + 800 / count * number, f"{word} {number + 1}: A caption of what is not there.", 1)
+def lines_run(path, sheet):
+    """How many lines of the reader run for a page."""
     draw(path, [sheet])
     ran = 0
 
@@ -221,9 +218,31 @@ def lines_run(path, word, count):
     return ran
 
 
+def with_captions(word, count):
+    sheet = Sheet()
+    for number in range(count):
+        sheet.write(50, 10 + 800 / count * number, f"{word} {number + 1}: A caption of what is not there.", 1)
+    return sheet
+
+
 @pytest.mark.parametrize("word", ["Table", "Figure"])
 def test_twice_as_many_captions_are_twice_the_work(tmp_path, word):
-    few, many = (lines_run(tmp_path / "a.pdf", word, count) for count in (100, 200))
+    few, many = (lines_run(tmp_path / "a.pdf", with_captions(word, count)) for count in (100, 200))
+    assert many < 2.2 * few
+
+
+def with_rules(count):
+    """Two tables side by side, with a line of text and a rule to the right and to the left for each of `count`."""
+    sheet = Sheet().write(50, 8, "Table 1: What is on the left.", 4).write(300, 8, "Table 2: What is on the right.", 4)
+    for number in range(count):
+        for left in (50, 300):
+            sheet.rule(left, 12 + 2 * number, left + 200, 12 + 2 * number)
+            sheet.write(left, 13.5 + 2 * number, f"{number}", 1).write(left + 100, 13.5 + 2 * number, "a value", 1)
+    return sheet
+
+
+def test_twice_as_many_rules_are_twice_the_work(tmp_path):
+    few, many = (lines_run(tmp_path / "a.pdf", with_rules(count)) for count in (100, 200))
     assert many < 2.2 * few
 
 

@@ -71,6 +71,8 @@
 
   /* Camera: the point of the drawing in the middle of the canvas, and how many pixels a unit has */
   const onScreen = (node) => [(node.x - camera.x) * camera.k + width / 2, (node.y - camera.y) * camera.k + height / 2];
+  // Where lines end: a paper's box may be moved aside.
+  const signAt = (node) => (node.kind === PAPER && node.box ? [(node.box[0] + node.box[2]) / 2, (node.box[1] + node.box[3]) / 2] : onScreen(node));
   const around = (some, most) => {
     const [xs, ys] = ["x", "y"].map((axis) => some.map((node) => node[axis]));
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
@@ -118,11 +120,11 @@
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
     const active = (hovered && hovered.node) || chosen, near = active ? neighbours(active).add(active) : null;
-    drawEdges(active);
     const taken = [], close = (node) => !near || near.has(node), plates = papers.filter((paper) => shown(paper) && inSight(paper));
     for (const node of nodes) node.box = null;
     const first = plates.filter((paper) => paper === active), others = plates.filter((paper) => paper !== active);
     for (const paper of [...first, ...others.filter(close), ...others.filter((one) => !close(one))]) placePaper(paper, paper === active, taken, plates.length > CROWD);
+    drawEdges(active);
     // From the back to the front: what is far from the chosen one is pale.
     for (const front of near ? [false, true] : [true]) {
       pen.globalAlpha = front ? 1 : 0.3;
@@ -133,7 +135,7 @@
     pen.globalAlpha = 1;
     drawLabels(active, near, taken);
     // What can be seen now, for programs that look at the page.
-    const told = (node) => ({ label: node.label, kind: node.kind, at: onScreen(node), box: node.box });
+    const told = (node) => ({ label: node.label, kind: node.kind, at: signAt(node), box: node.box });
     canvas.drawn = { scale: camera.k, overview, camera, chosen: chosen && chosen.label, lines: view.lines.filter((line) => !hidden.has(line)),
       labels: nodes.filter((node) => node.box).map(told), near: near ? [...near].map(told) : [] };
   };
@@ -156,7 +158,7 @@
       for (const edge of edges) {
         if (edge.line !== line || edge.a === active || edge.b === active || !joined(edge)) continue;
         pen.lineWidth = line === SIMILAR ? thickness(edge) : line === WEAK ? 0.8 : 1.3;
-        pen.beginPath(); pen.moveTo(...onScreen(edge.a)); pen.lineTo(...onScreen(edge.b)); pen.stroke();
+        pen.beginPath(); pen.moveTo(...signAt(edge.a)); pen.lineTo(...signAt(edge.b)); pen.stroke();
       }
     }
     const special = active ? active.edges.filter(joined) : [];
@@ -164,7 +166,7 @@
     pen.globalAlpha = 1;
     pen.strokeStyle = pen.fillStyle = colour("--accent");
     for (const edge of special) {
-      const [x1, y1] = onScreen(edge.a), [x2, y2] = onScreen(edge.b), strong = [STATED, CITES, SIMILAR].includes(edge.line);
+      const [x1, y1] = signAt(edge.a), [x2, y2] = signAt(edge.b), strong = [STATED, CITES, SIMILAR].includes(edge.line);
       pen.lineWidth = edge.line === SIMILAR ? 1 + thickness(edge) : strong ? 2 : 1;
       pen.globalAlpha = edge.line === NAMED ? 0.6 : 1;
       pen.setLineDash(edge.line === WEAK ? [4, 4] : edge.line === NAMED ? [1, 3] : []);
@@ -228,7 +230,6 @@
     pen.lineWidth = 1;
     if (!paper.box) { outline(pen, PAPER, x, y, 5); pen.fill(); pen.stroke(); return; }
     const [left, top, right, bottom] = paper.box, middle = (left + right) / 2, row = (bottom - top - 8) / paper.lines.length;
-    if (x < left || x > right || y < top || y > bottom) { pen.beginPath(); pen.moveTo(x, y); pen.lineTo(middle, (top + bottom) / 2); pen.stroke(); }
     pen.lineWidth = paper === chosen ? 3 : 1.5;
     pen.beginPath(); pen.rect(left, top, right - left, bottom - top);
     pen.fill(); pen.stroke();
@@ -283,7 +284,7 @@
     least = 5;
     for (const edge of chosen ? chosen.edges : edges) {
       if (!joined(edge) || edge.line === NAMED) continue;
-      const [ax, ay] = onScreen(edge.a), [bx, by] = onScreen(edge.b), dx = bx - ax, dy = by - ay;
+      const [ax, ay] = signAt(edge.a), [bx, by] = signAt(edge.b), dx = bx - ax, dy = by - ay;
       const along = Math.min(1, Math.max(0, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
       const gap = Math.hypot(ax + along * dx - x, ay + along * dy - y);
       if (gap < least) [best, least] = [{ edge }, gap];
