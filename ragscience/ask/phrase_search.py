@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ragscience.ask.route_records import RouteContext
-from ragscience.core.records import StoredChunk
+from ragscience.core.records import NOTE, StoredChunk
 from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import joined_lines, tokenize
 
@@ -116,7 +116,7 @@ def find_phrases(
         chunks, is_all = _candidates(phrase, papers, context)
         is_whole = is_whole and is_all
         for chunk in chunks:
-            spans = phrase.in_text(chunk.text)
+            spans = phrase.in_text(chunk.text) if chunk.kind != NOTE or NOTE in context.filters.kinds else []
             if chunk.kind == "reference" and phrase.may_be_person:
                 spans = [span for span in spans if not _SURNAME.match(chunk.text, span[1])]
             if not spans:
