@@ -126,7 +126,7 @@ class _Items:
                 heads = self._heads(following)
                 counted += [(len(heads), following)] if heads else []
                 for item in heads:
-                    self._add(item, following.citations, 1.0)
+                    self._add(item, following.citations, _ENOUGH if any(map(str.isupper, item[1:])) else 1.0)
         best = [one for _, one in sorted(counted, key=lambda each: -each[0])]
         return list(dict.fromkeys(best))[:_MOST_QUOTES]
 
