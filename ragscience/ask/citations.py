@@ -14,7 +14,10 @@ from ragscience.core.records import Hit
 # A model's text may be hostile: quantifiers are bounded or possessive, and no two that match the same characters follow
 # each other, so that the time is linear in the length of the text.
 _MARK = r"(?:pages?+|pgs?+\.?+|pp?+\.?+|¶++|par(?:agraph)?+s?+\.?+)(?:\s*+no\.?+)?+(?:\s*+[:=])?+\s*+"
-_NO_PAGE = r"(?:\b(?:(?:pages?+|paragraphs?+)(?![^\W\d_])|pgs?+\.|pp?+\.)|¶++)\s*+(?:no\.?+)?+\s*+[:=]?+\s*+(?!\d{1,5}+(?!\d))[-−–—]?\s*+\w{1,40}+"
+_NO_PAGE = (
+    r"(?:\b(?:(?:pages?+|paragraphs?+)(?![^\W\d_])|pgs?+\.|pp?+\.)|¶++)"
+    r"\s*+(?:no\.?+)?+\s*+[:=]?+\s*+(?!\d{1,5}+(?!\d))[-−–—]?\s*+\w{1,40}+"
+)
 """What is written as a page and can be none: "p. −3"."""
 _NEXT = r"\s*+(?:[-–—,;&]|and|to)\s*+"
 _MOST = 120

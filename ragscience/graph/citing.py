@@ -19,6 +19,7 @@ _ALIKE = 92.0
 _CLEAR_TITLE = 24
 """Letters: a title of so many is no other one's, whoever the entry names."""
 _LEAST_LETTERS = 5
+_WORD = re.compile(r"\w+")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]*[^\s\"<>.,;)\]]")
 _ARXIV = re.compile(r"arxiv[^\d]{0,20}(\d{4}\.\d{4,5})(?:v\d+)?", re.IGNORECASE)
 
@@ -76,7 +77,7 @@ class _Known:
         self._by_id: dict[str, Paper] = {}
         for paper in papers:
             known, title = paper.metadata, title_of(paper)
-            name = plain_letters(last_name(known.authors[0])) if known.authors else ""
+            name = _words(last_name(known.authors[0])) if known.authors else ""
             for part in dict.fromkeys((title, title.partition(": ")[2])):  # which is also cited without its short name
                 letters = _letters(part)
                 is_clear = len(letters) >= _CLEAR_TITLE
@@ -95,10 +96,10 @@ class _Known:
         for one in found:
             if (paper := self._by_id.get(one)) is not None and paper != citing:
                 return paper
-        letters, words = _letters(entry), plain_letters(entry)
+        letters, words = _letters(entry), f" {_words(entry)} "
         best: tuple[float, int, Paper] | None = None
         for name, papers in self._papers.items():
-            is_named = bool(name) and re.search(rf"\b{re.escape(name)}\b", words) is not None
+            is_named = bool(name) and f" {name} " in words
             for paper, title, is_clear in papers:
                 if paper == citing or len(title) > len(letters) or not (is_named or is_clear):
                     continue
@@ -106,6 +107,11 @@ class _Known:
                 if score >= _ALIKE and (best is None or (score, len(title)) > best[:2]):
                     best = score, len(title), paper
         return best[2] if best is not None else None
+
+
+def _words(text: str) -> str:
+    """The words of a text, without case and accents, with a blank between."""
+    return " ".join(_WORD.findall(plain_letters(text)))
 
 
 def _letters(text: str) -> str:
