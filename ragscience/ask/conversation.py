@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from ragscience.ask import turn_wording as wording
 from ragscience.core.records import Turn
 from ragscience.core.tokenizing import terms
 
@@ -30,8 +30,6 @@ QUESTIONS_BACK = 3
 """Questions that a fragment may be put into."""
 MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
-FRAGMENT_TERMS = 4
-"""Content words up to which a turn without a verb is a fragment."""
 SURE = 0.5
 """Strength of a name from which it moves the focus to its paper."""
 LEANING, NOT_LEANING, NAMED = 0.8, 0.3, 0.6
@@ -43,56 +41,6 @@ LEAST_LEANING = 0.35
 well be a new question; and of both questions together."""
 LEAST_ALIKE = 0.45
 """Likeness of a word to the one that it is put in the place of, 0 to 1."""
-
-_SMALL_TALK = frozenset(
-    """
-    thanks thank you thx ty ok okay great good nice cool perfect awesome hi hello hey bye goodbye cheers yes yep no nope
-    sure fine well done much so very a lot morning evening got it i see that's that is helpful interesting wow all for
-    now alright right understood makes sense
-    """.split()  # noqa: SIM905
-)
-_POLITE = _SMALL_TALK - frozenset("you yes yep no nope sure so very a lot it i see that's that is all for now".split())  # noqa: SIM905
-_OF_LIBRARY = frozenset(("papers", "library"))
-"""Who says one of these asks of all papers."""
-_JOINING = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905
-_CORRECTING = frozenset("no nope sorry actually rather not".split())  # noqa: SIM905
-_ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
-_ALONE = frozenset(("who", "when", "where", "why"))
-""" "Who wrote X?" becomes "When wrote X?"; "what" and "how many" belong to what they ask for."""
-_HOW = frozenset("many much long often far big large fast old high".split())  # noqa: SIM905
-_VERBS = frozenset(
-    """
-    is are was were be do does did has have had can could will would should may might summarize summarise explain
-    describe list show give tell compare find define name
-    """.split()  # noqa: SIM905
-)
-_PREPOSITIONS = frozenset("on in for with at by from of under after before using without".split())  # noqa: SIM905
-_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
-_WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
-_THING = "paper|article|study|work|model|method|approach|system|algorithm|technique"
-_POINTER = re.compile(
-    r"\b(?:(?P<own>its)|(?P<one>it)(?! (?:takes?|took|is (?:possible|necessary|clear|true))\b)"
-    r"|(?P<they>they|them|their|theirs|he|him|his|she|her)"
-    rf"|(?:the |this |that )?(?P<place>{'|'.join(_PLACES)})(?: (?:one|paper)s?\b|(?=\W*$))"
-    rf"|(?:the|this|that|these|those) (?P<thing>{_THING})"
-    r"|(?:this|that|these|those) ones?"
-    rf"|(?:the|this|that|these|those) (?P<part>(?:{_THING}|author|architecture|result|experiment|dataset)s"
-    r"|author|architecture|results?|table|figure|section|equation|dataset|experiment)"
-    r"|(?<=is |as |re |do |es |id )(?P<that>this|that|these|those)"
-    rf"|(?P<alone>this|that|these|those)(?=\W*$| (?:{'|'.join(sorted(_VERBS | _PREPOSITIONS))})\b))\b",
-    re.IGNORECASE,
-)
-_LEAD = re.compile(
-    r"(?P<back>(?:(?:let's |let us )?(?:go|going|return|come) )?back to )?(?P<of>(?:[^\s,:;.…–—]+ ){0,5}[^\s,:;.…–—]+)"
-    r"\s*(?P<end>[,:;.…–—]+|\s-|$)\s*",
-    re.IGNORECASE,
-)
-""" "Go back to LoRA", and "in the raft paper: …"."""
-_MEANING = re.compile(r"\b(?:i )?(?:mean|meant|was asking about|am asking about)\b|\binstead\b", re.IGNORECASE)
-_WHAT_ABOUT = re.compile(r"(?:what|how) about\b", re.IGNORECASE)
-_END_OF_PHRASE = re.compile(
-    r" (?:on|in|for|with|at|by|from|of|under|after|before|using|and|or|than|does|do|is|are)\b|(?<![,;?.!])[,;?.!]*+$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +127,7 @@ def held_reading(
 
 
 def _shaped_words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)[1:] if len(word) > 1 and _is_shaped(word)]
+    return [word.casefold() for word in wording.WORD.findall(text)[1:] if len(word) > 1 and wording.is_shaped(word)]
 
 
 def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
@@ -250,40 +198,42 @@ def _called(paper: Subject, names: PaperNames) -> str:
 
 
 def _understood(question: str, state: DialogueState, names: PaperNames) -> Understood:
-    words = [word.casefold() for word in _WORD.findall(question)]
-    if words and set(words) <= _SMALL_TALK and set(words) & _POLITE:
+    words = [word.casefold() for word in wording.WORD.findall(question)]
+    if words and set(words) <= wording.SMALL_TALK and set(words) & wording.POLITE:
         return Understood("small talk", (TurnReading(question),))
     if not state.question:
         return Understood("new", (TurnReading(question),))
-    text, is_correction, is_about = _without_opening(question)
+    text, is_correction, is_about = wording.without_opening(question)
     is_opened = text != question
     lead, text = _lead(text, state, names)
     state = replace(state, focus=lead) if lead else state
     kind, plain = "correction" if is_correction else "follow-up", TurnReading(question, is_only_searched=True)
     named = _surely_named(text, names)
-    pointer = _POINTER.search(text, 0, named[0].start if named else len(text))
+    pointer = wording.POINTER.search(text, 0, named[0].start if named else len(text))
     pointed = _pointed_at(pointer, state)
     rest = text if not pointer else text[: pointer.start()] + text[pointer.end() :]
-    if not text or (pointed and not _WORD.search(rest)):
+    if not text or (pointed and not wording.WORD.search(rest)):
         about = lead or pointed or state.focus
         again = TurnReading(f"What is {about[0].name} about?" if about else state.question, _files(about), LEANING)
         return Understood(kind, (again, plain))
-    if set(words) & _OF_LIBRARY and not pointed:
-        return Understood("new", (TurnReading(_capital(text)), plain) if is_opened else (TurnReading(question),))
-    if _is_fragment(text, is_about=is_about or is_correction):
+    if set(words) & wording.OF_LIBRARY and not pointed:
+        return Understood("new", (TurnReading(wording.capital(text)), plain) if is_opened else (TurnReading(question),))
+    if wording.is_fragment(text, is_about=is_about or is_correction):
         if named and not (is_opened or is_about):
             return Understood("new", (TurnReading(question),))
         return Understood(kind, (*_in_place(text, state, named, names, is_opened=is_opened), plain))
     about = pointed or state.focus
     if named and not pointed:
         whole = _with_thing(text, named[-1].end, state)
-        return Understood("new", (TurnReading(_capital(whole) if is_opened or whole != text else question),))
+        return Understood("new", (TurnReading(wording.capital(whole) if is_opened or whole != text else question),))
     if not about:
         return Understood("new", (TurnReading(question),))
-    files, said = () if named else _files(about), _said(text)
+    files, said = () if named else _files(about), wording.said(text)
     is_new = not (pointed or lead or is_opened or said <= 2)
     prior = NOT_LEANING if is_new else max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
-    leans = (pointed or not set(_WORD.findall(text.casefold())) & _VERBS) and files and said <= SURELY_LEANING
+    leans = (
+        (pointed or not set(wording.WORD.findall(text.casefold())) & wording.VERBS) and files and said <= SURELY_LEANING
+    )
     before = state.question if leans and not lead else ""
     resolved = TurnReading(_with_names(text, pointer, pointed) if pointer else text, files, prior, before=before)
     if is_new:
@@ -301,7 +251,7 @@ def _in_place(
     focus, bare = _files(state.focus), text.strip(" ?.!,")
     own = tuple(dict.fromkeys(one.file for one in named))
     puts = next((put for last in state.questions if (put := _put_into(last, bare, named, names))), [])
-    if not puts and _begins_with(bare, _PREPOSITIONS):
+    if not puts and wording.begins_with(bare, wording.PREPOSITIONS):
         puts = [f"{state.question.rstrip(' ?.!')} {bare}?"]
     readings = [TurnReading(put, _named_files(put, names) or focus, LEANING) for put in puts]
     if named:
@@ -310,8 +260,8 @@ def _in_place(
             *again,
             *(replace(each, files=focus, prior=NAMED) for each in again[:1] if focus and focus != each.files),
         ]
-    if not _begins_with(bare, _PREPOSITIONS | _ASKING):
-        stands_alone = not is_opened or _said(text) >= FRAGMENT_TERMS
+    if not wording.begins_with(bare, wording.PREPOSITIONS | wording.ASKING):
+        stands_alone = not is_opened or wording.said(text) >= wording.FRAGMENT_TERMS
         readings.append(TurnReading(text, focus, LEANING if stands_alone else NAMED))
     return [*readings, TurnReading(f"{state.question} {text}", focus, NAMED, is_only_searched=True)]
 
@@ -321,84 +271,45 @@ def _put_into(last: str, bare: str, named: Sequence[MentionedPaper], names: Pape
 
     Empty where nothing there is like it.
     """
-    words = _WORD.findall(bare)
-    if len(words) == 1 and bare.casefold() in _ASKING:
+    words = wording.WORD.findall(bare)
+    if len(words) == 1 and bare.casefold() in wording.ASKING:
         first = last.partition(" ")[0]
-        is_whole = set(_WORD.findall(last.casefold())) & _VERBS or first.casefold() in _ALONE
-        put = last[len(first) :] if first.casefold() in _ALONE else f"? {last}"
-        return [_capital(bare) + put] if is_whole else []
+        is_whole = set(wording.WORD.findall(last.casefold())) & wording.VERBS or first.casefold() in wording.ALONE
+        put = last[len(first) :] if first.casefold() in wording.ALONE else f"? {last}"
+        return [wording.capital(bare) + put] if is_whole else []
     if named:
-        spans = [_whole_word(last, one) for one in _surely_named(last, names)]
+        spans = [wording.whole_word(last, one) for one in _surely_named(last, names)]
         return [last[:start] + bare + last[end:] for start, end in spans]
-    preposition = words[0] if _begins_with(bare, _PREPOSITIONS) else ""
+    preposition = words[0] if wording.begins_with(bare, wording.PREPOSITIONS) else ""
     thing = bare[len(preposition) :].strip()
-    like = max(_things(last, names), key=lambda word: _likeness(word[0], thing), default=None)
-    if like is not None and _likeness(like[0], thing) >= LEAST_ALIKE:
+    like = max(_things(last, names), key=lambda word: wording.likeness(word[0], thing), default=None)
+    if like is not None and wording.likeness(like[0], thing) >= LEAST_ALIKE:
         return [last[: like.start()] + thing + last[like.end() :]]
-    found = [word for word in _WORD.finditer(last) if word[0].casefold() == preposition.casefold()]
+    found = [word for word in wording.WORD.finditer(last) if word[0].casefold() == preposition.casefold()]
     if not found:
         return []
-    end = _END_OF_PHRASE.search(last, found[-1].end() + 1)
+    end = wording.END_OF_PHRASE.search(last, found[-1].end() + 1)
     return [last[: found[-1].start()] + bare + last[end.start() if end else len(last) :]]
-
-
-def _begins_with(text: str, words: frozenset[str]) -> bool:
-    first = _WORD.match(text)
-    return first is not None and first[0].casefold() in words
-
-
-def _whole_word(text: str, name: MentionedPaper) -> tuple[int, int]:
-    """Where a name stands, with the rest of its word: "BERT-large"."""
-    word = next((word for word in _WORD.finditer(text) if word.start() <= name.start < word.end()), None)
-    return (word.start(), max(name.end, word.end())) if word else (name.start, name.end)
 
 
 def _things(text: str, names: PaperNames) -> list[re.Match[str]]:
     """The words of a question that are written as names are, or joined, besides those of papers."""
-    named = [_whole_word(text, one) for one in _surely_named(text, names)]
+    named = [wording.whole_word(text, one) for one in _surely_named(text, names)]
     return [
         word
-        for word in _WORD.finditer(text)
-        if word.start() and (_is_shaped(word[0]) or "-" in word[0])
+        for word in wording.WORD.finditer(text)
+        if word.start() and (wording.is_shaped(word[0]) or "-" in word[0])
         if not any(start <= word.start() < end for start, end in named)
     ]
-
-
-def _likeness(one: str, other: str) -> float:
-    """How alike two words are written, 0 to 1: half by their letters, half by their runs of capitals and digits."""
-    shape, like = (re.sub("[a-z]+", "a", re.sub("[A-Z]+", "A", re.sub("[0-9]+", "0", word))) for word in (one, other))
-    return (SequenceMatcher(None, one, other).ratio() + SequenceMatcher(None, shape, like).ratio()) / 2
-
-
-def _is_shaped(text: str) -> bool:
-    """Whether a text has a capital or a digit, as names have."""
-    return any(letter.isupper() or letter.isdigit() for letter in text)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # What a turn points at
 
 
-def _without_opening(question: str) -> tuple[str, bool, bool]:
-    """(the question without "ok and …" or "no, I meant …", whether it corrects, whether it says "what about")."""
-    text, is_correction = question.strip(), False
-    while (word := _WORD.match(text)) is not None and word[0].casefold() in _JOINING | _CORRECTING:
-        is_correction |= word[0].casefold() in _CORRECTING
-        text = text[word.end() :].lstrip(" ,.!;:-–—")
-    meant = _MEANING.search(text)
-    if meant and (is_correction or meant.start() == 0):
-        text, is_correction = (text[: meant.start()] + text[meant.end() :]).strip(" ,.!;:-–—"), True
-    about = _WHAT_ABOUT.match(text)
-    return text[about.end() :].strip() if about else text, is_correction, about is not None
-
-
 def _lead(text: str, state: DialogueState, names: PaperNames) -> tuple[tuple[Subject, ...], str]:
     """(the papers that a turn goes to before it asks, what it asks): "back to the raft paper: who wrote it?"."""
-    found = _LEAD.match(text)
-    if found is None or not (found["back"] or (found["end"] and _WORD.search(text, found.end()))):
+    found = wording.LEAD.match(text)
+    if found is None or not (found["back"] or (found["end"] and wording.WORD.search(text, found.end()))):
         return (), text
     papers = _subjects(_named_files(found["of"], names), names)
     if not papers:
@@ -414,7 +325,7 @@ def _pointed_at(pointer: re.Match[str] | None, state: DialogueState) -> tuple[Su
         return ()
     if pointer["place"]:
         listed = state.listed if len(state.listed) > 1 else state.earlier
-        at = _PLACES[pointer["place"].casefold()]
+        at = wording.PLACES[pointer["place"].casefold()]
         return (listed[at],) if at < len(listed) else ()
     if pointer["own"] or pointer["one"]:
         return state.focus[:1]
@@ -433,23 +344,7 @@ def _with_names(text: str, pointer: re.Match[str], papers: Sequence[Subject]) ->
 
 def _with_thing(text: str, after: int, state: DialogueState) -> str:
     """The text with what was named last for an "it" behind a paper's name."""
-    found = _POINTER.search(text, after)
+    found = wording.POINTER.search(text, after)
     if found is None or not state.thing or not (found["one"] or found["alone"] or found["that"]):
         return text
     return text[: found.start()] + state.thing + text[found.end() :]
-
-
-def _is_fragment(text: str, *, is_about: bool) -> bool:
-    """Whether a turn is no sentence: "on MNLI?", "why?", "the base model"."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    if len(words) == 1 and words[0] in _ASKING:
-        return True
-    if set(words) & _VERBS or _POINTER.search(text) or set(words[:2]) & _ASKING:
-        return False
-    return is_about or len(set(terms(text))) <= FRAGMENT_TERMS
-
-
-def _said(text: str) -> int:
-    """How many things a question says itself, besides what asks."""
-    said = [word for word in _WORD.findall(text) if word.casefold() not in _ASKING | _VERBS | _HOW]
-    return len(set(terms(" ".join(said))))

@@ -53,8 +53,7 @@ _CONFIDENCE = {
 def answer_view(answer: Answer, out: Console, *, every: bool = False, cite: Cite | None = None) -> None:
     """The first line and the blocks that carry it, or `every` block; before them the text of a language model.
 
-    In that text doubtful sentences have a colour, and each citation is a link. `cite` says how pages are cited, in the
-    text of the answer as well.
+    In that text doubtful sentences have a colour, and each citation is a link; `cite` says how pages are cited.
     """
     understood = flat(answer.found.understood)
     if understood.rstrip(" ?.!") != flat(answer.question).rstrip(" ?.!"):

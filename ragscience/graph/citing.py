@@ -57,6 +57,12 @@ def references(library: Store, papers: Sequence[Paper] | None = None) -> Iterato
                 yield Reference(paper, element.page, entry, known.named(entry, paper))
 
 
+def citations(library: Store, papers: Sequence[Paper]) -> dict[tuple[int, int], Reference]:
+    """An entry for each pair (citing, cited) of ids, of those in the lists of references of `papers`."""
+    found = references(library, papers)
+    return {(one.citing.paper_id, one.cited.paper_id): one for one in found if one.cited is not None}
+
+
 def cited_by(found: Sequence[Reference], paper: Paper) -> list[Paper]:
     """The papers that cite a paper, each once."""
     return list({one.citing.paper_id: one.citing for one in found if one.cited == paper}.values())

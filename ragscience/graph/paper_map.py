@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ragscience.core.paper_records import counted_places, page_parts
 from ragscience.core.records import Paper, StoredChunk
 from ragscience.core.tokenizing import counted
-from ragscience.graph.citing import references
+from ragscience.graph.citing import citations
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Relation
 
@@ -215,11 +215,10 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
         label = _short(one.label)
         nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, found, more))
     lines = [MapEdge(one, other, SIMILAR, cosine, ()) for one, other, cosine in drawn]
-    entries = (
-        (at[one.citing.paper_id], at.get(one.cited.paper_id), one) for one in references(library, papers) if one.cited
-    )
-    for (citing, cited), entry in {(citing, cited): one for citing, cited, one in entries if cited is not None}.items():
-        lines.append(MapEdge(citing, cited, CITES, 1.0, (Evidence(entry.citing.file, entry.page, entry.text),)))
+    for (citing, cited), entry in citations(library, papers).items():
+        if cited in at:
+            proof = Evidence(entry.citing.file, entry.page, entry.text)
+            lines.append(MapEdge(at[citing], at[cited], CITES, 1.0, (proof,)))
     index_of = {one.key: len(kept) + index for index, one in enumerate(entities)}
     for relation, chunks in zip(relations, proofs, strict=True):
         both = [graph.entity(key).names for key in (relation.source, relation.target)]

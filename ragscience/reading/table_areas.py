@@ -70,10 +70,8 @@ class _Page:
         first = row.pieces[0].spans[0]
         is_marked = first.bold != row.bold or row.size < self.size - 0.4 or self.font not in (row.font, first.font)
         is_alone = match.end() >= len(row.text.rstrip()) and len(row.text) < 20
-        if match["end"] in tuple(":|—–") or is_marked or is_alone:
-            return True
         above = [other for other in self._overlapping(row.x0, row.x1) if 0 < row.base - other.base < 1.6 * row.size]
-        return match["end"] == "." and not above
+        return match["end"] in tuple(":|—–") or is_marked or is_alone or (match["end"] == "." and not above)
 
     def _overlapping(self, x0: float, x1: float) -> list[Row]:
         return [row for row in self.segments if row.x0 < x1 and x0 < row.x1]
