@@ -21,7 +21,7 @@ from ragscience.ask.numbered_elements import section as section_parts
 from ragscience.ask.paper_text import NO_SCORES, PaperText
 from ragscience.ask.prompts import PASSAGE, fenced_text, passage_text, prompt_name
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
-from ragscience.core.paper_records import counted_places, page_label, place_label
+from ragscience.core.paper_records import counted_places, has_pages, page_label
 from ragscience.core.prompt_templates import sanitize, sendable
 from ragscience.core.records import PASSAGE_KINDS, Filters, Found, Hit, Paper, StoredChunk
 from ragscience.core.tokenizing import counted, joined_lines
@@ -233,7 +233,8 @@ class Toolbox:
         """Read one page of a paper."""
         which = find_paper(self.library, paper)
         if not 1 <= page <= which.pages:
-            raise NothingFound(f"{which.file} has no {place_label(which.file, page)}.", f"They are 1 to {which.pages}.")
+            place = "page" if has_pages(which.file) else "paragraph"
+            raise NothingFound(f"{which.file} has no {place} {page}.", f"Its {place}s are 1 to {which.pages}.")
         text = self.library.contents(which.paper_id).text(page)
         if not text.strip():
             return f"Page {page} of {sanitize(which.file)} has no text.", ()

@@ -31,7 +31,7 @@ class Kind:
     name: str
     """That of a topic of help.toml begins with "help "."""
     needs: str
-    """ "paper", "two papers", "library" (and no paper), "thing"; "" for nothing."""
+    """ "paper", "two papers", "library" (and no paper), "thing", "reader" (who says "I"); "" for nothing."""
     by: str
     """The module whose `answer` answers it; "" for the passages."""
     examples: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
 kind, on the program too; and the least one of the kind itself."""
+
+
+_SAYS_I = re.compile(r"\b(?:i|i've|my|mine|me)\b", re.IGNORECASE)
 
 
 def route(question: str, context: RouteContext, files: Sequence[str] = (), *, leans: bool = False) -> Routed | None:
@@ -66,6 +70,7 @@ def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
         "two papers": max(papers, len(slots.implied)) >= 2,
         "library": not papers and (bool(slots.order[0]) or slots.has_conditions or not slots.names_thing),
         "thing": bool(slots.thing or papers),
+        "reader": _SAYS_I.search(slots.question) is not None,
     }
     every = {kind: float(p) for kind, p in zip(kinds(), known, strict=True)}
     chances = {kind: p for kind, p in every.items() if allowed[kind.needs] and kind.name != PASSAGES}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragscience.engine.ingest import Part
 
 HELP = (
-    "Read PDFs and other papers into the library: new and changed files of papers/, or the files given.\n\n"
+    "Read papers into the library: new and changed files of papers/, or those given.\n\n"
     "Without a command it reads papers/: `python ingest.py` is `python ingest.py add`. "
     "`python query.py` answers questions about them."
 )
@@ -297,7 +297,6 @@ def add_ingest_commands(app: App) -> None:
     app.command(panel=PAPERS, example="python ingest.py remove ragscience.pdf")(remove)
     app.command(panel=PAPERS, example="python ingest.py sync --dry-run")(sync)
     app.command(panel=PAPERS, example="python ingest.py zotero --collection Reading")(zotero)
-    app.command(panel=PAPERS, example="python ingest.py bib thesis.bib")(bib)
     app.command(panel=PAPERS, example="python ingest.py watch ~/Downloads")(watch)
     app.command(panel=PAPERS, example="python ingest.py duplicates --dedupe keep-newest")(duplicates)
     app.command(panel=CHECKS, example="python ingest.py doctor --fast")(doctor)
@@ -308,4 +307,5 @@ def add_ingest_commands(app: App) -> None:
 app = with_version(make_app(HELP, default="add", bare="add"))
 app.command(panel=START, example="python ingest.py add ~/Downloads")(add)
 add_ingest_commands(app)
+app.command(panel=PAPERS, example="python ingest.py bib thesis.bib")(bib)
 app.command("graph", panel=PAPERS, example="python ingest.py graph --graphml papers.graphml")(build_graph)

@@ -348,7 +348,9 @@ class Usage:
         if not used:
             return 0.0
         others = max(self._passages - passages, 1)
-        ratios = [(own / passages) / (max(self._frequencies[term] - own, 0.5) / others) for term, own in used]
+        elsewhere = [(self._frequencies[term] - own) / others for term, own in used]
+        unseen = 0.5 / max(others, FEWEST_PASSAGES)  # a small library counts as larger
+        ratios = [own / passages / (one if one > 0 else unseen) for one, (_, own) in zip(elsewhere, used, strict=True)]
         least = SHAPED_AT_LEAST if name.how == "introduced" and is_shaped(name.name) else 0.0
         return max(least, min(1.0, (prod(ratios) ** (1 / len(ratios)) - 1) / (SURELY_OWN - 1)))
 

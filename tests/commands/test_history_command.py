@@ -73,7 +73,7 @@ def test_the_chat_keeps_its_turns_and_clear_begins_a_new_one(own, tmp_path):
     assert SPEED not in saved
     again = own.query("--chat", "day one", stdin=b"/history\n/sources\n")
     assert f"Continuing “{SPEED}” (day one), 1 turn." in again.err
-    assert "[1] bees.pdf, p.1" in again.out
+    assert "[1] bees.pdf, p.2" in again.out
 
 
 @pytest.mark.parametrize("how", [["--no-history"], []], ids=["flag", "setting"])
