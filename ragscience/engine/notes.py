@@ -18,6 +18,7 @@ from ragscience.core.records import NOTE, Mark, Paper, title_of
 from ragscience.engine.managed_notes import NoteDamaged, Value, ids_in, new_note, rewritten
 from ragscience.engine.printable import one_line, write_out
 from ragscience.engine.saved_answers import as_markdown, line_of, quoted
+from ragscience.graph.citing import cited_by, cited_in, references
 from ragscience.library.atomic_files import disk_errors
 from ragscience.sources.bib_entries import citation_keys
 
@@ -70,6 +71,7 @@ class NoteExport:
         self._library = self._engine.library
         papers = sorted(self._engine.papers.list(), key=lambda paper: paper.paper_id)
         self._keys = citation_keys(papers)
+        self._references = list(references(self._library))
         place = self._place
         self._of_paper = {one.paper_id: place(_PAPERS, self._keys[one.paper_id], _paper_ids(one)) for one in papers}
         named = ((one.conversation_id, one.name or one.title, _talk_ids(turns)) for one, turns in talks)
@@ -158,6 +160,7 @@ class NoteExport:
             "paper": "\n\n".join(filter(None, parts)),
             "marks": "\n".join(["## Marked\n", *marks] if marks else []),
             "questions": "\n".join(["## Asked\n", *answers] if answers else []),
+            "citations": "\n\n".join(self._citations(paper, path)),
         }
         return self._written(path, _paper_ids(paper), fields, blocks)
 
@@ -184,6 +187,16 @@ class NoteExport:
         pages = [_link(_at(paper, one.page), self._page(paper, one.page)) for one in cited]
         quotes = dict.fromkeys(f"{quoted(one)} ({page})".strip() for one, page in zip(cited, pages, strict=True))
         return "\n".join([f"- {line_of(answer.question)} ({talk})", *(f"  - {one}" for one in quotes)])
+
+    def _citations(self, paper: Paper, path: Path) -> Iterator[str]:
+        """Links to the notes of the papers that it cites, and of those that cite it."""
+        for name, papers in (
+            ("Cites", cited_in(self._references, paper)),
+            ("Cited by", cited_by(self._references, paper)),
+        ):
+            links = [f"- {self._note_link(path, self._of_paper[one.paper_id], title_of(one))}" for one in papers]
+            if links:
+                yield "\n".join([f"## {name}\n", *links])
 
     def _marks(self, paper: Paper) -> Iterator[str]:
         """What the reader marked: in Zotero, with links; then what the file itself has."""

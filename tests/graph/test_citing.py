@@ -95,3 +95,8 @@ def test_related_says_who_is_cited_and_who_cites(commands):
     other = json.loads(commands.query("related", "old.pdf", "--json").out)
     assert [one["file"] for one in other["cited_by"]] == ["new.pdf"]
     assert "cites it" in commands.query("related", "old.pdf").out
+    commands.query("export", "--markdown", commands.home / "notes")
+    (note,) = (commands.home / "notes" / "papers").glob("stoker*.md")
+    (cited,) = (commands.home / "notes" / "papers").glob("shelley*.md")
+    assert f"## Cites\n\n- [Logs Are All That a Store Needs]({cited.name})" in note.read_text()
+    assert "## Cited by\n\n- [A Store With Trees]" in cited.read_text()

@@ -385,3 +385,12 @@ def test_keys_of_better_bibtex(two_papers):
         )
     found = {one.path.name: one.metadata.citation_key for one in read_zotero(two_papers.folder).attachments}
     assert found["bread.pdf"] == "bakers2001bread"
+
+
+def test_what_was_marked_is_the_readers_and_no_papers(two_papers, commands):
+    commands.ingest("zotero", "--data", two_papers.folder)
+    said = commands.query("What have I marked about Paxos?").out
+    assert "You wrote or marked about “Paxos”:" in said
+    assert "“Terms keep it safe” — compare with views in Paxos (raft.pdf, p.2)" in said
+    assert "in no text of the 3 papers" in commands.query("Which papers mention Paxos?").out
+    assert "I found no notes or marks of yours in Bread" in commands.query("What did I highlight in the bread paper?").out
