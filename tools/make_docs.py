@@ -216,7 +216,7 @@ config allow` allows them, and what you write with `config set` is allowed. What
 `~/.config/ragscience/allowed` (or in `$XDG_CONFIG_HOME`), never in a home.
 
 The column *decides* says what depends on a setting: *answers*, to the same question after the same turns (the audit log
-keeps these values, and an interrupted run of the agent goes on only while they are the same); *the library*, which has
+keeps these values); *the library*, which has
 to be rebuilt to follow; or neither.
 """
 

@@ -10,8 +10,6 @@ from ragscience.ask.answer_context import AnswerContext, AnswerRequest
 from ragscience.ask.sides import SubQuery
 from ragscience.core.records import Answer, Found, Paper, Step
 
-STATE_VERSION = 5
-"""Increased when the fields or the meaning of a state change: older runs then start over."""
 MOST_QUERIES = 4
 """Sub-queries of one pass of the loop."""
 
@@ -55,7 +53,7 @@ class GradedDraft:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """One run, between two nodes; all of it can be written as JSON and read again."""
+    """One run, between two nodes."""
 
     question: str
     """Made standalone."""

@@ -65,9 +65,9 @@ class CountedLLM(WrappedLLM):
 
 
 class Nodes:
-    """The nodes over one context; the budget is what the steps of `state` have left of it."""
+    """The nodes over one context."""
 
-    def __init__(self, context: AgentContext, state: AgentState) -> None:
+    def __init__(self, context: AgentContext) -> None:
         self._context = context
         self._limits = context.limits
         self._llm = CountedLLM(context.answering.llm) if context.answering.llm is not None else None
@@ -76,7 +76,7 @@ class Nodes:
         """Requests that the LLM has failed; they are not made again in this run."""
         self._warnings: list[str] = []
         """Of the node that runs."""
-        self._end = time.perf_counter() + context.limits.seconds - sum(step.seconds for step in state.steps)
+        self._end = time.perf_counter() + context.limits.seconds
         self.all = (self.decompose_query, self.retrieve, self.reason, self.reflect, self.generate_answer)
 
     def after(self, state: AgentState) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -89,12 +88,7 @@ class SavedAnswers:
             return history.questions(limit)
 
     def delete(self, key: str | int | None) -> int:
-        """Delete a conversation, one answer, or for None everything; how many turns. Raises as `conversation`.
-
-        With everything go the interrupted runs of the agent.
-        """
-        if key is None:
-            shutil.rmtree(self._shared.home.agent, ignore_errors=True)
+        """Delete a conversation, one answer, or for None everything; how many turns. Raises as `conversation`."""
         if key == LAST:
             key = self.conversation()[0].conversation_id
         with self._reading() as history:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ragscience.ask.answers import worth
 from ragscience.ask.confidence import answerability
@@ -20,7 +18,7 @@ from ragscience.engine.requests import described
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.names import PaperNames
-from ragscience.search.profiles import passages_wanted, profile_of
+from ragscience.search.profiles import profile_of
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext
@@ -40,27 +38,15 @@ _LOOKED_AT = 6
 
 
 def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
-    """The answer by the agent, with the place of each quote on its page; an interrupted run is continued.
+    """The answer by the agent, with the place of each quote on its page.
 
     The whole answer is one `Token` event, each finished step a `StepDone`.
     """
     from ragscience.agent.loop import answer_by_agent
 
-    library = run.library
-    context = _context(run, request)
-
-    def resumed(steps: int) -> None:
-        done = "1 step was" if steps == 1 else f"{steps} steps were"
-        run.warn(f"Continuing where this question was interrupted: {done} already done.")
-
-    answer = answer_by_agent(
-        context,
-        checkpoints=run.shared.home.agent if run.settings.history and library.about.chunks else None,
-        run_id=_run_id(run, request),
-        on_resume=resumed,
-    )
+    answer = answer_by_agent(_context(run, request))
     run.on_token(answer.text)
-    return placed(answer, library)
+    return placed(answer, run.library)
 
 
 def agent_profile(run: QuestionRun) -> Profile:
@@ -131,27 +117,6 @@ def _allowed(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
         ids = match_papers(papers, filters.papers)
         papers = [paper for paper in papers if paper.paper_id in ids]
     return tuple(papers)
-
-
-def _run_id(run: QuestionRun, request: AskRequest) -> str:
-    """A digest of who asks, the question, the library as it is now and all settings that an answer depends on."""
-    from ragscience.agent.agent_state import STATE_VERSION
-
-    library, llm = run.library, run.llm
-    parts: list[Any] = [
-        STATE_VERSION,
-        run.question,
-        [[turn.question, turn.answer] for turn in request.history],
-        asdict(request.filters),
-        library.about.version,
-        asdict(library.about.embedder) if library.about.embedder else None,
-        run.settings.deciding_values(),
-        passages_wanted(run.settings, run.request.top_k, for_answer=True),
-        [llm.name, llm.digest] if llm else None,
-        request.strict,
-        *([run.person] if run.person else []),
-    ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def searched(

@@ -130,7 +130,5 @@ def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     return AgentContext(request, answering, search=library.search, limits=limits, **rest)
 
 
-def run(question, library, *, checkpoints=None, run_id="run", on_resume=None, **how):
-    return answer_by_agent(
-        context_of(question, library, **how), checkpoints=checkpoints, run_id=run_id, on_resume=on_resume
-    )
+def run(question, library, **how):
+    return answer_by_agent(context_of(question, library, **how))

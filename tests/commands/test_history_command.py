@@ -154,15 +154,11 @@ def test_delete_needs_to_be_told_what(own):
     assert own.query("history", "delete", "1", "--all").code == 2
     assert own.query("history", "delete", "nobody").code == 4
     first = kept(own, "notes")["turns"][0]["answer_id"]
-    agent = own.home / "vectorstore" / "agent"
-    agent.mkdir(exist_ok=True)
-    (agent / "interrupted.json").write_text("{}")
     assert "1 turn deleted." in own.query("history", "delete", first).err
     assert [item["title"] for item in listed(own)] == [SPEED, GLAZE]
     assert "1 turn deleted." in own.query("history", "delete", "notes").err
     assert len(listed(own)) == 1
     assert "1 turn deleted." in own.query("history", "delete", "--all", "--yes").err
-    assert not agent.exists()
     assert listed(own) == []
     assert "No conversations are saved now." in own.query("history", "delete", "--all", "--yes").err
 
