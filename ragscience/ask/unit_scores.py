@@ -10,7 +10,7 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 - `rank`: 1 over the root of its passage's rank.
 - `span`: how likely the words that answer are in it (models/span_reader.py), where it was read.
 - `cell`: of a row of a table, how much of the question its name and one column's together hold.
-- `noise`: figures from a plot's axis, thanks, an author's address; half for a caption. Its weight is negative.
+- `noise`: thanks, an author's address; half for a caption. Its weight is negative.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.cells import AskedRow, asked_rows, same_table, table_span
 from ragscience.ask.quote_candidates import Unit, table_head_end
-from ragscience.core.tokenizing import STOP_WORDS, joined_lines, terms
+from ragscience.core.tokenizing import joined_lines, terms
 
 if TYPE_CHECKING:
     from ragscience.models.span_reader import AnswerSpan
@@ -45,8 +45,6 @@ _WEIGHTS = {
 """Round numbers on a plateau: docs/choices.md."""
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
-_FEWEST_TITLE_BLANKS = 4
-"""Of a title that no sentence has by chance."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
 _CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
@@ -54,7 +52,6 @@ _ADDRESS = re.compile(
     r"[\w.]@\w|\bP\. ?O\. ?Box\b|\b(?:author information|correspondence (?:to|address)|corresponding author)\b",
     re.IGNORECASE,
 )
-_FIGURES = re.compile(r"(?<!\S)[-\u2212\u2013]?[\d.,:%^()]++(?!\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     held=own & asked_terms,
                     above=(lead | headings) & asked_terms,
                     cosines=_cosines(unit, own, asked, matches),
-                    noise=1.0 if _is_title(text, chunk.header) else _noise(text),
+                    noise=_noise(text),
                     named=float(chunk.paper_id in names),
                     row=rows.get(unit.place),
                 )
@@ -189,25 +186,9 @@ def _tokens(
 
 
 def _noise(text: str) -> float:
-    if _THANKS.search(text) or _ADDRESS.search(text) or _is_axis(text):
+    if _THANKS.search(text) or _ADDRESS.search(text):
         return 1.0
     return 0.5 * bool(_CAPTION.match(text))
-
-
-def _is_title(text: str, header: str) -> bool:
-    """Whether the paper's title is in the text, as on its first page or over each page."""
-    title = joined_lines(header.partition(" › ")[0]).casefold()
-    return title.count(" ") >= _FEWEST_TITLE_BLANKS and title in text.casefold()
-
-
-def _is_axis(text: str) -> bool:
-    """Whether figures stand side by side with hardly a small word between them, and it is no row of a table."""
-    figures = len(_FIGURES.findall(text))
-    if figures < 3 or text.startswith("|"):
-        return False
-    words = text.split()
-    small = sum(word.casefold().strip(".,;") in STOP_WORDS for word in words)
-    return len(words) >= 8 and figures >= 0.3 * len(words) and small < 0.06 * len(words)
 
 
 def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:

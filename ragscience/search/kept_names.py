@@ -14,10 +14,8 @@ from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.atomic_files import write_atomically
 from ragscience.search.names_of_paper import (
     RULES_VERSION,
-    CitedName,
     PaperName,
     key_of,
-    names_of_others,
     names_of_paper,
 )
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from ragscience.core.records import Paper
     from ragscience.library.store import Store
 
-_FORMAT = 4
+_FORMAT = 5
 """Of the file: its checksum, a line of what it was made by, then one for each paper: its id and its fields, by tabs."""
 
 
@@ -40,8 +38,6 @@ class KeptPaper:
     keys: str
     """What the names are looked up by, with blanks between them."""
     kept_names: str
-    kept_cited: str
-    """What the paper calls the works of others."""
 
     @cached_property
     def about(self) -> tuple[str, int, str, str]:
@@ -63,11 +59,6 @@ class KeptPaper:
     def names(self) -> tuple[PaperName, ...]:
         """Its names, the surest first."""
         return tuple(PaperName(*row[:-2], *map(tuple, row[-2:])) for row in json.loads(self.kept_names))
-
-    @property
-    def cited(self) -> list[CitedName]:
-        """What the paper calls the works of others."""
-        return [CitedName(*row) for row in json.loads(self.kept_cited)]
 
 
 @dataclass(slots=True)
@@ -107,11 +98,9 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
 
 
 def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
-    chunks = library.paper_chunks(paper.paper_id)
-    names = names_of_paper(paper, chunks, library)
+    names = names_of_paper(paper, library.paper_chunks(paper.paper_id), library)
     keys = " ".join(dict.fromkeys(key_of(name.name) for name in names))
-    cited = [astuple(one) for one in names_of_others(chunks)]
-    return KeptPaper(signature, keys, json.dumps([astuple(name) for name in names]), json.dumps(cited))
+    return KeptPaper(signature, keys, json.dumps([astuple(name) for name in names]))
 
 
 def _made_by(library: Store) -> list[Any]:

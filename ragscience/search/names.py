@@ -33,8 +33,6 @@ MOST_WORDS = 400
 """How many words of a text are looked at."""
 LONGEST = 24
 """Words of a text that are looked up together."""
-OF_OTHERS = 0.6, 0.8
-"""Strengths of a name that one other paper gives to a paper, and that two or more do."""
 DESCRIBED, MOST_OF_TOLD = 0.8, 0.6
 """Strength of "the sepsis paper", and the least share of its words that the paper has in its title, file or author."""
 MOST_OF_SHORT = 4
@@ -54,8 +52,6 @@ _DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1
 _NOT_TELLING = frozenset(
     terms("first second third last other same whole original current new old previous earlier latest next one two only")
 )
-_VERSION = re.compile(r"[-‐–]?\d")
-""" "GPT-3" is no paper that others call "GPT"."""
 _FILE = re.compile(rf"(?<![^\s()\[\]<>\"“”,;:])[^\s()\[\]<>\"“”,;:]{{1,255}}?{ENDING}", re.IGNORECASE)
 _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 
@@ -95,33 +91,6 @@ class PaperNames:
     @cached_property
     def _longest(self) -> int:
         return max(map(len, self._by_key), default=0)
-
-    @cached_property
-    def _by_others(self) -> dict[str, tuple[tuple[int, float], ...]]:
-        """(paper, strength) of what other papers call a paper that they cite by author and year, by its key."""
-        votes: defaultdict[str, defaultdict[tuple[str, str, str], int]] = defaultdict(lambda: defaultdict(int))
-        for paper in self._kept.values():
-            for cited in paper.cited:
-                votes[cited.key][cited.author, cited.second, cited.year] += 1
-        found = {}
-        for key, by_work in votes.items():
-            if key not in self._by_key:
-                (author, second, year), most = max(by_work.items(), key=lambda item: (item[1], item[0]))
-                owners = self._of_authors(author, second, int(year))
-                if owners:
-                    found[key] = tuple((paper_id, OF_OTHERS[most > 1] / len(owners)) for paper_id in owners)
-        return found
-
-    def _of_authors(self, author: str, second: str, year: int) -> list[int]:
-        """The papers by these authors from that year, or the one before or after it: a preprint is older."""
-        found = []
-        for paper_id in self._by_key.get(author, ()):
-            for name in self.of_paper(paper_id):
-                if name.how in AUTHORS and key_of(name.name) == author:
-                    other, *years = name.detail
-                    if key_of(other) == second and any(abs(int(known) - year) <= 1 for known in years):
-                        found.append(paper_id)
-        return found
 
     @cached_property
     def _by_term(self) -> dict[str, set[int]]:
@@ -197,13 +166,12 @@ class PaperNames:
 
         A name may be written in other case, with other hyphens and blanks, and as a plural. Of an author's name the
         words beside it count: "Vaswani et al.", "Kingma and Ba", "Devlin 2018". A file's whole name always means it, as
-        its arXiv id does; a name may be what other papers call it, or a description: "the sepsis paper".
+        its arXiv id does; a name may be a description: "the sepsis paper".
         """
         files = self._files(text)
         words = list(islice(_WORD.finditer(text), MOST_WORDS))
         keys = [key_of(word.group()) for word in words]
         owners: dict[tuple[int, int], list[tuple[int, PaperName]]] = {}
-        others = list[MentionedPaper]()
         for at in range(len(words)):
             for length in range(1, min(LONGEST, len(words) - at) + 1):
                 key = "".join(keys[at : at + length])
@@ -211,8 +179,6 @@ class PaperNames:
                     break
                 written = text[words[at].start() : words[at + length - 1].end()]
                 found = self._owners(key, written)
-                if not found and is_shaped(written) and not _VERSION.match(text, words[at + length - 1].end()):
-                    others += self._called_by_others(key, text, words[at].start(), words[at + length - 1].end())
                 if found:
                     owners[at, length] = found
         looked_up = {term for found in owners.values() for _, name in found for term in tokenize(name.name)}
@@ -224,15 +190,11 @@ class PaperNames:
             if not in_file and (not named or start >= named[-1].end):
                 named += self._meant(text, start, end, owners[at, length])
         named += files
-        for each in (*sorted(others, key=lambda one: one.start - one.end), *self._described(text)):
+        for each in self._described(text):
             there = [one for one in named if each.start < one.end and one.start < each.end]
             if all(one.strength < LEAST_SURE for one in there):
                 named = [*(one for one in named if one not in there), each]
         return tuple(sorted(named, key=lambda one: one.start))
-
-    def _called_by_others(self, key: str, text: str, start: int, end: int) -> list[MentionedPaper]:
-        owners = self._by_others.get(key, ()) or self._by_others.get(key.removesuffix("s"), ())
-        return [self._mentioned(paper_id, text, start, end, strength) for paper_id, strength in owners]
 
     def _described(self, text: str) -> Iterator[MentionedPaper]:
         """The papers that "the … paper" describes by words that one paper alone has in its title, file or author."""

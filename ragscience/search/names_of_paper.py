@@ -73,7 +73,7 @@ def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
                     yield name, match.start(group), match.end(group)
 
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
 """`PaperName.how` of a family name."""
@@ -103,19 +103,6 @@ class PaperName:
     """How many of the paper's passages each of its terms (`tokenize`) is in, as the keyword index counts them."""
     detail: tuple[str, ...] = ()
     """Of authors: the second author's family name, where there are two, or nothing; then the years."""
-
-
-@dataclass(frozen=True, slots=True)
-class CitedName:
-    """What a paper calls another's work: "GPT (Radford et al., 2018)"."""
-
-    key: str
-    """Of the name, as `key_of` gives it."""
-    author: str
-    """The key of the first author's family name."""
-    second: str
-    """The key of the second author's, where the citation names two; "" behind "et al." or of one alone."""
-    year: str
 
 
 def words_of(text: str) -> list[str]:
@@ -157,11 +144,6 @@ _NUMBER_OF_FILE = re.compile(r"\d+|[A-Za-z]*(?:19|20)\d\d|v\d+")
 """Of a file's name: a year, an arXiv id, a version, a conference with its year."""
 _SHORTEST_FILE = 3
 """Letters of a file's name of one word that names its paper."""
-_CITED = re.compile(
-    rf"({NAME})\)? ?[(\[]([^\W\d_][\w’'-]{{1,30}}+)(?:,? et al\b\.?+|,? (?:and|&) ([^\W\d_][\w’'-]{{1,30}}+))?+,? ?"
-    r"\(?((?:19|20)\d\d)"
-)
-""" "GPT (Radford et al., 2018)", "auto-encoders (VAEs) (Kingma and Welling, 2014)"."""
 _ET_AL_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
 
 
@@ -292,18 +274,6 @@ def _of_file(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     name = " ".join(words)
     if name and (len(words) > 1 or (len(name) >= _SHORTEST_FILE and name.casefold() not in STOP_WORDS)):
         yield PaperName(name, "file", 0.7, 0, 0, 0, share=text.share(name))
-
-
-def names_of_others(passages: Sequence[StoredChunk]) -> tuple[CitedName, ...]:
-    """The names that a paper has before a citation of author and year, each once; they are those of the cited paper."""
-    found = (
-        CitedName(key_of(match[1]), key_of(match[2]), key_of(match[3] or ""), match[4])
-        for chunk in passages
-        if chunk.kind not in ASKED_KINDS
-        for match in _CITED.finditer(" ".join(chunk.text.split()))
-        if is_shaped(match[1]) and len(match[1]) >= _FEWEST_LETTERS
-    )
-    return tuple(dict.fromkeys(found))
 
 
 def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
