@@ -5,25 +5,22 @@ What is doubtful is searched for once more in other words, and what that finds i
 is wrong is said, and refused under `strict`.
 
 An LLM judges and rewrites where there is one. Without one the search's own `answerability` is the judge, with two
-thresholds; docs/choices.md has what they cost. The judgement is always about the question as it was asked: one of its
-rewritten form would find its own words in the passages, and refuse too little.
+thresholds, and nothing is searched again: docs/choices.md. The judgement is always about the question as it was asked:
+one of its rewritten form would find its own words in the passages, and refuse too little.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from ragscience.agent.llm_questions import JUDGE, LONGEST_QUESTION, REWRITE, LLMQuestion, one_line
+from ragscience.agent.llm_questions import JUDGE, REWRITE, LLMQuestion, one_line
 from ragscience.ask.confidence import answerability
 from ragscience.ask.sides import together
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
-from ragscience.core.sentences import short_forms
-from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.models.model_protocols import ChatModel
 
 T = TypeVar("T")
@@ -38,8 +35,6 @@ MOST_REWRITES = 2
 EXTRA_PASSAGES = 4
 """How many passages a second search may add. Put in the place of first ones they cost more than they brought."""
 _JUDGED_PASSAGES = 4
-_OF_ONE_PAPER = 2
-"""Number of the best four passages from one paper that make it the paper in question."""
 _WORD = re.compile(r"[^\s?!,;:()\"“”]+")
 
 
@@ -55,8 +50,6 @@ class Corrective:
     """One that failed in any way is not called again."""
     on_failure: Callable[[str], None]
     """Receives a failure of the LLM's server."""
-    title_of: Callable[[str], str]
-    """A file to the title of its paper, or to nothing."""
     most_passages: int
     """Most passages where a second search adds to the first."""
     seconds: float
@@ -97,11 +90,9 @@ class Corrective:
         return _VERDICTS[said.answers] if said else verdict_of(found, question)
 
     def _reworded(self, question: str, found: Found) -> str:
-        """The reworded question; empty if rewording gives nothing new."""
+        """The question as the LLM rewords it; empty without one, or where that gives nothing new."""
         said = self._asked(REWRITE, question, found.hits[:_JUDGED_PASSAGES])
-        if said and said.question and _folded(said.question) != _folded(question):
-            return said.question
-        return reworded(question, found.hits, self.title_of)
+        return said.question if said and _folded(said.question) != _folded(question) else ""
 
     def _asked(self, what: LLMQuestion[T], question: str, hits: Sequence[Hit]) -> T | None:
         if self.llm is None:
@@ -129,32 +120,6 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
     room = min(EXTRA_PASSAGES, max(most_passages - len(first.hits), 0))
     new = [hit for hit in second.hits if hit.chunk.chunk_id not in known][:room]
     return replace(together(first, [second], [*first.hits, *new]), parts=first.parts)
-
-
-def reworded(question: str, hits: Sequence[Hit], title_of: Callable[[str], str]) -> str:
-    """The question reworded without an LLM; empty if that gives nothing new.
-
-    Its content words; the long form of each acronym in it, and the acronym of each long form, as the passages define
-    them; the title of the paper that two of the four best passages are from.
-    """
-    words = [word for word in _WORD.findall(question) if terms(word)]
-    files = Counter(hit.chunk.file for hit in hits[:4])
-    file, count = files.most_common(1)[0] if files else ("", 0)
-    title = title_of(file) if count >= _OF_ONE_PAPER else ""
-    added = [text for text in (*expansions(question, hits), title) if set(terms(text)) - set(terms(question))]
-    return " ".join([*words, *added])[:LONGEST_QUESTION] if words and added else ""
-
-
-def expansions(question: str, hits: Sequence[Hit]) -> list[str]:
-    """Long forms of the question's acronyms, and acronyms of its long forms: "large language model (LLM)"."""
-    found: dict[str, None] = {}
-    folded = " ".join(question.casefold().split())
-    for short, long in (pair for hit in hits for pair in short_forms(joined_lines(hit.chunk.text))):
-        if re.search(rf"(?<!\w){re.escape(short)}s?(?!\w)", question):
-            found[long] = None
-        elif long.casefold() in folded:
-            found[short] = None
-    return list(found)
 
 
 def _folded(text: str) -> str:

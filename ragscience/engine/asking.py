@@ -247,13 +247,12 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     """
     from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
 
-    titles, circuit = {paper.file: paper.title for paper in run.library.papers()}, run.shared.circuit
+    circuit = run.shared.circuit
     return Corrective(
         find,
         again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
         llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         on_failure=circuit.failed,
-        title_of=lambda file: titles.get(file, ""),
         most_passages=passages_wanted(run.settings, request.top_k, for_answer=True)
         or run.answer_profile.top_k + EXTRA_PASSAGES,
         seconds=run.settings.answer_seconds,

@@ -1,17 +1,10 @@
 """`--agent` through the commands: the answer on stdout, the steps on stderr, and a killed run that goes on."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import threading
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.ollama_server import OllamaServer, chat_model
-from tests.warm_processes import WarmProcess
 
 TWO_PARTS = "At which temperature does the glaze mature, and how many harmonic constituents does the machine sum?"
 NOT_THERE = "Which exploration bonus does the reinforcement learning agent use?"
@@ -57,29 +50,3 @@ def test_a_small_model_writes_the_answer_and_rules_do_the_rest(asked, how, param
     assert "1280" in told["answer"]
     assert min(len([body for body in sent if body.get("format")]), 1) == forms
     assert any(not body.get("format") for body in sent)
-
-
-@pytest.mark.kill
-def test_killed_question_goes_on_when_it_is_asked_again(asked):
-    with OllamaServer(models=["llama3.1:8b"]) as server:
-        split = json.dumps({"question": "", "queries": ["glaze temperature", "constituents of the tide"]})
-        server.default_reply = lambda body: (
-            split if body.get("format") else "The glaze matures at 1280 degrees Celsius (kilns.pdf, p.1)."
-        )
-        server.fault("/api/chat", until=threading.Event(), after=2)
-        env = {**os.environ, "RAG_HOME": str(asked.home), "RAG_OLLAMA_URL": server.url, "RAG_EMBEDDER": "embedded"}
-        command = [sys.executable, str(ROOT / "query.py"), "ask", "--agent", TWO_PARTS]
-        with WarmProcess(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            for line in child.stderr:
-                if b"Searching: " in line:
-                    break
-            child.send_signal(signal.SIGKILL)
-        server.clear_faults()
-        split_before = sum(bool(body.get("format")) for body in server.of("/api/chat"))
-        ran = asked.query("ask", "--agent", "--json", TWO_PARTS, RAG_OLLAMA_URL=server.url, RAG_EMBEDDER="embedded")
-    assert split_before == 1
-    told = json.loads(ran.out)
-    assert "Continuing where this question was interrupted" in ran.err
-    assert told["trace"][0]["queries"] == [TWO_PARTS, "glaze temperature", "constituents of the tide"]
-    assert [step["node"] for step in told["trace"]].count("decompose_query") >= 1
-    assert not told["refused"]
