@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,6 @@ from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, AgentState,
 from ragscience.agent.answer_drafts import draft, graded, graded_by_both, guarded, merged_found
 from ragscience.agent.llm_questions import GRADE, SPLIT, LLMQuestion, Split, listed, one_line
 from ragscience.agent.tools import ToolResult, ToolsUsed
-from ragscience.ask.generation import CancellableLLM, WrappedLLM
 from ragscience.ask.prompts import conversation
 from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
 from ragscience.core.answer_records import Timings, timed
@@ -24,7 +23,7 @@ from ragscience.core.errors import RagScienceError
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Answer, Found, Hit, Step
 from ragscience.core.tokenizing import counted
-from ragscience.models.model_protocols import ChatModel, Reply
+from ragscience.models.model_protocols import ChatModel
 
 if TYPE_CHECKING:
     from ragscience.search.names import PaperNames
@@ -41,37 +40,15 @@ _SUMMED = ("llm", "check", "presence", "quotes")
 """Stages of an answer that those of all drafts are added up for."""
 
 
-class CountedLLM(WrappedLLM):
-    """A chat model that remembers its replies, so that their tokens can be counted."""
-
-    def __init__(self, llm: ChatModel) -> None:
-        super().__init__(llm)
-        self._replies: list[tuple[str, Reply]] = []
-
-    def reply(
-        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> Reply:
-        """The model's."""
-        reply = self.llm.reply(messages, max_tokens=max_tokens, schema=schema)
-        self._replies.append(("\n".join(text for _, text in messages), reply))
-        return reply
-
-    def spent(self) -> Counter[str]:
-        """`calls`, and tokens: `prompt`, estimated where the server did not count them, and `answer`."""
-        prompts = [self.counter.count(text) if one.prompt_tokens is None else one.prompt_tokens
-                   for text, one in self._replies]  # fmt: skip
-        answers = [one.answer_tokens or 0 for _, one in self._replies]
-        return Counter(calls=len(self._replies), prompt=sum(prompts), answer=sum(answers))
-
-
 class Nodes:
     """The nodes over one context."""
 
     def __init__(self, context: AgentContext) -> None:
         self._context = context
         self._limits = context.limits
-        self._llm = CountedLLM(context.answering.llm) if context.answering.llm is not None else None
-        self._tools_spent = Counter[str]()
+        self._llm = context.answering.llm
+        self._spent = Counter[str]()
+        """`calls` of the LLM, and tokens: `prompt` and `answer`."""
         self._given_up: set[str] = set()
         """Requests that the LLM has failed; they are not made again in this run."""
         self._warnings: list[str] = []
@@ -100,10 +77,10 @@ class Nodes:
     def run(self, node: Callable[[AgentState], Done], state: AgentState) -> dict[str, Any]:
         """What the node changes, with what it cost, as LangGraph takes it. Raises Cancelled."""
         self._context.answering.raise_if_cancelled()
-        began, started, before = time.time(), time.perf_counter(), self._spent()
+        began, started, before = time.time(), time.perf_counter(), self._spent.copy()
         self._warnings = []
         changes, told = node(state)
-        spent = self._spent() - before
+        spent = self._spent - before
         tokens = {name: spent[name] for name in ("prompt", "answer")}
         step = Step(
             node.__name__,
@@ -234,7 +211,7 @@ class Nodes:
         missing = state.drafts[-1].missing if state.drafts else ()
         wanted = "\n".join([f"Question: {one_line(state.question)}", *listed("Not found yet:", missing)])
         used: ToolsUsed = use_tools(wanted, most_calls=most_calls, seconds=self._seconds)
-        self._tools_spent.update({"calls": used.llm_calls, **used.tokens})
+        self._spent.update({"calls": used.llm_calls, **used.tokens})
         return used.results
 
     def reason(self, state: AgentState) -> Done:
@@ -242,6 +219,8 @@ class Nodes:
         whole = merged_found(state.question, state.parts, state.found, self._limits.passages)
         llm = self._llm if self._seconds_left else None
         made = draft(self._context, whole, state.notes, llm=llm, seconds=max(self._seconds_left, 0.001))
+        tokens = {kind: count for kind, count in made.tokens.items() if kind in ("prompt", "answer")}
+        self._spent.update({"calls": int(made.mode == "llm" or bool(tokens)), **tokens})
         claims = sum(each.verdict != "no-claim" for each in made.sentences)
         said = "a refusal" if made.refused else f"a draft of {counted(claims, 'sentence')}"
         return {"drafts": (*state.drafts, GradedDraft(made, len(state.rounds)))}, {
@@ -283,9 +262,6 @@ class Nodes:
 
     # The budget
 
-    def _spent(self) -> Counter[str]:
-        return (self._llm.spent() if self._llm is not None else Counter()) + self._tools_spent
-
     @property
     def _seconds_left(self) -> float:
         return max(0.0, self._end - time.perf_counter())
@@ -299,7 +275,7 @@ class Nodes:
         """The LLM, where it may be called for this now."""
         answering = self._context.answering
         may = self._context.steps_by_llm and what not in self._given_up and answering.circuit.allows()
-        return CancellableLLM(self._llm, answering.cancelled) if self._llm and may and self._seconds_left else None
+        return self._llm if may and self._seconds_left else None
 
     def _asked(self, what: str, question: LLMQuestion[T], said: str, hits: Sequence[Hit] = ()) -> T | None:
         """The LLM's reply, or None; where a question came to nothing there is a warning, and it is not put again."""
@@ -307,6 +283,7 @@ class Nodes:
         if llm is None:
             return None
         done = question.ask(llm, said, hits, seconds=self._seconds)
+        self._spent.update({"calls": done.calls, **done.tokens})
         if done.value is None:
             self._given_up |= {"sub-queries", "a grade", "tools"} if done.problem is not None else {what}
             self._warnings.append(f"The model gave no {what.removeprefix('a ')}, so rules did: {done.failure}")

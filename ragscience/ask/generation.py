@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any
 
 from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.prompt_templates import sendable
@@ -77,74 +76,6 @@ def repeated_tail(text: str) -> int:
         if length >= max(LOOP_LENGTH, LOOP_TIMES * period):
             return length - period
     return 0
-
-
-class WrappedLLM:
-    """A chat model that does all that the wrapped one does."""
-
-    def __init__(self, llm: ChatModel) -> None:
-        self.llm = llm
-        self.num_predict, self.name, self.counter = llm.num_predict, llm.name, llm.counter
-
-    @property
-    def digest(self) -> str:
-        """The model's."""
-        return self.llm.digest
-
-    @property
-    def window(self) -> int:
-        """Tokens, the model's."""
-        return self.llm.window
-
-    def reply(
-        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> Reply:
-        """The model's."""
-        return self.llm.reply(messages, max_tokens=max_tokens, schema=schema)
-
-    def was_cut(
-        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
-    ) -> bool:
-        """As the model's."""
-        return self.llm.was_cut(messages, prompt_tokens, answer_tokens)
-
-
-class CancellableLLM(WrappedLLM):
-    """A chat model whose replies raise Cancelled within a second of the question's cancellation.
-
-    Each reply is read in a thread of its own, for a model may be silent for long; the connection of an abandoned reply
-    is closed, so the server stops, too. With `cancelled` None the replies are the model's own.
-    """
-
-    def __init__(self, llm: ChatModel, cancelled: Callable[[], bool] | None) -> None:
-        super().__init__(llm)
-        self._cancelled = cancelled
-
-    def reply(
-        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> Reply:
-        """The model's reply; iterating over it raises Cancelled, too."""
-        reply, cancelled = super().reply(messages, max_tokens=max_tokens, schema=schema), self._cancelled
-        return reply if cancelled is None else WrappedReply(reply, lambda pieces: cancellable(pieces, cancelled))
-
-
-class WrappedReply:
-    """A reply whose pieces go through `around`; its counts are there when it has ended."""
-
-    def __init__(self, reply: Reply, around: Callable[[Iterator[str]], Iterator[str]]) -> None:
-        self._reply = reply
-        self._around = around
-        self.prompt_tokens: int | None = None
-        self.answer_tokens: int | None = None
-        self.done_reason = ""
-
-    def __iter__(self) -> Iterator[str]:
-        reply = self._reply
-        try:
-            yield from self._around(iter(reply))
-        finally:
-            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
-            self.done_reason = reply.done_reason
 
 
 class Generation:

@@ -251,7 +251,7 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     return Corrective(
         find,
         again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
-        llm=run.cancellable(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
+        llm=run.announced(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         on_failure=circuit.failed,
         most_passages=passages_wanted(run.settings, request.top_k, for_answer=True)
         or run.answer_profile.top_k + EXTRA_PASSAGES,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Any
 
 from ragscience.ask.conversation import TurnReading, Understood, understand
-from ragscience.ask.generation import CancellableLLM, ThoughtFilter, WrappedLLM, WrappedReply
+from ragscience.ask.generation import ThoughtFilter
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
@@ -24,6 +24,7 @@ from ragscience.engine.events import (
     unheard,
 )
 from ragscience.engine.requests import SearchRequest, check_question
+from ragscience.models.model_http import cancellable
 from ragscience.search.names import PaperNames
 from ragscience.search.profiles import profile_of
 from ragscience.search.reranking import WordPresence
@@ -100,12 +101,8 @@ class QuestionRun:
         return None if self._cancel is None else self.cancelled
 
     def announced(self, llm: ServedLLM) -> ChatModel:
-        """The model as an answer calls it: each call is an event."""
-        return AnnouncedLLM(llm, self.publish)
-
-    def cancellable(self, llm: ServedLLM) -> ChatModel:
-        """The model as the other steps of a question call it: its replies end when the question is cancelled."""
-        return CancellableLLM(self.announced(llm), self._may_cancel)
+        """The model as a question calls it: each call is an event, and a reply ends when the question is cancelled."""
+        return AnnouncedLLM(llm, self.publish, self.cancelled)
 
     def on_token(self, text: str) -> None:
         """Pass on a piece of the answer."""
@@ -174,7 +171,7 @@ class QuestionRun:
     @cached_property
     def llm_reranker(self) -> LLMReranker | None:
         """The language model that scores the passages, where the settings or the profile ask for it."""
-        return self.shared.models.llm_reranker(self.settings, self.named_profile, self.warn, self.cancellable)
+        return self.shared.models.llm_reranker(self.settings, self.named_profile, self.warn, self.announced)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -275,12 +272,26 @@ class QuestionRun:
 _PASSAGE = re.compile(r"<passage \d")
 
 
-class AnnouncedLLM(WrappedLLM):
-    """A chat model whose calls are events: `ModelAsked`, `Thinking` when its thoughts begin, `TokensCounted`."""
+class AnnouncedLLM:
+    """A chat model whose calls are events: `ModelAsked`, `Thinking` when its thoughts begin, `TokensCounted`.
 
-    def __init__(self, llm: ChatModel, publish: OnEvent) -> None:
-        super().__init__(llm)
-        self._publish = publish
+    Each reply is read in a thread of its own, for a model may be silent for long: it raises Cancelled within a second
+    of the question's cancellation, and closes the connection, so that the server stops, too.
+    """
+
+    def __init__(self, llm: ChatModel, publish: OnEvent, cancelled: Callable[[], bool]) -> None:
+        self._llm, self._publish, self._cancelled = llm, publish, cancelled
+        self.num_predict, self.name, self.counter = llm.num_predict, llm.name, llm.counter
+
+    @property
+    def digest(self) -> str:
+        """The model's."""
+        return self._llm.digest
+
+    @property
+    def window(self) -> int:
+        """Tokens, the model's."""
+        return self._llm.window
 
     def reply(
         self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
@@ -288,20 +299,38 @@ class AnnouncedLLM(WrappedLLM):
         """The model's."""
         passages = sum(len(_PASSAGE.findall(text)) for role, text in messages if role == "user")
         self._publish(ModelAsked(self.name, passages))
-        reply = super().reply(messages, max_tokens=max_tokens, schema=schema)
+        return _AnnouncedReply(
+            self._llm.reply(messages, max_tokens=max_tokens, schema=schema), self.name, self._publish, self._cancelled
+        )
 
-        def watched(pieces: Iterator[str]) -> Iterator[str]:
-            thoughts, was_thinking = ThoughtFilter(), False
-            try:
-                for piece in pieces:
-                    thoughts.feed(piece)
-                    if thoughts.is_thinking and not was_thinking:
-                        self._publish(Thinking(self.name))
-                    was_thinking = thoughts.is_thinking
-                    yield piece
-            finally:
-                if isinstance(pieces, Generator):
-                    pieces.close()
-                self._publish(TokensCounted((reply.prompt_tokens or 0) + (reply.answer_tokens or 0)))
+    def was_cut(
+        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
+    ) -> bool:
+        """As the model's."""
+        return self._llm.was_cut(messages, prompt_tokens, answer_tokens)
 
-        return WrappedReply(reply, watched)
+
+class _AnnouncedReply:
+    """A reply; its counts are there when it has ended."""
+
+    def __init__(self, reply: Reply, name: str, publish: OnEvent, cancelled: Callable[[], bool]) -> None:
+        self._reply, self._name, self._publish, self._cancelled = reply, name, publish, cancelled
+        self.prompt_tokens: int | None = None
+        self.answer_tokens: int | None = None
+        self.done_reason = ""
+
+    def __iter__(self) -> Iterator[str]:
+        thoughts, was_thinking, reply = ThoughtFilter(), False, self._reply
+        pieces = cancellable(iter(reply), self._cancelled)
+        try:
+            for piece in pieces:
+                thoughts.feed(piece)
+                if thoughts.is_thinking and not was_thinking:
+                    self._publish(Thinking(self._name))
+                was_thinking = thoughts.is_thinking
+                yield piece
+        finally:
+            pieces.close()
+            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
+            self.done_reason = reply.done_reason
+            self._publish(TokensCounted((reply.prompt_tokens or 0) + (reply.answer_tokens or 0)))

@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
-from ragscience.agent.nodes import CountedLLM
-from ragscience.ask.generation import CancellableLLM, Generation
+from ragscience.ask.generation import Generation
 from ragscience.core.errors import Cancelled
+from ragscience.engine.events import unheard
+from ragscience.engine.question_run import AnnouncedLLM
 
 HI = [("user", "hi")]
 
@@ -40,8 +41,8 @@ class DeafServer:
 
 @pytest.mark.parametrize(
     "wrapped",
-    [lambda llm: llm, lambda llm: CancellableLLM(llm, lambda: False), CountedLLM],
-    ids=["plain", "cancellable", "counted"],
+    [lambda llm: llm, lambda llm: AnnouncedLLM(llm, unheard, lambda: False)],
+    ids=["plain", "announced"],
 )
 def test_the_connection_of_a_cancelled_reply_is_closed_at_once(ollama_llm, wrapped):
     with DeafServer() as server:
