@@ -63,7 +63,6 @@ READ_SHORT = {
     "ragscience.ask.slots:": QUESTION,
     "ragscience.ask.paper_facts:": QUESTION,
     "ragscience.ask.aspect_route:": SENTENCE,
-    "ragscience.ask.list_route:": SENTENCE,
     "ragscience.ask.citations:_PATH": (100, "reads a name of at most 83 characters"),
     "ragscience.core.sentences:_LAST_WORD": (40, "reads the 40 characters before a full stop"),
     "ragscience.graph.local_extraction:": SENTENCE,

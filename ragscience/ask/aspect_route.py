@@ -1,4 +1,4 @@
-"""What a paper says of itself as a whole: a summary, its contributions, findings, limits and aims.
+"""What a paper says of itself as a whole: a summary, its contributions, findings, limits, aims, and what it uses.
 
 aspects.toml has the aspects. Of each the sentences are chosen that hold its words where such sentences stand, after the
 classic features of extracts (Edmundson 1969, J. ACM 16(2)).
@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, Hit
-from ragscience.core.tokenizing import terms
+from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.search.names import PaperNames
 
 _ASKED = {
@@ -30,7 +30,9 @@ _ASKED = {
     "limitations": (("Limits", 8),),
     "aims": (("Method", 1), ("Question", 3)),
 }
-"""The aspects that a kind of question asks for, and how many sentences."""
+"""The aspects that a kind of question asks for, and how many sentences; of the other kinds the one of their name."""
+_MOST_QUALIFIERS, _MOST_LISTED = 5, 6
+_NAME = re.compile(r"[A-Z][\w-]+")
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
 _MOST_DEFINING, _SHOWN = 6, 2
@@ -93,6 +95,8 @@ def aspects() -> dict[str, Aspect]:
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The sentences of the papers that say what was asked for; None where none does, or something else is asked."""
     texts = [PaperText(context.library, paper) for paper in slots.papers[:_MOST_PAPERS]]
+    if kind not in (*_ASKED, "comparison"):
+        return _listed(aspects()[kind], texts[0], slots, context) if len(texts) == 1 else None
     if len(slots.extra) > (kind != "comparison"):
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
@@ -100,6 +104,33 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     note = "Says what each paper is about: the question names nothing to compare them by."
     routed = _said("summary", texts, context)
     return routed and replace(routed, route="comparison", note=note, confidence="medium")
+
+
+def _listed(aspect: Aspect, paper: PaperText, slots: Slots, context: RouteContext) -> Routed | None:
+    """The sentences and tables that say what a paper uses: data sets, baselines, measures, hyperparameters."""
+    if len(slots.extra) > _MOST_QUALIFIERS:
+        return None
+    found = Sentences(paper, context.names).ranked(aspect, slots.extra)
+    if aspect.gives == "names":
+        found.sort(key=lambda one: -_names_behind(aspect, one.text))
+    found = found[:_MOST_LISTED]
+    blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
+    for caption, part in pairwise(paper.parts) if aspect.values else ():
+        text, is_asked = joined_lines(caption.text), not slots.extra or slots.extra & {*terms(caption.text)}
+        if (caption.kind, part.kind) == ("caption", "table") and is_asked and aspect.heading.search(text):
+            blocks.insert(0, Block("table", part.text.strip(), paper.cite([caption, part]), text))
+    if not blocks:
+        return None
+    hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
+    note = (
+        f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
+    )
+    return Routed("list", note, tuple(blocks), hits, "medium", for_llm=True)
+
+
+def _names_behind(aspect: Aspect, text: str) -> int:
+    word = aspect.words.search(text)
+    return len(set(_NAME.findall(_SOURCE.sub("", text), word.end()))) if word else 0
 
 
 def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Routed | None:
