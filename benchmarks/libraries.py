@@ -34,16 +34,14 @@ __all__ = [
 ]
 
 FORM = (
-    "chunking.py",
     "reading",
+    "models/bert_graph.py",
     "models/maxsim.py",
     "models/minilm.py",
     "models/projection.npy",
-    "models/wordpieces.py",
-    "library/library_schema.py",
-    "library/token_vectors.py",
-    "token_centroids.npy",
-    "token_codes.py",
+    "models/token_centroids.npy",
+    "models/token_counting.py",
+    "library/database.py",
 )
 """The parts of ragscience/ whose change makes a kept library worthless."""
 

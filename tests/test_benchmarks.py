@@ -1,6 +1,6 @@
 """The benchmarks measure what they say: the order of the runs, and the rules by which evidence counts."""
 
-from benchmarks import report
+from benchmarks import libraries, report
 
 
 def test_the_page_keeps_the_sections_of_suites_that_were_not_run(tmp_path, monkeypatch):
@@ -18,3 +18,8 @@ def test_the_page_keeps_the_sections_of_suites_that_were_not_run(tmp_path, monke
     assert "left out" not in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Ingest", "## Serving"]
     assert "| new |" in text and "Kept." in text and "Replaced." not in text
+
+
+def test_a_kept_library_is_known_by_parts_of_the_code_that_are_there():
+    assert [part for part in libraries.FORM if not (libraries.REPOSITORY / "ragscience" / part).exists()] == []
+    assert len(libraries.fingerprint()) == 12
