@@ -78,7 +78,7 @@ class MergedPassage:
         ]
 
     @cached_property
-    def _origins(self) -> list[int]:
+    def origins(self) -> list[int]:
         """For each character of `squeezed`, the offset in `text` that it is of."""
         kept = [(c, i) for i, character in enumerate(self.text) for c in FOLDS[character]]
         loose = {match.start() for match in LOOSE_POINT.finditer("".join(c for c, _ in kept))}
@@ -88,7 +88,7 @@ class MergedPassage:
         """(start, end) in `text` of each place where squeezed words occur whole: "8" is not found in "28.4"."""
         at = self.squeezed.find(needle) if needle else -1
         while at >= 0:
-            start, end = self._origins[at], self._origins[at + len(needle) - 1] + 1
+            start, end = self.origins[at], self.origins[at + len(needle) - 1] + 1
             before, after = self.text[max(0, start - 2) : start], self.text[end : end + 2]
             if not (_cuts(needle[0], before[::-1]) or _cuts(needle[-1], after)):
                 yield start, end

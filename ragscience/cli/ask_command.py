@@ -46,7 +46,7 @@ def search_all(engine: Engine, asked: Asked, request: SearchRequest, *, screen: 
                 hits_view(found, out)
         return 0 if found.hits else NOTHING_FOUND
 
-    return _each(asked, one, screen, as_json=as_json)
+    return each_asked(asked, one, screen, as_json=as_json)
 
 
 def ask_all(
@@ -80,7 +80,7 @@ def ask_all(
         answers.append(answer)
         return NOTHING_FOUND if wanted.strict and answer.refused else 0
 
-    code = _each(asked, one, screen, as_json=as_json)
+    code = each_asked(asked, one, screen, as_json=as_json)
     if highlight is not None:
         pages = engine.papers.write_marked_pages(answers, highlight, on_event=screen)
         if pages:
@@ -117,7 +117,8 @@ def _request(template: Request, own: SearchRequest) -> Request:
     return replace(template, question=own.question, history=own.history, filters=joined(template.filters, own.filters))
 
 
-def _each(asked: Asked, one: Callable[[str | None, SearchRequest], int], screen: Screen, *, as_json: bool) -> int:
+def each_asked(asked: Asked, one: Callable[[str | None, SearchRequest], int], screen: Screen, *, as_json: bool) -> int:
+    """Do `one` with the question, or with each of the file; an exit code."""
     text, source = asked
     if text is not None:
         return one(None, SearchRequest(text))

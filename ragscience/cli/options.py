@@ -262,3 +262,10 @@ class Workers:
         if self.workers and self.ray:
             raise UsageError("--workers is for this machine, --ray for a cluster.", "Leave one of them out.")
         return self.ray or self.workers
+
+
+def one_of(command: str, words: list[str] | None, source: str | None) -> tuple[str | None, str | None]:
+    """(The words on one line, or the file's name). Raises UsageError unless one of them is given."""
+    if bool(words) == (source is not None):
+        raise UsageError("Give either a question or --from.", f'For example: `python query.py {command} "chunk size"`.')
+    return " ".join(words) if words else None, source

@@ -14,6 +14,7 @@ from ragscience.cli.graph_commands import draw_map, related, show_graph, show_pa
 from ragscience.cli.groups import App, make_app, with_version
 from ragscience.cli.history_commands import audit, export_notes, history_app
 from ragscience.cli.output import console, flat, print_json, print_table, put
+from ragscience.cli.review_commands import quote
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.serve_commands import mcp, serve_app
@@ -85,7 +86,7 @@ def ask(
             return Chat(engine, request, named, screen).run()
         from ragscience.cli.ask_command import ask_all
 
-        asked = _one_of("ask", question, source)
+        asked = opt.one_of("ask", question, source)
         return ask_all(engine, asked, request, screen=screen, as_json=json, dialogue=named, highlight=highlight)
 
 
@@ -106,7 +107,7 @@ def search(
     screen = Screen(quiet=run.quiet)
     with _opened(screen, how, run) as engine:
         request = SearchRequest("", filters, top_k=narrow.k, graph_filter=how.graph_filter)
-        return search_all(engine, _one_of("search", question, source), request, screen=screen, as_json=json)
+        return search_all(engine, opt.one_of("search", question, source), request, screen=screen, as_json=json)
 
 
 @contextmanager
@@ -116,12 +117,6 @@ def _opened(screen: Screen, how: opt.Ranking, run: opt.Run, talk: opt.Talk | Non
     with opened(screen, **how.flags(), **run.flags(), history=history) as engine:
         screen.keep_choices_in(engine.home.told)
         yield engine
-
-
-def _one_of(command: str, question: list[str] | None, source: str | None) -> tuple[str | None, str | None]:
-    if bool(question) == (source is not None):
-        raise UsageError("Give either a question or --from.", f'For example: `python query.py {command} "chunk size"`.')
-    return " ".join(question) if question else None, source
 
 
 def chat(
@@ -292,6 +287,7 @@ def add_query_commands(app: App) -> None:
     app.command(panel=START, example="python query.py chat --chat thesis")(chat)
     app.command("open", panel=START, example="python query.py open 2")(open_page)
     app.command(panel=QUESTIONS, example='python query.py search "reciprocal rank fusion" -k 3')(search)
+    app.command(panel=QUESTIONS, example='python query.py quote "reciprocal rank fusion"')(quote)
     app.command("profiles", panel=QUESTIONS)(list_profiles)
     app.command("graph", panel=CONNECTIONS, example='python query.py graph "deep learning" --together')(show_graph)
     app.command("path", panel=CONNECTIONS, example='python query.py path "deep learning" BM25')(show_path)

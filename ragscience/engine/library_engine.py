@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest import Ingest
     from ragscience.engine.papers import Papers
+    from ragscience.engine.review_runs import Review
     from ragscience.engine.saved_answers import SavedAnswers
     from ragscience.evaluation.eval_report import Evaluation
     from ragscience.models.model_choice import ModelRow
@@ -119,6 +120,13 @@ class Engine(SharedParts):
         from ragscience.engine.saved_answers import SavedAnswers
 
         return SavedAnswers(self)
+
+    @cached_property
+    def review(self) -> Review:
+        """What a writer holds against the papers."""
+        from ragscience.engine.review_runs import Review
+
+        return Review(self)
 
     # Models
 

@@ -20,6 +20,7 @@ from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token,
 from ragscience.engine.printable import (
     answer_output,
     conversation_output,
+    quote_output,
     search_output,
     turns_output,
 )
@@ -109,6 +110,15 @@ class AskBody(SearchBody):
     )
 
 
+class QuoteBody(BaseModel):
+    """A quote whose place is wanted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    quote: str = Field(min_length=1, max_length=5000)
+    papers: Annotated[list[Short], Field(max_length=100, description="Parts or patterns of names.")] = []
+
+
 def history_of(request: Request) -> SavedAnswers:
     """The earlier answers of who asks."""
     return state_of(request).engine.history.for_person(person_of(request.scope).name)
@@ -125,6 +135,13 @@ async def search(body: SearchBody, request: Request) -> Response:
         lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
     )
     return JsonReply(search_output(found, None))
+
+
+@question_routes.post("/quote", response_description="As `quote --json` prints it.")
+def quote(body: QuoteBody, request: Request) -> Response:
+    """Where a quote stands in the papers."""
+    places = state_of(request).engine.review.quote(body.quote, body.papers)
+    return JsonReply(quote_output(body.quote, places))
 
 
 @question_routes.post("/ask", response_description="As `ask --json` prints it.")

@@ -40,6 +40,7 @@ PRINTED = {
     "history-show": ["query.py", "history", "show", "1"],
     "audit": ["query.py", "audit"],
     "audit-answer": ["query.py", "audit", "ANSWER"],
+    "quote": ["query.py", "quote", "Both ways return the same answer, so that everything downstream"],
     "graph": ["query.py", "graph", "deep learning framework", "--together"],
     "path": ["query.py", "path", "deep learning framework", "embedding model", "--together"],
     "related": ["query.py", "related", "ragscience.pdf"],

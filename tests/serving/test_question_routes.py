@@ -24,6 +24,13 @@ def test_a_search_gives_what_json_prints(client):
     assert found["schema"] == 2
 
 
+def test_a_quote_is_found_with_its_boxes(client):
+    found = client.post("/api/v1/quote", json={"quote": "Cobalt oxide gives the blue colour"}).json()
+    (cited,) = found["places"][0]["citations"]
+    assert (cited["file"], len(cited["boxes"])) == ("kilns.pdf", 1)
+    assert client.post("/api/v1/quote", json={"quote": "…"}).status_code == 400
+
+
 def test_an_answer_has_its_pages_and_is_kept(client):
     answer = client.post("/api/v1/ask", json={"question": SPEED}).json()
     assert "3.7" in answer["answer"]

@@ -1,0 +1,1 @@
+"""What a writer holds against the papers: quotes, and sentences of a draft."""
