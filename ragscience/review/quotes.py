@@ -43,8 +43,8 @@ _MISREAD = 0.7
 """Words so like each other differ by a slip of the pen or of OCR."""
 _RUNNING = ("text", "abstract", "list", "equation")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+")
-_LEFT_OUT = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
-_HYPHEN = re.compile(r"(?<=\w)[-\u00ad\u2010-\u2015]\s*(?=\w)|(?<=\w) (?=\w)")
+_LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?")
+_HYPHEN = re.compile(r"(?<=\w)[-\u00ad\u2010-\u2015]\s*+(?=\w)|(?<=\w) (?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
