@@ -15,11 +15,10 @@ from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms
+from ragscience.graph.citing import Citations
 
 _MOST_SHOWN = 20
 _MOST_PAGES = 8
-_TITLE_WORDS = 8
-"""Words of a title that are looked for in lists of references: a longer one is often cited in part."""
 _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
@@ -159,13 +158,18 @@ class _Search:
     context: RouteContext
 
     def of_title(self) -> Routed | None:
-        """The papers whose list of references has the title of the one that is named."""
-        words = title_of(self.own[0]).split()[:_TITLE_WORDS]
-        if len(self.own) > 1 or len(words) < 2:
+        """The papers that cite the one that is named, by their lists of references; None where several are."""
+        if len(self.own) > 1:
             return None
-        found, is_whole = find_phrases([Phrase(" ".join(words))], self.papers, self.context)
-        citing = {key: replace(one, text={}) for key, one in found.items() if one.references}
-        return self._answered([_LookedUp(label(self.own[0], year=False), (), citing, is_whole)])
+        library, citing = self.context.library, dict[int, PaperMentions]()
+        for one in Citations.of(library).to(self.own[0]):
+            chunks = library.paper_chunks(one.citing.paper_id) if one.citing.paper_id in self.papers else []
+            chunk = next((chunk for chunk in chunks if chunk.start <= one.start < chunk.end), None)
+            if chunk is not None:
+                place = Place(chunk, one.start - chunk.start, min(one.end, chunk.end) - chunk.start)
+                found = PaperMentions(one.citing.paper_id, one.citing.file, references={one.start: place})
+                citing[found.paper_id] = found
+        return self._answered([_LookedUp(label(self.own[0], year=False), (), citing, is_whole=True)])
 
     def of_name(self, name: str) -> Routed | None:
         """The papers that have the name; None where none has the words and they are a description, not a name."""
@@ -204,8 +208,10 @@ class _Search:
         having = self._having(each, joined)
         names, many = listed([f"“{one.name}”" for one in each], joined), counted(len(self.papers), "paper")
         also = [f"“{name}”" for one in each for name in one.aliases]
-        where = "text" if self.kind != "cites" else "references" if self.own else "text or references"
+        is_cited = self.kind == "cites" and bool(self.own)
+        where = "text" if self.kind != "cites" else "references" if is_cited else "text or references"
         note = f"Looked for {listed([names, *also])} word for word in {many}."
+        note = f"Read the lists of references of {many}." if is_cited else note
         introduced = [
             Block("text", f"It is introduced in “{label(one, year=False)}” ({one.file}).")
             for one in self.own
@@ -224,7 +230,10 @@ class _Search:
         blocks, hits = [Block("text", said)], dict[int, Hit]()
         for key in having:
             found = [one.found[key] for one in each if key in one.found and self._places(one.found[key])]
-            quotes = [_best_quote(self._places(one), self.kind) for one in found] if len(blocks) <= _MOST_SHOWN else []
+            places = map(self._places, found if len(blocks) <= _MOST_SHOWN else [])
+            quotes = [
+                _quoted(one[0], one[0].start, one[0].end) if is_cited else _best_quote(one, self.kind) for one in places
+            ]
             text = f"{short_label(self.papers[key])}: {', '.join(map(_count, found))}: "
             cited = tuple(citation for _, citation, _ in quotes)
             blocks.append(Block("item", text + " · ".join(f"“{quote}”" for quote, _, _ in quotes), cited))

@@ -16,7 +16,7 @@ from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.events import ModelChosen, OnEvent, PassagesRead, unheard
 from ragscience.graph import graph_exchange, traversal
-from ragscience.graph.citing import cited_by, cited_in, references
+from ragscience.graph.citing import Citations
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES
@@ -227,9 +227,9 @@ class LibraryGraph:
         By the lists of references; an identifier is a DOI, or "arXiv:" with an id.
         """
         with self._library() as library:
-            every = list(references(library))
-        absent = [one for entry in every if entry.citing == paper and entry.cited is None for one in entry.identifiers]
-        return cited_in(every, paper), cited_by(every, paper), list(dict.fromkeys(absent))
+            known = Citations.of(library)
+            cited, citing = [one.cited for one in known.by(paper)], [one.citing for one in known.to(paper)]
+            return cited, citing, known.elsewhere(library, paper)
 
     def among(self, papers: Sequence[Paper]) -> tuple[list[tuple[Paper, Paper, float]], list[Entity], list[Relation]]:
         """(which of these papers are similar, with the cosines of their means, what they name, what they state of it).

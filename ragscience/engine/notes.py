@@ -18,7 +18,7 @@ from ragscience.core.records import NOTE, Mark, Paper, title_of
 from ragscience.engine.managed_notes import NoteDamaged, Value, ids_in, new_note, rewritten
 from ragscience.engine.printable import one_line, write_out
 from ragscience.engine.saved_answers import as_markdown, line_of, quoted
-from ragscience.graph.citing import cited_by, cited_in, references
+from ragscience.graph.citing import Citations
 from ragscience.library.atomic_files import disk_errors
 from ragscience.sources.bib_entries import citation_keys
 
@@ -71,7 +71,7 @@ class NoteExport:
         self._library = self._engine.library
         papers = sorted(self._engine.papers.list(), key=lambda paper: paper.paper_id)
         self._keys = citation_keys(papers)
-        self._references = list(references(self._library))
+        self._citing = Citations.of(self._library)
         place = self._place
         self._of_paper = {one.paper_id: place(_PAPERS, self._keys[one.paper_id], _paper_ids(one)) for one in papers}
         named = ((one.conversation_id, one.name or one.title, _talk_ids(turns)) for one, turns in talks)
@@ -191,8 +191,8 @@ class NoteExport:
     def _citations(self, paper: Paper, path: Path) -> Iterator[str]:
         """Links to the notes of the papers that it cites, and of those that cite it."""
         for name, papers in (
-            ("Cites", cited_in(self._references, paper)),
-            ("Cited by", cited_by(self._references, paper)),
+            ("Cites", [one.cited for one in self._citing.by(paper)]),
+            ("Cited by", [one.citing for one in self._citing.to(paper)]),
         ):
             links = [f"- {self._note_link(path, self._of_paper[one.paper_id], title_of(one))}" for one in papers]
             if links:

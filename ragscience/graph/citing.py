@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ragscience.core.records import Paper, title_of
 from ragscience.reading.author_names import last_name
@@ -26,93 +29,124 @@ _ARXIV = re.compile(r"arxiv[^\d]{0,20}(\d{4}\.\d{4,5})(?:v\d+)?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An entry of a list of references."""
+    """An entry of a paper's list of references that is about another paper of the library."""
 
     citing: Paper
+    cited: Paper
     page: int
+    start: int
+    end: int
+    """Where it is in the text of the citing paper."""
     text: str
     """On one line."""
-    cited: Paper | None
-    """The paper of the library that it names; None where it has none."""
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        """The DOI and the arXiv id that it gives: ("10.1145/3292500", "arXiv:1706.03762")."""
-        whole = self.text.replace("- ", "-")
-        found = [match.group() for match in _DOI.finditer(whole)]
-        return tuple(dict.fromkeys([*found, *(f"arXiv:{match[1]}" for match in _ARXIV.finditer(whole))]))
 
 
-def references(library: Store, papers: Sequence[Paper] | None = None) -> Iterator[Reference]:
-    """The entries of the lists of references of `papers`, or of all, in their order; a supplement is never cited."""
-    every = library.papers()
-    known = _Known([paper for paper in every if not paper.metadata.part])
-    for paper in every if papers is None else papers:
-        contents = library.contents(paper.paper_id)
-        texts = {page.number: (page.start, text) for page, text in zip(contents.pages, contents.texts, strict=True)}
-        for element in contents.elements:
-            if element.kind == "reference":
-                start, text = texts[element.page]
-                entry = " ".join(text[max(0, element.start - start) : element.end - start].split())
-                yield Reference(paper, element.page, entry, known.named(entry, paper))
+class Citations:
+    """The citations among the papers of a library at one of its versions; a supplement is never cited."""
+
+    def __init__(self, library: Store) -> None:
+        papers = library.papers()
+        known = _Titles([paper for paper in papers if not paper.metadata.part])
+        self._titles = known
+        found: dict[tuple[int, int], Reference] = {}
+        for paper in papers:
+            for page, start, end, text in entries(library, paper):
+                if (cited := known.named(text, paper)) is not None:
+                    entry = Reference(paper, cited, page, start, end, text)
+                    found.setdefault((paper.paper_id, cited.paper_id), entry)
+        self.all = tuple(found.values())
+        """One for each pair of papers, by the citing paper's file."""
+
+    @classmethod
+    def of(cls, library: Store) -> Citations:
+        """Those of the library as it is now; thread-safe, read once for each of its versions."""
+        with _lock, library.snapshot():
+            state = (library.about.library_id, library.about.version)
+            known = _known.get(library)
+            if known is None or known[0] != state:
+                _known[library] = known = state, cls(library)
+            return known[1]
+
+    def to(self, paper: Paper) -> list[Reference]:
+        """What cites the paper."""
+        return [one for one in self.all if one.cited.paper_id == paper.paper_id]
+
+    def by(self, paper: Paper) -> list[Reference]:
+        """What the paper cites."""
+        return [one for one in self.all if one.citing.paper_id == paper.paper_id]
+
+    def elsewhere(self, library: Store, paper: Paper) -> list[str]:
+        """The identifiers of what the paper cites and the library lacks: a DOI, or "arXiv:" with an id, each once."""
+        absent = [text for *_, text in entries(library, paper) if self._titles.named(text, paper) is None]
+        return list(dict.fromkeys(one for text in absent for one in identifiers(text)))
 
 
-def citations(library: Store, papers: Sequence[Paper]) -> dict[tuple[int, int], Reference]:
-    """An entry for each pair (citing, cited) of ids, of those in the lists of references of `papers`."""
-    found = references(library, papers)
-    return {(one.citing.paper_id, one.cited.paper_id): one for one in found if one.cited is not None}
+_known: WeakKeyDictionary[Store, tuple[tuple[str, int], Citations]] = WeakKeyDictionary()
+_lock = Lock()
 
 
-def cited_by(found: Sequence[Reference], paper: Paper) -> list[Paper]:
-    """The papers that cite a paper, each once."""
-    return list({one.citing.paper_id: one.citing for one in found if one.cited == paper}.values())
+def entries(library: Store, paper: Paper) -> Iterator[tuple[int, int, int, str]]:
+    """(page, start, end, text on one line) of each entry of a paper's list of references."""
+    contents = library.contents(paper.paper_id)
+    texts = {page.number: (page.start, text) for page, text in zip(contents.pages, contents.texts, strict=True)}
+    for one in contents.elements:
+        if one.kind == "reference":
+            start, text = texts[one.page]
+            yield one.page, one.start, one.end, " ".join(text[max(0, one.start - start) : one.end - start].split())
 
 
-def cited_in(found: Sequence[Reference], paper: Paper) -> list[Paper]:
-    """The papers of the library that a paper cites, each once."""
-    named = [one.cited for one in found if one.citing == paper and one.cited is not None]
-    return list({one.paper_id: one for one in named}.values())
+def identifiers(entry: str) -> list[str]:
+    """The DOI and the arXiv id that an entry gives: ["10.1145/3292500", "arXiv:1706.03762"]."""
+    whole = entry.replace("- ", "-")
+    return [*_DOI.findall(whole), *(f"arXiv:{number}" for number in _ARXIV.findall(whole))]
 
 
-class _Known:
-    """The papers that an entry may name."""
+class _Titles:
+    """The papers that an entry may name, by identifier, first author and title."""
 
     def __init__(self, papers: Sequence[Paper]) -> None:
-        self._papers: Mapping[str, list[tuple[Paper, str, bool]]] = {}
-        by_name: dict[str, list[tuple[Paper, str, bool]]] = {}
         self._by_id: dict[str, Paper] = {}
+        self._by_author: defaultdict[str, list[tuple[str, str, Paper]]] = defaultdict(list)
+        """(name, letters of the title, paper), by the first word of the name."""
+        self._by_start: defaultdict[str, list[tuple[str, Paper]]] = defaultdict(list)
+        """(letters of the title, paper), by the first _CLEAR_TITLE letters."""
         for paper in papers:
             known, title = paper.metadata, title_of(paper)
             name = _words(last_name(known.authors[0])) if known.authors else ""
             for part in dict.fromkeys((title, title.partition(": ")[2])):  # which is also cited without its short name
                 letters = _letters(part)
                 is_clear = len(letters) >= _CLEAR_TITLE
-                if is_clear or (part == title and len(letters) >= _LEAST_LETTERS):
-                    by_name.setdefault(name, []).append((paper, letters, is_clear))
+                if is_clear:
+                    self._by_start[letters[:_CLEAR_TITLE]].append((letters, paper))
+                if name and (is_clear or (part == title and len(letters) >= _LEAST_LETTERS)):
+                    self._by_author[name.partition(" ")[0]].append((name, letters, paper))
             for one in (known.doi.casefold(), known.arxiv_id.partition("v")[0]):
                 if one:
                     self._by_id[one] = paper
-        self._papers = by_name
 
     def named(self, entry: str, citing: Paper) -> Paper | None:
-        """The paper that an entry of another one names: by its identifier, or by its title and first author."""
+        """The other paper that an entry of `citing` names: by its identifier, or by its title and first author."""
+        for one in (*_DOI.findall(entry.casefold()), *_ARXIV.findall(entry)):
+            if (paper := self._by_id.get(one)) is not None and paper.paper_id != citing.paper_id:
+                return paper
+        fitting = [one for one in self._fitting(entry) if one[2].paper_id != citing.paper_id]
+        return max(fitting, key=lambda one: one[:2])[2] if fitting else None
+
+    def _fitting(self, entry: str) -> Iterable[tuple[float, int, Paper]]:
+        """(how like its title is, letters of its title, paper) of each paper that the entry may be about."""
         from rapidfuzz import fuzz
 
-        found = [*_DOI.findall(entry.casefold()), *_ARXIV.findall(entry)]
-        for one in found:
-            if (paper := self._by_id.get(one)) is not None and paper != citing:
-                return paper
-        letters, words = _letters(entry), f" {_words(entry)} "
-        best: tuple[float, int, Paper] | None = None
-        for name, papers in self._papers.items():
-            is_named = bool(name) and f" {name} " in words
-            for paper, title, is_clear in papers:
-                if paper == citing or len(title) > len(letters) or not (is_named or is_clear):
-                    continue
-                score = 100.0 if title in letters else fuzz.partial_ratio(title, letters) if is_named else 0.0
-                if score >= _ALIKE and (best is None or (score, len(title)) > best[:2]):
-                    best = score, len(title), paper
-        return best[2] if best is not None else None
+        letters, words = _letters(entry), _words(entry)
+        for at in range(len(letters) - _CLEAR_TITLE + 1):
+            for title, paper in self._by_start.get(letters[at : at + _CLEAR_TITLE], ()):
+                if letters.startswith(title, at):
+                    yield 100.0, len(title), paper
+        for word in dict.fromkeys(words.split()):
+            for name, title, paper in self._by_author.get(word, ()):
+                if f" {name} " in f" {words} " and len(title) <= len(letters):
+                    score = fuzz.partial_ratio(title, letters, score_cutoff=_ALIKE)
+                    if score:
+                        yield score, len(title), paper
 
 
 def _words(text: str) -> str:
@@ -122,4 +156,4 @@ def _words(text: str) -> str:
 
 def _letters(text: str) -> str:
     """The letters and digits of a text, without case, accents, blanks and hyphens."""
-    return "".join(char for char in plain_letters(text) if char.isalnum())
+    return "".join(filter(str.isalnum, plain_letters(text)))

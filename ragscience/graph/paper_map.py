@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ragscience.core.paper_records import counted_places, page_parts
 from ragscience.core.records import Paper, StoredChunk
 from ragscience.core.tokenizing import counted
-from ragscience.graph.citing import citations
+from ragscience.graph.citing import Citations
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Relation
 
@@ -215,10 +215,11 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
         label = _short(one.label)
         nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, found, more))
     lines = [MapEdge(one, other, SIMILAR, cosine, ()) for one, other, cosine in drawn]
-    for (citing, cited), entry in citations(library, papers).items():
-        if cited in at:
+    for entry in Citations.of(library).all:
+        ends = [at.get(one.paper_id) for one in (entry.citing, entry.cited)]
+        if (source := ends[0]) is not None and (target := ends[1]) is not None:
             proof = Evidence(entry.citing.file, entry.page, entry.text)
-            lines.append(MapEdge(at[citing], at[cited], CITES, 1.0, (proof,)))
+            lines.append(MapEdge(source, target, CITES, 1.0, (proof,)))
     index_of = {one.key: len(kept) + index for index, one in enumerate(entities)}
     for relation, chunks in zip(relations, proofs, strict=True):
         both = [graph.entity(key).names for key in (relation.source, relation.target)]

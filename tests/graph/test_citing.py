@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragscience.core.records import EmbedderIdentity
-from ragscience.graph.citing import references
+from ragscience.graph.citing import Citations
 from ragscience.library.atomic_files import Home
 from ragscience.library.paper_contents import NewPaper
 from ragscience.library.store import Library
@@ -62,7 +62,7 @@ def test_the_citations_among_the_shared_papers(shared_library):
     def name_of(paper):
         return max((name for name in names if paper.file.startswith(name)), key=len)
 
-    found = {(name_of(one.citing), name_of(one.cited)) for one in references(shared_library) if one.cited is not None}
+    found = {(name_of(one.citing), name_of(one.cited)) for one in Citations.of(shared_library).all}
     assert found == wanted
 
 
