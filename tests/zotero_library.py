@@ -94,6 +94,11 @@ class Zotero:
         self.db.execute("INSERT OR IGNORE INTO tags (name) VALUES (?)", [name])
         self.db.execute("INSERT INTO itemTags SELECT ?, tagID, 0 FROM tags WHERE name = ?", [item, name])
 
+    def untag(self, item: int, name: str) -> None:
+        """Take a tag off an item."""
+        self.db.execute("DELETE FROM itemTags WHERE itemID = ? AND tagID = (SELECT tagID FROM tags WHERE name = ?)",
+                        [item, name])  # fmt: skip
+
     def collection(self, name: str, above: int | None = None, library: int = 1) -> int:
         """Add a collection; its number."""
         number = next(self._numbers)

@@ -76,6 +76,7 @@ def _kind(text: str) -> str:
 
 
 Words = Annotated[str, Field(max_length=1000), AfterValidator(_words)]
+Query = Annotated[Words, Field(description="What to look for.")]
 PaperName = Annotated[Words, Field(description="A paper: its file name, or a part of its name or title.")]
 InPaper = Annotated[Words, Field(description="Only in this paper: its file name, or a part of its name or title.")]
 UnderHeading = Annotated[Words, Field(description="Only under headings with this in their name.")]
@@ -213,9 +214,8 @@ class Toolbox:
         return ToolResult(call, text, hits[:MOST_HITS], error=len(hits) < len(given) and not hits)
 
     def search(
-        self, query: Annotated[Words, Field(description="What to look for.")], paper: InPaper = "",
-        section: UnderHeading = "", kind: OfKind = "",
-    ) -> tuple[str, Sequence[Hit]]:  # fmt: skip
+        self, query: Query, paper: InPaper = "", section: UnderHeading = "", kind: OfKind = ""
+    ) -> tuple[str, Sequence[Hit]]:
         """Find the passages of the papers that fit a query best.
 
         Words that may stand in the text are better than a long question.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ragscience.ask.intents import kinds
 from ragscience.ask.route_records import RouteContext, Routed, short_label
 from ragscience.ask.slots import Slots
+from ragscience.core.paper_records import note_text
 from ragscience.core.records import NOTE, Block, Citation
 from ragscience.core.tokenizing import counted, terms
 
@@ -36,7 +37,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed:
     for hit in shown:
         chunk = hit.chunk
         cited = Citation(chunk.file, chunk.page_start, chunk.text, False, chunk.path, chunk.start, chunk.end)
-        blocks.append(Block("item", chunk.text, (cited,)))
+        blocks.append(Block("item", note_text(chunk), (cited,)))
     if len(shown) < every.size:
         blocks.append(
             Block("text", f"There are {counted(int(every.size), 'note')} in all: `--kind note` searches them.")

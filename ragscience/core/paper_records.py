@@ -84,6 +84,8 @@ class Mark:
     comment: str = ""
     link: str = ""
     """Opens it in the program that has it; empty where there is none."""
+    author: str = ""
+    """Who made it, where the file says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,15 @@ class StoredChunk:
     def searched(self) -> str:
         """See `searched_text`."""
         return searched_text(self.header, self.text)
+
+
+NOTES_OF = "Notes of "
+"""How the section of a note begins whose author is known."""
+
+
+def note_text(note: StoredChunk) -> str:
+    """A reader's note, with its author in brackets where it is known."""
+    return f"{note.text} ({note.section})" if note.section.startswith(NOTES_OF) else note.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,7 @@ class LibraryGraph:
         with self._library() as library:
             known = Citations.of(library)
             cited, citing = [one.cited for one in known.by(paper)], [one.citing for one in known.to(paper)]
-            return cited, citing, known.elsewhere(library, paper)
+            return cited, citing, known.elsewhere(paper)
 
     def among(self, papers: Sequence[Paper]) -> tuple[list[tuple[Paper, Paper, float]], list[Entity], list[Relation]]:
         """(which of these papers are similar, with the cosines of their means, what they name, what they state of it).

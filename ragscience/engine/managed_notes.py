@@ -12,8 +12,8 @@ from typing import Any
 
 Value = str | int | Sequence[str] | None
 """Of a field; one that is empty is left out."""
-SHARED = "tags"
-"""The field that both write: what is there stays, and what is missing is added."""
+SHARED, OURS = "tags", "paper_tags"
+"""The field that both write: what is there stays, and what is missing is added; and what we wrote into it last."""
 
 _BEGINS = "<!-- ragscience"
 _END = f"{_BEGINS}: end -->"
@@ -28,6 +28,7 @@ class NoteDamaged(ValueError):
 
 def new_note(ids: Sequence[str], fields: Mapping[str, Value], blocks: Mapping[str, str]) -> str:
     """A note that is nobody's yet. `ids`, of letters, digits, - and _, tell later what it is about."""
+    fields = {**fields, OURS: fields.get(SHARED)}
     front = "".join(_field(name, value) for name, value in fields.items() if value)
     return "\n\n".join([f"---\n{front}---", *(_block(name, ids, content) for name, content in blocks.items())]) + "\n"
 
@@ -74,7 +75,7 @@ def _with_fields(text: str, fields: Mapping[str, Value]) -> str:
         raise NoteDamaged("its front matter has no end")
     inner, line_end = found[1], "\r\n" if "\r\n" in found[1] else "\n"
     before = _read(inner)
-    wanted = {**fields, SHARED: _shared(before.get(SHARED), fields.get(SHARED))} if SHARED in fields else fields
+    wanted = {**fields, SHARED: _shared(before, fields[SHARED]), OURS: fields[SHARED]} if SHARED in fields else fields
     parts: list[tuple[str, str]] = []
     for line in inner.splitlines(keepends=True):
         key = _KEY.match(line)
@@ -114,7 +115,11 @@ def _said(value: object) -> object:
     return [*map(str, value)] if isinstance(value, list | tuple) else str(value or "")
 
 
-def _shared(there: object, ours: Value) -> Sequence[str]:
+def _shared(before: Mapping[str, object], ours: Value) -> Sequence[str]:
+    """What is there but for what we wrote and is gone, and what is new."""
+    there, last = before.get(SHARED), before.get(OURS)
     written = re.split(r"[,\s]+", there) if isinstance(there, str) else there
+    now = [*map(str, ours)] if isinstance(ours, list | tuple) else []
+    gone = {str(one) for one in last} - {*now} if isinstance(last, list) else set()
     found = [str(one) for one in written if one] if isinstance(written, list) else []
-    return list(dict.fromkeys((*found, *(ours if isinstance(ours, list | tuple) else ()))))
+    return list(dict.fromkeys((*(one for one in found if one not in gone), *now)))

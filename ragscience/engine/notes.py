@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragscience.core.errors import UsageError
-from ragscience.core.paper_records import PLACE, has_pages, place_label
+from ragscience.core.paper_records import PLACE, has_pages, note_text, place_label
 from ragscience.core.records import NOTE, Mark, Paper, title_of
 from ragscience.engine.managed_notes import NoteDamaged, Value, ids_in, new_note, rewritten
 from ragscience.engine.printable import one_line, write_out
@@ -205,7 +205,7 @@ class NoteExport:
         said = _joined(" ".join(f"{mark.text} {mark.comment}" for mark in marks))
         notes = [one for one in self._library.paper_chunks(paper.paper_id, notes=True) if one.kind == NOTE]
         new = (one for one in notes if not all(_joined(part) in said for part in one.text.split(" — ")))
-        marks += [Mark(one.page_start, "", one.text) for one in new]
+        marks += [Mark(one.page_start, "", note_text(one)) for one in new]
         for mark in marks:
             words = " — ".join(filter(None, (mark.text and f"“{line_of(mark.text)}”", line_of(mark.comment))))
             yield f"- {_link(_at(paper, mark.page), mark.link or self._page(paper, mark.page))}: {words}"

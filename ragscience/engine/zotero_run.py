@@ -114,8 +114,7 @@ class BibRun(DescribedRun):
         """
         for text in bib.warnings:
             self._warn(text)
-        folders = [files, bib.path.absolute().parent] if files else [bib.path.absolute().parent]
-        found, unfit = joined(bib.entries, self.library.papers(), folders)
+        found, unfit = joined(bib.entries, self.library.papers(), [*filter(None, [files]), *bib.folders])
         if unfit:
             entries = counted(len(unfit), "entry is about no paper", "entries are about no paper")
             self._warn(f"{bib.path.name}: {entries} of the library and no file: {some_of(unfit)}.")

@@ -6,11 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
-from ragscience.core.records import Paper, title_of
+from ragscience.core.records import Filters, Paper, title_of
+from ragscience.core.tokenizing import tokenize
 from ragscience.reading.author_names import last_name
 from ragscience.reading.text_cleaning import plain_letters
 
@@ -42,47 +41,62 @@ class Reference:
 
 
 class Citations:
-    """The citations among the papers of a library at one of its versions; a supplement is never cited."""
+    """The citations among the papers of a library at one of its versions; a supplement is never cited.
+
+    Each list of references is read once, when it is first needed.
+    """
 
     def __init__(self, library: Store) -> None:
-        papers = library.papers()
-        known = _Titles([paper for paper in papers if not paper.metadata.part])
-        self._titles = known
-        found: dict[tuple[int, int], Reference] = {}
-        for paper in papers:
-            for page, start, end, text in entries(library, paper):
-                if (cited := known.named(text, paper)) is not None:
-                    entry = Reference(paper, cited, page, start, end, text)
-                    found.setdefault((paper.paper_id, cited.paper_id), entry)
-        self.all = tuple(found.values())
-        """One for each pair of papers, by the citing paper's file."""
+        self._library = library
+        self._papers = {paper.paper_id: paper for paper in library.papers()}
+        self._titles = _Titles([paper for paper in self._papers.values() if not paper.metadata.part])
+        self._read: dict[int, dict[int, Reference]] = {}
+        """By the ids of the citing and the cited paper."""
 
     @classmethod
     def of(cls, library: Store) -> Citations:
-        """Those of the library as it is now; thread-safe, read once for each of its versions."""
-        with _lock, library.snapshot():
-            state = (library.about.library_id, library.about.version)
-            known = _known.get(library)
-            if known is None or known[0] != state:
-                _known[library] = known = state, cls(library)
-            return known[1]
+        """Those of the library as it is now."""
+        return library.derived(cls)
 
-    def to(self, paper: Paper) -> list[Reference]:
-        """What cites the paper."""
-        return [one for one in self.all if one.cited.paper_id == paper.paper_id]
+    @property
+    def all(self) -> list[Reference]:
+        """One for each pair of papers, by the citing paper's file."""
+        return [one for paper in self._papers.values() for one in self.by(paper)]
 
     def by(self, paper: Paper) -> list[Reference]:
         """What the paper cites."""
-        return [one for one in self.all if one.citing.paper_id == paper.paper_id]
+        if paper.paper_id not in self._read:
+            found: dict[int, Reference] = {}
+            for page, start, end, text in entries(self._library, paper):
+                if (cited := self._titles.named(text, paper)) is not None:
+                    found.setdefault(cited.paper_id, Reference(paper, cited, page, start, end, text))
+            self._read[paper.paper_id] = found
+        return [*self._read[paper.paper_id].values()]
 
-    def elsewhere(self, library: Store, paper: Paper) -> list[str]:
+    def to(self, paper: Paper) -> list[Reference]:
+        """What cites the paper."""
+        rest = self._papers.keys() - self._read.keys()
+        for number in rest & self._having(paper) if rest else ():
+            self.by(self._papers[number])
+        return [found[paper.paper_id] for one in self._papers if paper.paper_id in (found := self._read.get(one, {}))]
+
+    def elsewhere(self, paper: Paper) -> list[str]:
         """The identifiers of what the paper cites and the library lacks: a DOI, or "arXiv:" with an id, each once."""
-        absent = [text for *_, text in entries(library, paper) if self._titles.named(text, paper) is None]
+        absent = [text for *_, text in entries(self._library, paper) if self._titles.named(text, paper) is None]
         return list(dict.fromkeys(one for text in absent for one in identifiers(text)))
 
-
-_known: WeakKeyDictionary[Store, tuple[tuple[str, int], Citations]] = WeakKeyDictionary()
-_lock = Lock()
+    def _having(self, paper: Paper) -> set[int]:
+        """The papers whose lists of references may name the paper, by the index of words."""
+        library, known, title = self._library, paper.metadata, title_of(paper)
+        lists = library.select(Filters(kinds=("reference",)))
+        parts = list(map(tokenize, (title, title.partition(": ")[2], known.doi, known.arxiv_id.partition("v")[0])))
+        found = {one for terms in parts if terms for one in library.keywords.having(terms, lists).tolist()}
+        sure = {chunk.paper_id for chunk in library.chunks(sorted(found))}
+        name, words = tokenize(last_name(known.authors[0])) if known.authors else [], _words(title).split()
+        pairs = [[*name, term] for term in dict.fromkeys(parts[0])] if name else []
+        found = {one for terms in pairs for one in library.keywords.having(terms, lists).tolist()} - found
+        chunks = library.chunks(sorted(found))
+        return sure | {chunk.paper_id for chunk in chunks if _is_near(words, _letters(_words(chunk.text)))}
 
 
 def entries(library: Store, paper: Paper) -> Iterator[tuple[int, int, int, str]]:
@@ -106,20 +120,21 @@ class _Titles:
 
     def __init__(self, papers: Sequence[Paper]) -> None:
         self._by_id: dict[str, Paper] = {}
-        self._by_author: defaultdict[str, list[tuple[str, str, Paper]]] = defaultdict(list)
-        """(name, letters of the title, paper), by the first word of the name."""
+        self._by_author: defaultdict[str, list[tuple[str, list[str], Paper]]] = defaultdict(list)
+        """(name, words of the title, paper), by the first word of the name."""
         self._by_start: defaultdict[str, list[tuple[str, Paper]]] = defaultdict(list)
         """(letters of the title, paper), by the first _CLEAR_TITLE letters."""
         for paper in papers:
             known, title = paper.metadata, title_of(paper)
             name = _words(last_name(known.authors[0])) if known.authors else ""
             for part in dict.fromkeys((title, title.partition(": ")[2])):  # which is also cited without its short name
-                letters = _letters(part)
+                words = _words(part)
+                letters = _letters(words)
                 is_clear = len(letters) >= _CLEAR_TITLE
                 if is_clear:
                     self._by_start[letters[:_CLEAR_TITLE]].append((letters, paper))
                 if name and (is_clear or (part == title and len(letters) >= _LEAST_LETTERS)):
-                    self._by_author[name.partition(" ")[0]].append((name, letters, paper))
+                    self._by_author[name.partition(" ")[0]].append((name, words.split(), paper))
             for one in (known.doi.casefold(), known.arxiv_id.partition("v")[0]):
                 if one:
                     self._by_id[one] = paper
@@ -136,17 +151,25 @@ class _Titles:
         """(how like its title is, letters of its title, paper) of each paper that the entry may be about."""
         from rapidfuzz import fuzz
 
-        letters, words = _letters(entry), _words(entry)
-        for at in range(len(letters) - _CLEAR_TITLE + 1):
+        words = _words(entry)
+        letters, at = _letters(words), 0
+        for word in words.split():
             for title, paper in self._by_start.get(letters[at : at + _CLEAR_TITLE], ()):
                 if letters.startswith(title, at):
                     yield 100.0, len(title), paper
+            at += len(word) - word.count("_")
         for word in dict.fromkeys(words.split()):
-            for name, title, paper in self._by_author.get(word, ()):
-                if f" {name} " in f" {words} " and len(title) <= len(letters):
-                    score = fuzz.partial_ratio(title, letters, score_cutoff=_ALIKE)
+            for name, parts, paper in self._by_author.get(word, ()):
+                if f" {name} " in f" {words} " and _is_near(parts, letters):
+                    title = "".join(parts).replace("_", "")
+                    score = fuzz.partial_ratio(title, letters, score_cutoff=_ALIKE) if len(title) <= len(letters) else 0
                     if score:
                         yield score, len(title), paper
+
+
+def _is_near(words: Sequence[str], letters: str) -> bool:
+    """Whether a text has half of the words of a title: what has fewer is not compared, which takes long."""
+    return 2 * sum(word in letters for word in words) >= len(words)
 
 
 def _words(text: str) -> str:
@@ -154,6 +177,6 @@ def _words(text: str) -> str:
     return " ".join(_WORD.findall(plain_letters(text)))
 
 
-def _letters(text: str) -> str:
-    """The letters and digits of a text, without case, accents, blanks and hyphens."""
-    return "".join(filter(str.isalnum, plain_letters(text)))
+def _letters(words: str) -> str:
+    """The letters and digits of words."""
+    return words.replace(" ", "").replace("_", "")

@@ -44,9 +44,9 @@ def match_papers(papers: Sequence[Paper], patterns: Sequence[str]) -> set[int]:
 def papers_fitting(papers: Sequence[Paper], pattern: str) -> list[Paper]:
     """The papers that a pattern fits, in their order; case is ignored where it tells no two papers apart.
 
-    A paper's listed name, MD5 or path means that paper alone; so does a pattern with a slash that is the end of its
-    path, cut at a folder. Any other is a shell pattern for the file's name, its path or its title, or a part of name or
-    title; with a slash in it, a part of the path. An empty pattern fits none.
+    A paper's listed name, MD5, path or citation key means that paper alone; so does a pattern with a slash that is the
+    end of its path, cut at a folder. Any other is a shell pattern for the file's name, its path or its title, or a part
+    of name or title; with a slash in it, a part of the path. An empty pattern fits none.
     """
     if not pattern.strip():
         return []
@@ -55,14 +55,17 @@ def papers_fitting(papers: Sequence[Paper], pattern: str) -> list[Paper]:
 
 
 def papers_exactly(papers: Sequence[Paper], pattern: str) -> list[Paper]:
-    """The papers whose listed name, MD5 or path the pattern is; more than one only where case tells none apart."""
+    """The papers whose listed name, MD5, path or citation key it is; more than one only where case tells none apart."""
     full, folded = os.path.abspath(pattern), fold(pattern)  # noqa: PTH100  # as find_pdfs does
 
     def named(wanted: str, *names: str) -> bool:
         return wanted in names or ("/" in wanted and names[0].endswith(f"/{wanted}"))
 
+    def key(paper: Paper) -> str:  # a supplement has that of its paper
+        return "" if paper.metadata.part else fold(paper.metadata.citation_key)
+
     return [paper for paper in papers if named(pattern, paper.path, paper.file) or paper.path == full] or [
-        paper for paper in papers if named(folded, fold(paper.path), fold(paper.file), paper.md5)
+        paper for paper in papers if named(folded, fold(paper.path), fold(paper.file), paper.md5, key(paper))
     ]
 
 

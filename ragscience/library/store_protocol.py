@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import zlib
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.core.records import LOST_PAGE, NOTE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
@@ -25,7 +25,7 @@ from ragscience.library.paper_contents import NewPaper, PaperContents, already_t
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.sealed_rows import State, described, rebuilds
 from ragscience.library.similarity import Fingerprint, fingerprint_of
-from ragscience.library.snapshots import Database
+from ragscience.library.snapshots import Database, T
 from ragscience.library.tables import GraphTable, SourcesTable, Tokens, Vectors, check_vectors, write_ledger
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Store(Closing):
         self._unpacked = lru_cache(_CONTENTS_KEPT)(PaperContents.unpack)
         self._papers: tuple[int, tuple[Paper, ...]] = (-1, ())
         """The papers of a version, as they were last asked for."""
+        self._derived: dict[object, tuple[int, object]] = {}
 
     def close(self) -> None:
         """Bring the ledger up to date, release the files and the lock; may be called twice.
@@ -114,6 +115,15 @@ class Store(Closing):
             if version != at.version:
                 self._papers = version, papers = at.version, tuple(at.papers())
             return list(papers)
+
+    def derived(self, make: Callable[[Store], T]) -> T:
+        """What `make` gives for the library as it is now: called once for each version."""
+        with self._database.now() as at:
+            version, found = self._derived.get(make, (-1, None))
+            if version != at.version:
+                found = make(self)
+                self._derived[make] = at.version, found
+            return cast("T", found)
 
     def paper(self, *, md5: str = "", path: str = "") -> Paper | None:
         """The paper with these bytes, or that was read from this full path."""

@@ -20,6 +20,7 @@ from functools import cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Self
 
+from ragscience.core.paper_records import NOTES_OF
 from ragscience.core.records import ASKED_KINDS, NOTE, Chunk, Document, Element
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def chunk_document(
 
 
 NOTES = "Your notes"
-"""The section of passages that are a reader's words."""
+"""The section of passages that are a reader's words, where the file does not say whose."""
 
 
 def with_notes(document: Document, chunks: Sequence[Chunk], size: int) -> tuple[Document, list[Chunk]]:
@@ -128,14 +129,14 @@ def with_notes(document: Document, chunks: Sequence[Chunk], size: int) -> tuple[
     A mark's page is that of the words that it marks; the text after the pages is on none.
     """
     text, found, last = document.text, [*chunks], len(document.pages)
-    header = _SEPARATOR.join(filter(None, (_title(document), NOTES)))
     for mark in document.marks:
         said = " — ".join(filter(None, (mark.text and f"“{mark.text}”", mark.comment)))
-        page = min(max(1, mark.page), last)
+        page, section = min(max(1, mark.page), last), f"{NOTES_OF}{mark.author}" if mark.author else NOTES
+        header = _SEPARATOR.join(filter(None, (_title(document), section)))
         for piece in textwrap.wrap(said, size):
             start = len(text) + 2
             text = f"{text}\n\n{piece}"
-            found.append(Chunk(len(found), piece, start, len(text), page, page, NOTES, NOTE, header))
+            found.append(Chunk(len(found), piece, start, len(text), page, page, section, NOTE, header))
     return replace(document, text=text), found
 
 

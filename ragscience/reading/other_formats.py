@@ -34,6 +34,8 @@ _PACKED = {".docx": "word/document.xml", ".epub": "META-INF/container.xml"}
 """ZIP files, with a part that each has."""
 _TEXT_BYTES, _PACKED_BYTES, _UNPACKED_BYTES = 16 << 20, 200 << 20, 500 << 20
 """Most of a text without pictures, of a packed file, and of what is in it: a book has 1 MB of text."""
+_MARKDOWN_BYTES = 3 << 20
+"""Of a longer Markdown file, for which pandoc takes more than half a minute, paragraphs and headings alone are read."""
 _SECONDS, _MEMORY = 45, "512M"
 """For pandoc: a book of 900 pages takes 4 s and 200 MB."""
 _NO_MEMORY = 251
@@ -51,6 +53,7 @@ _OF_FONTS = {b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/en
 _FIELD = re.compile(r"<(?:dc|dcterms):(title|creator|date|created|identifier)\b[^<>]{0,400}+>([^<>]{1,500}+)<")
 _LEFT_OUT = re.compile(r"\[WARNING\] Could not load include file (\S{1,200})")
 _AGAIN = "Skip it, or save it again with another program."
+_HEADING = re.compile(r"\s*+(#{1,6})[ \t]++([^\n]+?)[ \t#]*+\s*+")
 _PARAGRAPHS = re.compile(r"\n[ \t\r\f]*+\n\s*+")
 
 
@@ -85,9 +88,11 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
     tree: Any
     said = ""
     try:
-        if suffix == ".txt":
-            paragraphs = [{"t": "Para", "c": [{"t": "Str", "c": part}]} for part in _PARAGRAPHS.split(text)]
-            tree = {"meta": {}, "blocks": paragraphs}
+        is_long = suffix == ".md" and len(text) > _MARKDOWN_BYTES
+        if suffix == ".txt" or is_long:
+            parts = _PARAGRAPHS.split(text)
+            tree = {"meta": {}, "blocks": [_plain_block(part, may_be_heading=is_long) for part in parts]}
+            warnings += ["long: read as plain text with headings"] if is_long else []
         else:
             read, said = _parsed(path, content, _READERS[suffix])
             tree = json.loads(read)
@@ -101,6 +106,13 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
         raise _problem(path, "has no text", "no-text")
     on_page(len(document.pages), len(document.pages), False)
     return replace(document, warnings=tuple(warnings))
+
+
+def _plain_block(text: str, *, may_be_heading: bool) -> dict[str, Any]:
+    """A paragraph, or a heading of Markdown, as pandoc has it."""
+    heading = _HEADING.fullmatch(text) if may_be_heading else None
+    said = [{"t": "Str", "c": heading[2] if heading else text}]
+    return {"t": "Header", "c": [len(heading[1]), ["", [], []], said]} if heading else {"t": "Para", "c": said}
 
 
 def _problem(
@@ -175,7 +187,7 @@ def _parsed(path: Path, content: bytes, reader: str) -> tuple[bytes, str]:
     try:
         done = subprocess.run(command, input=content, capture_output=True, timeout=_SECONDS, check=False, env=env)  # noqa: S603 - of a package
     except subprocess.TimeoutExpired as error:
-        raise _problem(path, f"took longer to read than {_SECONDS} s", "timeout") from error
+        raise _problem(path, f"took longer to read than {_SECONDS} s", "timeout", "Split it.") from error
     if done.returncode == _NO_MEMORY:
         raise MemoryError
     said = done.stderr.decode("utf-8", "replace")

@@ -317,9 +317,9 @@ def read_marks(source: Any, index: int) -> list[Mark]:
                 text = clean_text(" ".join(marked))
             elif kind not in (pymupdf.PDF_ANNOT_TEXT, pymupdf.PDF_ANNOT_FREE_TEXT):
                 continue
-            comment = " ".join(clean_text(annotation.info["content"]).split())
+            comment, author = (" ".join(clean_text(annotation.info[name]).split()) for name in ("content", "title"))
             if text or comment:
-                found.append(Mark(index + 1, text, comment))
+                found.append(Mark(index + 1, text, comment, author=author))
     except failures() as error:
         raise_if_out_of_memory(error)
     return found

@@ -103,6 +103,8 @@ def plain_text(text: str) -> str:
 
 def plain_letters(text: str) -> str:
     """The text in lower case without accents: "lukasz uber" of "Łukasz Über"; other characters are kept."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 

@@ -15,7 +15,17 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import Field
 from starlette.requests import ClientDisconnect, Request
 
-from ragscience.agent.tools import InPaper, Toolbox, Words, arguments_of, checked_arguments, what_is_wrong
+from ragscience.agent.tools import (
+    InPaper,
+    OfKind,
+    Query,
+    Toolbox,
+    UnderHeading,
+    Words,
+    arguments_of,
+    checked_arguments,
+    what_is_wrong,
+)
 from ragscience.core import __version__
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
@@ -63,6 +73,8 @@ _ID = re.compile(r"([0-9a-f]{12})#(\d{1,7})")
 _TEXTS = frozenset(("search", "fetch", "ask", "read_page", "list_papers"))
 """Tools whose results can be long."""
 _QUOTES_SHOWN = 20
+InCollection = Annotated[Words, Field(description="Only papers of this collection: a part of its name.")]
+WithTag = Annotated[Words, Field(description="Only papers with this tag.")]
 
 
 class AssistantCall:
@@ -101,17 +113,27 @@ class AssistantCall:
         """The papers that a name means; none without one. Raises NothingFound."""
         return list(self._engine.papers.find([name])) if name else []
 
-    def search(self, query: str, paper: str = "", section: str = "", kind: str = "") -> dict[str, Any]:
-        """As the agent's."""
-        papers = tuple(each.paper_id for each in self._papers(paper))
-        filters = Filters(paper_ids=papers, sections=(section,) if section else (), kinds=(kind,) if kind else ())
+    def _filters(self, paper: str, **wanted: str) -> Filters:
+        """Those of a paper, and of "sections", "kinds", "collections" and "tags"."""
+        given: dict[str, Any] = {name: (value,) for name, value in wanted.items() if value}
+        return Filters(paper_ids=tuple(each.paper_id for each in self._papers(paper)), **given)
+
+    def search(
+        self, query: Query, paper: InPaper = "", section: UnderHeading = "", kind: OfKind = "",
+        collection: InCollection = "", tag: WithTag = "",
+    ) -> dict[str, Any]:  # fmt: skip
+        """Find the passages of the papers that fit a query best.
+
+        Words that may stand in the text are better than a long question.
+        """
+        filters = self._filters(paper, sections=section, kinds=kind, collections=collection, tags=tag)
         found = self._engine.search(SearchRequest(query, filters, top_k=8), cancel=self._cancel)
         library = self._library
         papers_of = {path: library.paper(path=path) for path in dict.fromkeys(hit.chunk.path for hit in found.hits)}
         # A paper may have left the library since the search.
         there = [(hit.chunk, owner) for hit in found.hits if (owner := papers_of[hit.chunk.path]) is not None]
         if not there:
-            raise NothingFound("Nothing was found.", "Try other words, or leave out paper, section or kind.")
+            raise NothingFound("Nothing was found.", "Try other words, or leave out a filter.")
         results: list[dict[str, Any]] = []
         left = self._chars
         for chunk, owner in there:
@@ -134,15 +156,15 @@ class AssistantCall:
         return {**_result(chunk, paper), "text": text, "metadata": of(chunk, "section kind")}
 
     def ask(
-        self, question: Annotated[Words, Field(description="A whole question.")], paper: InPaper = ""
-    ) -> dict[str, Any]:
+        self, question: Annotated[Words, Field(description="A whole question.")], paper: InPaper = "",
+        collection: InCollection = "", tag: WithTag = "",
+    ) -> dict[str, Any]:  # fmt: skip
         """Get an answer from the papers, with the page behind each fact.
 
         Prefer `search` where you word it yourself.
         """
-        papers = tuple(each.paper_id for each in self._papers(paper))
         talk = self._engine.dialogue(person=self._person)
-        asked = AskRequest(question, Filters(paper_ids=papers))
+        asked = AskRequest(question, self._filters(paper, collections=collection, tags=tag))
         answer = self._engine.ask(asked, dialogue=talk, cancel=self._cancel)
         sources = [] if answer.refused else [of(one, "number file page") for one in sources_of(answer)]
         shown = of(answer, "refused confidence missing warnings")
@@ -195,7 +217,7 @@ def _result(chunk: StoredChunk, paper: Paper) -> dict[str, Any]:
 
 
 _OFFERED: Mapping[str, Callable[..., Any]] = {
-    "search": Toolbox.search,
+    "search": AssistantCall.search,
     "read_page": Toolbox.read_page,
     "list_papers": Toolbox.list_papers,
     "cite": Toolbox.cite,

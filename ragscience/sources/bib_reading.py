@@ -17,6 +17,7 @@ from ragscience.sources.zotero import CITATION_KEY
 
 _ENCODING = re.compile(rb"\s*%\s*Encoding:\s*([\w-]{1,40})")
 """JabRef's first line."""
+_FOLDER = re.compile(r"jabref-meta:\s*fileDirectory(?:Latex)?(?:-[^:]*)?:(.+?);?\s*", re.DOTALL)
 _IS_LATEX = re.compile(r"[\\$~%]|--|``|''")
 _DOI = re.compile(r"10\.\d{4,9}/\S+")
 _ARXIV = re.compile(
@@ -55,6 +56,8 @@ class BibFile:
     path: Path
     entries: tuple[BibEntry, ...]
     warnings: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+    """Where its files may be: those that JabRef names, then its own."""
 
 
 def read_bib(path: Path) -> BibFile:
@@ -76,7 +79,10 @@ def read_bib(path: Path) -> BibFile:
         warnings.append(f"{path.name}: {many} left out, broken or there twice: {lines}.")
     elif not entries:
         raise NothingFound(f"{path} has no entry.", "Give a BibTeX file, as reference managers export them.")
-    return BibFile(path, entries, tuple(warnings))
+    own = path.absolute().parent
+    named = [match[1] for one in found.comments if (match := _FOLDER.fullmatch(one.comment))]
+    folders = [own / _unescaped(name) for name in named if "\0" not in name]
+    return BibFile(path, entries, tuple(warnings), (*folders, own))
 
 
 def _text_of(path: Path) -> str:
@@ -184,13 +190,17 @@ def _files(field: str, folders: Iterable[Path]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for one in re.split(r"(?<!\\);", field):
-        parts = [re.sub(r"\\([:;\\])", r"\1", part) for part in re.split(r"(?<!\\):", one)]
+        parts = [*map(_unescaped, re.split(r"(?<!\\):", one))]
         names = [one.strip(), parts[0], *([parts[1], f"/{parts[1]}"] if len(parts) > 1 else [])]
         paths = (folder / name for name in names if name.lower().endswith(".pdf") for folder in folders)
         there = next((path for path in paths if "\0" not in str(path) and path.is_file()), None)
         if there is not None:
             found[there.resolve()] = None
     return [*found]
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([:;\\])", r"\1", text)
 
 
 def _names(said: Metadata) -> list[str]:

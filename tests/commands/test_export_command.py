@@ -16,7 +16,8 @@ from tests.zotero_library import Zotero
 SPEED = "How fast do bees fly in fog?"
 WAGGLE = ["The waggle dance as a map\n\nBees point at flowers by dancing.", "A dance lasts 1.5 seconds per kilometre."]
 BLOCK = re.compile(r"^<!-- ragscience: (?!end).*?^<!-- ragscience: end -->", re.M | re.S)
-OURS = ("citekey", "title", "authors", "year", "venue", "type", "zotero", "file", "tags", "started", "questions")
+OURS = ("citekey", "title", "authors", "year", "venue", "type", "zotero", "file", "tags", "paper_tags", "started",
+        "questions")  # fmt: skip
 WIKI, LINK = re.compile(r"\[\[([^\]|]+)\|[^\]]+\]\]"), re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -250,7 +251,9 @@ def test_tags_of_a_person_stay_and_what_obsidian_writes_otherwise_is_the_same(sh
     note = vault / "papers" / "wild-2019-map.md"
     text = note.read_text()
     tags = next(line for line in text.splitlines() if line.startswith("tags:"))
-    text = text.replace(tags, "tags:\n  - to-read\n  - mine\n  - _2019\n  - 🐝").replace("year: 2019", 'year: "2019"')
+    text = text.replace(f"\n{tags}", "\ntags:\n  - to-read\n  - mine\n  - _2019\n  - 🐝").replace(
+        "year: 2019", 'year: "2019"'
+    )
     note.write_text(text.replace('["Ada Wild"]', "\n- Ada Wild"))
     before = note.read_bytes()
     exported(shelf, vault)
@@ -266,6 +269,11 @@ def test_tags_of_a_person_stay_and_what_obsidian_writes_otherwise_is_the_same(sh
     exported(shelf, vault)
     assert front(note)["citekey"] == "other"
     assert len(list(note.parent.iterdir())) == 4
+    shelf.zotero.untag(shelf.item, "to read")
+    shelf.zotero.save()
+    shelf.ingest("zotero", "--data", shelf.zotero.folder)
+    exported(shelf, vault)
+    assert front(note)["tags"] == ["mine", "_2019", "🐝", "new-one"]
 
 
 def test_a_note_of_the_same_name_and_one_copied_are_left_alone(own, tmp_path):
@@ -305,11 +313,12 @@ def test_marks_of_the_file_itself_are_in_its_note(own, tmp_path):
     with pymupdf.open(path) as document:
         page = document[0]
         mark = page.add_highlight_annot(page.search_for("Moths keep the moon"))
-        mark.set_info(content="Lamps, too?")
+        mark.set_info(content="Lamps, too?", title="Kim Doe")
         mark.update()
         document.saveIncr()
     assert own.ingest().code == 0
     exported(own, tmp_path / "vault")
     (note,) = (text for one in notes_in(tmp_path / "vault").values() if "moths" in (text := one.read_text()).lower())
     assert "## Marked\n\n- [p. 1](file://" in note
-    assert "“Moths keep the moon” — Lamps, too?" in note
+    assert "“Moths keep the moon” — Lamps, too? (Notes of Kim Doe)" in note
+    assert "Lamps, too? (Notes of Kim Doe) (marked.pdf, p.1)" in own.query("What did I mark about moths?").out

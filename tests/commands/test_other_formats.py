@@ -6,6 +6,7 @@ import pytest
 
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.requests import AskRequest
+from ragscience.reading.other_formats import read_other
 from tests.other_formats import QUESTIONS, converted, packed, write
 from tests.pdf_factory import make_pdf
 
@@ -125,6 +126,15 @@ def test_what_cannot_be_read_is_one_clear_line(commands, name):
     assert len([line for line in ran.err.splitlines() if says in line]) == 1
     assert "Traceback" not in ran.err
     assert ran.code == 3
+
+
+def test_a_markdown_file_as_long_as_ten_books_is_read_in_time(tmp_path):
+    path = tmp_path / "long.md"
+    path.write_text("# One\n\n" + "Words of *some* length.\n\n" * 140_000 + "## Two ##\n\nThe end.\n")
+    document = read_other(path)
+    assert document.warnings == ("long: read as plain text with headings",)
+    last = document.elements[-1]
+    assert (document.text[last.start : last.end], last.section) == ("The end.", "One › Two")
 
 
 def test_a_book_with_drm_is_refused_and_one_with_obfuscated_fonts_is_read(commands):

@@ -64,6 +64,9 @@ def test_the_citations_among_the_shared_papers(shared_library):
 
     found = {(name_of(one.citing), name_of(one.cited)) for one in Citations.of(shared_library).all}
     assert found == wanted
+    cited = {(name_of(one.citing), name_of(paper))
+             for paper in shared_library.papers() for one in Citations(shared_library).to(paper)}  # fmt: skip
+    assert cited == wanted, "the index of words finds the same papers"
 
 
 def a_list_of(*entries):

@@ -76,6 +76,8 @@ def test_quotes_are_checked_word_for_word(engine, paper):
         ("search", {}, "query"),
         ("search", {"query": "bees", "paper": "nosuch"}, "nosuch"),
         ("search", {"query": "bees", "kind": "poem"}, "poem"),
+        ("search", {"query": "bees", "tag": "nosuch"}, "No paper has the tag 'nosuch'"),
+        ("ask", {"question": "Why bees?", "collection": "nosuch"}, "No paper has the collection 'nosuch'"),
         ("search", {"query": "bees", "max_tokens": 1}, "max_tokens"),
         ("search", {"query": "bees", "kind": "reference"}, "No passage fits"),
         ("fetch", {"id": "../../etc/passwd"}, "no passage"),

@@ -1,5 +1,7 @@
 """A .bib file as programs write it: fields without LaTeX, names, files in each form, broken entries, encodings."""
 
+from pathlib import Path
+
 import pytest
 
 from ragscience.core.errors import NothingFound, UsageError
@@ -94,6 +96,12 @@ def test_files_in_each_form(tmp_path, field):
     field = field.replace("{root}", str(tmp_path)).replace("MENDELEY", f":{str(pdf)[1:]}:pdf")
     entries = read(tmp_path, f"@article{{a, title={{A}}, file={{{field}}}}}").entries
     assert [*joined(entries, (), [tmp_path])[0]] == [pdf.resolve()]
+
+
+def test_the_folders_that_jabref_names_come_before_the_files_own(tmp_path):
+    meta = "@comment{jabref-meta: fileDirectory:pdf\\;s;}\n@Comment{jabref-meta: fileDirectory-me-laptop:/x y;}"
+    found = read(tmp_path, f"@article{{a, title={{A}}}}\n{meta}")
+    assert found.folders == (tmp_path / "pdf;s", Path("/x y"), tmp_path)
 
 
 def test_entries_find_papers_by_doi_arxiv_id_and_title(tmp_path):

@@ -1,6 +1,7 @@
 """A Zotero library: what of its items is known, and how it is followed. Made with the tables that Zotero has."""
 
 import hashlib
+import json
 import random
 import shutil
 import signal
@@ -394,3 +395,10 @@ def test_what_was_marked_is_the_readers_and_no_papers(two_papers, commands):
     assert "“Terms keep it safe” — compare with views in Paxos (raft.pdf, p.2)" in said
     assert "in no text of the 3 papers" in commands.query("Which papers mention Paxos?").out
     assert "no notes or marks of yours in Bread" in commands.query("What did I highlight in the bread paper?").out
+
+
+def test_a_citation_key_is_a_name_of_its_paper(two_papers, commands):
+    commands.ingest("zotero", "--data", two_papers.folder)
+    assert json.loads(commands.ingest("show", "Ongaro2014search", "--json").out)["file"] == "raft.pdf"
+    assert "raft.pdf" in commands.query("Who sends heartbeats?", "--paper", "ongaro2014search").out
+    assert commands.ingest("show", "ongaro2014").code != 0
