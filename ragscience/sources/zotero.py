@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.core.errors import RagScienceError
+from ragscience.core.paper_records import formats_read
 from ragscience.core.records import Mark, Metadata
 from ragscience.sources.zotero_folder import DATABASE, copied, named_by_profiles
 
@@ -49,7 +50,7 @@ class ZoteroLibrary:
     """What a data folder has."""
 
     attachments: tuple[Attachment, ...]
-    """Of all items that are not in the trash, the item's own file before its supplements."""
+    """Of all items that are not in the trash, the item's own file, a PDF where it has one, before its supplements."""
     trashed: frozenset[str]
     """The `link` of each file in the trash."""
     warnings: tuple[str, ...] = ()
@@ -82,17 +83,19 @@ class _Reading:
         rows = self._rows(
             "attachments",
             "SELECT itemID, parentItemID, linkMode, contentType, path FROM itemAttachments"
-            " WHERE path IS NOT NULL ORDER BY parentItemID IS NULL, parentItemID, itemID",
+            " WHERE path IS NOT NULL"
+            " ORDER BY parentItemID IS NULL, parentItemID, contentType IS NOT 'application/pdf', itemID",
         )
         if not self._items:
             raise RagScienceError(f"{self._folder / DATABASE} has no items that can be read.", "Check --data.")
-        found = [self._attachment(*row) for row in rows if row[0] in self._items and self._is_read(row[2], row[3])]
+        found = [self._attachment(*row) for row in rows if row[0] in self._items and self._is_read(*row[2:])]
         there = [one for one in found if one is not None]
         return ZoteroLibrary(tuple(there), frozenset(self._trashed_links), tuple(self._warnings))
 
     @staticmethod
-    def _is_read(how: int, content: str | None) -> bool:
-        return how in (_STORED, _SAVED, _LINKED) and content == "application/pdf"
+    def _is_read(how: int, content: str | None, path: str) -> bool:
+        is_other = path.lower().endswith(formats_read())
+        return how in (_STORED, _SAVED, _LINKED) and (content == "application/pdf" or is_other)
 
     def _attachment(self, file: int, parent: int | None, how: int, _: str, path: str) -> Attachment | None:
         item = parent if parent in self._items else file

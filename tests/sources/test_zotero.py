@@ -20,6 +20,7 @@ from ragscience.engine.requests import SearchRequest
 from ragscience.sources.zotero import read_zotero
 from ragscience.sources.zotero_folder import data_folder
 from tests.conftest import ROOT
+from tests.other_formats import write
 from tests.pdf_factory import make_pdf
 from tests.zotero_library import Zotero
 
@@ -142,6 +143,30 @@ def test_the_papers_are_read_where_they_are_with_what_zotero_says(two_papers, tm
     assert {hit.chunk.file for hit in within} == {"raft.pdf", "appendix.pdf"}
     assert bib.count("@") == 2
     assert "@inproceedings{ongaro2014search," in bib
+
+
+def test_snapshots_and_books_are_papers_and_a_pdf_comes_first(tmp_path):
+    zotero = Zotero(tmp_path / "Zotero")
+    one = zotero.item("blogPost", title="On Yeast", authors=[("Ann", "Lee")], date="2020")
+    page = "<html><title>Tab</title><script>x()</script><p>Yeast wakes at thirty degrees.</p></html>"
+    zotero.attach(one, "yeast.html", content="text/html", how=1, title="Snapshot")[1].write_text(page)
+    both = zotero.item("journalArticle", title="On Flour", DOI="10.1/flour")
+    zotero.attach(both, "flour.html", content="text/html", how=1, title="Snapshot")[1].write_text("<p>Seen.</p>")
+    make_pdf(zotero.attach(both, "flour.pdf")[1], ["Flour keeps for a year."])
+    book = zotero.item("book", title="On Ovens", ISBN="1")
+    write(zotero.attach(book, "ovens.epub", content="application/epub+zip")[1], "# Heat\n\nAn oven holds heat.\n")
+    zotero.save()
+    with opened(tmp_path / "home") as engine:
+        assert not engine.ingest.zotero(zotero.folder).failures
+        papers = {paper.file: paper.metadata for paper in engine.papers.list()}
+        hit = engine.search(SearchRequest("When does yeast wake?")).hits[0].chunk
+        again = engine.ingest.zotero(zotero.folder)
+    assert not (again.added or again.updated)
+    assert (hit.file, "x()" in hit.text) == ("yeast.html", False)
+    assert (papers["yeast.html"].title, papers["yeast.html"].authors) == ("On Yeast", ("Ann Lee",))
+    assert (papers["flour.pdf"].part, papers["flour.pdf"].doi) == ("", "10.1/flour")
+    assert (papers["flour.html"].part, papers["flour.html"].doi) == ("Snapshot", "")
+    assert papers["ovens.epub"].title == "On Ovens"
 
 
 def test_an_unchanged_library_opens_no_pdf_and_no_model(two_papers, tmp_path):
@@ -316,7 +341,7 @@ def test_killed_at_random_moments_nothing_of_zotero_changes_and_nothing_is_lost(
 
 def test_what_is_not_there_and_what_is_strange_is_said_in_a_line(two_papers, tmp_path):
     two_papers.attach(two_papers.other, "lost.pdf")
-    two_papers.attach(two_papers.other, "page.html", content="text/html", how=1)
+    two_papers.attach(two_papers.other, "cover.png", content="image/png", how=1)
     standalone, path = two_papers.attach(None, "alone.pdf")
     make_pdf(path, ["A paper without an item."])
     linked = make_pdf(tmp_path / "elsewhere" / "linked.pdf", ["A linked paper."])
