@@ -216,10 +216,9 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
         nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, found, more))
     lines = [MapEdge(one, other, SIMILAR, cosine, ()) for one, other, cosine in drawn]
     for entry in Citations.of(library).all:
-        ends = [at.get(one.paper_id) for one in (entry.citing, entry.cited)]
-        if (source := ends[0]) is not None and (target := ends[1]) is not None:
+        if entry.citing.paper_id in at and entry.cited.paper_id in at:
             proof = Evidence(entry.citing.file, entry.page, entry.text)
-            lines.append(MapEdge(source, target, CITES, 1.0, (proof,)))
+            lines.append(MapEdge(at[entry.citing.paper_id], at[entry.cited.paper_id], CITES, 1.0, (proof,)))
     index_of = {one.key: len(kept) + index for index, one in enumerate(entities)}
     for relation, chunks in zip(relations, proofs, strict=True):
         both = [graph.entity(key).names for key in (relation.source, relation.target)]

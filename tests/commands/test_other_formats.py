@@ -134,7 +134,7 @@ def test_a_markdown_file_as_long_as_ten_books_is_read_in_time(tmp_path):
     document = read_other(path)
     assert document.warnings == ("long: read as plain text with headings",)
     last = document.elements[-1]
-    assert (document.text[last.start : last.end], last.section) == ("The end.", "One › Two")
+    assert (document.title, document.text[last.start : last.end], last.section) == ("One", "The end.", "Two")
 
 
 def test_a_book_with_drm_is_refused_and_one_with_obfuscated_fonts_is_read(commands):
