@@ -62,7 +62,7 @@ def papers_exactly(papers: Sequence[Paper], pattern: str) -> list[Paper]:
         return wanted in names or ("/" in wanted and names[0].endswith(f"/{wanted}"))
 
     def key(paper: Paper) -> str:  # a supplement has that of its paper
-        return "" if paper.metadata.part else fold(paper.metadata.citation_key)
+        return paper.md5 if paper.metadata.part else fold(paper.metadata.citation_key) or paper.md5
 
     return [paper for paper in papers if named(pattern, paper.path, paper.file) or paper.path == full] or [
         paper for paper in papers if named(folded, fold(paper.path), fold(paper.file), paper.md5, key(paper))

@@ -53,7 +53,6 @@ _OF_FONTS = {b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/en
 _FIELD = re.compile(r"<(?:dc|dcterms):(title|creator|date|created|identifier)\b[^<>]{0,400}+>([^<>]{1,500}+)<")
 _LEFT_OUT = re.compile(r"\[WARNING\] Could not load include file (\S{1,200})")
 _AGAIN = "Skip it, or save it again with another program."
-_HEADING = re.compile(r"\s*+(#{1,6})[ \t]++([^\n]+?)[ \t#]*+\s*+")
 _PARAGRAPHS = re.compile(r"\n[ \t\r\f]*+\n\s*+")
 
 
@@ -110,9 +109,11 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
 
 def _plain_block(text: str, *, may_be_heading: bool) -> dict[str, Any]:
     """A paragraph, or a heading of Markdown, as pandoc has it."""
-    heading = _HEADING.fullmatch(text) if may_be_heading else None
-    said = [{"t": "Str", "c": heading[2] if heading else text}]
-    return {"t": "Header", "c": [len(heading[1]), ["", [], []], said]} if heading else {"t": "Para", "c": said}
+    text = text.strip()
+    level = len(text) - len(text.lstrip("#")) if may_be_heading and "\n" not in text else 0
+    if 0 < level <= 6 and text[level : level + 1].isspace():
+        return {"t": "Header", "c": [level, ["", [], []], [{"t": "Str", "c": text.strip("# \t")}]]}
+    return {"t": "Para", "c": [{"t": "Str", "c": text}]}
 
 
 def _problem(
