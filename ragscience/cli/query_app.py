@@ -19,6 +19,7 @@ from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.serve_commands import mcp, serve_app
 from ragscience.cli.status_line import STATUS
+from ragscience.cli.table_command import table
 from ragscience.core.errors import UsageError
 from ragscience.engine.printable import counted, plain
 
@@ -288,6 +289,7 @@ def add_query_commands(app: App) -> None:
     app.command("open", panel=START, example="python query.py open 2")(open_page)
     app.command(panel=QUESTIONS, example='python query.py search "reciprocal rank fusion" -k 3')(search)
     app.command(panel=QUESTIONS, example='python query.py quote "reciprocal rank fusion"')(quote)
+    app.command(panel=QUESTIONS, example="python query.py table questions.yaml --csv papers.csv")(table)
     app.command("profiles", panel=QUESTIONS)(list_profiles)
     app.command("graph", panel=CONNECTIONS, example='python query.py graph "deep learning" --together')(show_graph)
     app.command("path", panel=CONNECTIONS, example='python query.py path "deep learning" BM25')(show_path)

@@ -172,6 +172,8 @@ class Home:
         """The objects of the bucket that the papers are in, as they were last listed."""
         self.told = made / "told.json"
         """The choices of models that a person has been told of."""
+        self.cells = made / "cells"
+        """The folder of the cells of literature matrices, a JSON file for each paper."""
 
     def history_of(self, person: str) -> Path:
         """The conversations of that person, a name of `serve_tokens.json`; empty: of the library's own user."""

@@ -1,0 +1,225 @@
+"""A typed value for a question from the passages of one paper: its words, its place, and how likely it is right.
+
+Sentences and rows are scored as quotes are, and the best are read by the small model (models/span_reader.py). What it
+reads must have the column's type. A logistic model over what is known of each then says how likely it is the value; it
+and STATED were fitted to half of benchmarks/questions/matrix.tsv (`python -m benchmarks.matrix --fit`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ragscience.ask.claim_facts import Said, squeezed
+from ragscience.ask.quote_candidates import Unit, units_of
+from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
+from ragscience.core.paper_records import page_parts
+from ragscience.core.records import Answer, Block, Hit
+from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.review.columns import Column, converted
+
+if TYPE_CHECKING:
+    from ragscience.ask.extractive import Readers
+
+MODEL = {"intercept": -5.7, "span": 3.8, "words": 1.3, "meaning": 2.4, "cell": 0.5, "name": 1.6, "rank": 0.3}
+"""Weights of the log-odds that a value is right."""
+STATED = 0.6
+"""How likely a value must be right; below it the paper counts as stating none: a wrong value costs more than none."""
+HIGH = 0.85
+ROUTED = {"high": 0.9, "medium": 0.7}
+"""For the confidence of an answer that needed no search."""
+_READ = 24
+"""Sentences and rows that are read for a cell."""
+_UNREAD = 0.5
+"""For yes and no, which no words of a page are."""
+_NUMBER = re.compile(
+    r"(?<![\w.^])[-\u2212]?\d[\d,]*+(?:\.\d++)?+(?:\s?[x×·]\s?10\s?\^?\{?[-\u2212]?\d++\}?|[eE][-\u2212]?\d++)?+"
+    r"(?:\s?[%‰]|\s?(?:million|billion|thousand|trillion)\b|[^\W\d_]{1,8}(?!\w))?+"
+)
+_MORE_UNIT = re.compile(r"\s([^\W\d_]{1,20}(?:/[^\W\d_]{1,9})?)")
+_NAMED = re.compile(r"[^\W\d_]\w*\s?=\s?$")
+"""Before a number that is the value of a symbol."""
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_DATE = re.compile(rf"\b(?:(?:\d{{1,2}}\s)?{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,\s)?)?(?:19|20)\d\d(?:-\d\d-\d\d)?\b")
+_CITED = re.compile(r"\bal\.,?\s\(?\Z|[a-z],\s\Z")
+"""Before the year of somebody else's paper."""
+_TITLES = re.compile(r"“[^”]{0,400}”")
+_BETWEEN = re.compile(r",\s(?:and\s)?|;\s|\sand\s")
+_HEADING = re.compile(r"[\d.\s]*\Z")
+_LABEL = re.compile(r"\s?\([^()]{1,200}, (?:p\.|¶)\s?\d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value as a paper has it."""
+
+    text: str
+    """As printed, with its unit; "yes" or "no"; a model's sentence where one worded it."""
+    page: int
+    quote: str
+    """The words of the page that it is in or stands on."""
+    certainty: float
+    """0 to 1: how likely it is the paper's answer."""
+    number: float | None = None
+    normal: float | None = None
+    """The number in the column's unit; None without one, and where the printed unit is no such unit."""
+
+    def same(self, other: Value) -> bool:
+        """Whether both say the same: equal numbers, in the column's unit where both are, or the same words."""
+        for one, two in ((self.normal, other.normal), (self.number, other.number)):
+            if one is not None and two is not None:
+                return math.isclose(one, two, rel_tol=1e-6)
+        return squeezed(self.text) == squeezed(other.text)
+
+
+def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[Value]:
+    """What the passages say, the likeliest first, each value once. Raises ModelProblem."""
+    places = {unit.place: unit for hit in hits for unit in units_of(hit)}
+    matches = readers.matcher(column.question, [hit.chunk for hit in hits]) if readers.matcher and hits else None
+    asked, pieces = pieces_of(column.question, list(places.values()), matches)
+    about = [piece for piece in pieces if (piece.held or piece.above) and _may_hold(column.kind, piece.unit)]
+    best = sorted(about, key=lambda piece: -score_of(features_of([piece], asked)))[:_READ]
+    if column.kind == "yes/no":
+        return _once(_yes_or_no(column, piece, asked) for piece in best)
+    texts = [piece.unit.shown for piece in best]
+    spans = readers.spans(f"{column.question.rstrip(' ?.!')}?", texts) if readers.spans and texts else []
+    found: list[Value] = []
+    for piece, text, span in zip(best, texts, spans, strict=True):
+        said = typed(column, text, span.start, span.end)
+        sure, row = span.probability, piece.row
+        if row and row.value and row.fit >= sure:
+            said, sure = typed(column, row.value, 0, len(row.value)), row.fit
+        found += [_value(column, each, piece, likelihood(column, piece, asked, sure)) for each in said]
+    return _once(found)
+
+
+def signs(column: Column, piece: Piece, asked: Asked, span: float) -> dict[str, float]:
+    """What the model is over.
+
+    `span` is how likely the reader finds its words, `name` the share of the column's name, of those words that the
+    question has too, that the sentence, its table's head or its headings have; the rest as in ask/unit_scores.py.
+    """
+    features = features_of([piece], asked)
+    words = column.name.split()
+    own = frozenset(terms(column.question)) & frozenset(terms(column.name)) or frozenset(terms(column.question))
+    is_joined = len(words) > 1 and not piece.terms.isdisjoint(terms("".join(words)))
+    name = 1.0 if is_joined else len(own & (piece.terms | piece.above)) / max(1, len(own))
+    return {"span": span, "name": name, **{each: features[each] for each in ("words", "meaning", "cell", "rank")}}
+
+
+def likelihood(column: Column, piece: Piece, asked: Asked, span: float) -> float:
+    """How likely the value in that sentence or row is right, 0 to 1."""
+    odds = MODEL["intercept"] + sum(MODEL[name] * each for name, each in signs(column, piece, asked, span).items())
+    return 0.5 * (1.0 + math.tanh(0.5 * odds))
+
+
+def typed(column: Column, text: str, start: int, end: int) -> list[str]:
+    """The values of the column's type in `text[start:end]`; of a list each item, else one at most."""
+    kind, span = column.kind, text[start:end].strip(" .,;:()[]“”\"'")
+    if kind == "number":
+        return list(_numbers(text, start, end))[:1]
+    if kind == "date":
+        found = (match for match in _DATE.finditer(text, max(0, start - 12), min(len(text), end + 12)))
+        return [match.group() for match in found if not _CITED.search(text[: match.start()])][:1]
+    items = _BETWEEN.split(span) if kind == "list" else [span]
+    asked = frozenset(terms(column.question))
+    return [each.strip() for each in items if not _HEADING.match(each) and not asked.issuperset(terms(each))]
+
+
+def _numbers(text: str, start: int, end: int) -> Iterable[str]:
+    """Numbers of a span with what they are of, as printed, but for those that are the value of some symbol."""
+    for match in _NUMBER.finditer(text, start, end):
+        if _NAMED.search(text[max(0, match.start() - 20) : match.start()]):
+            continue
+        printed, more = match.group(), _MORE_UNIT.match(text, match.end(), end)
+        is_bare = not printed[-1].isalpha() or Said(printed).numbers[0].mantissa != Said(printed).numbers[0].value
+        yield f"{printed} {more[1]}" if more and is_bare and terms(more[1]) else printed
+
+
+def _may_hold(kind: str, unit: Unit) -> bool:
+    """Whether there can be a value of that type."""
+    text = unit.text
+    return bool(_DATE.search(text)) if kind == "date" else kind != "number" or any(map(str.isdigit, text))
+
+
+def _yes_or_no(column: Column, piece: Piece, asked: Asked) -> Value:
+    """What a sentence with the question's words says: "no" where it denies and the question does not."""
+    says_no = Said(joined_lines(piece.unit.text)).negates != Said(column.question).negates
+    return _value(column, "no" if says_no else "yes", piece, likelihood(column, piece, asked, _UNREAD))
+
+
+def _value(column: Column, text: str, piece: Piece, certainty: float) -> Value:
+    """The value with the page that has it, or where its quote begins."""
+    unit, chunk = piece.unit, piece.unit.hit.chunk
+    parts = [(page, chunk.text[start:end].strip()) for page, start, end in page_parts(chunk, unit.start, unit.end)]
+    page, quote = next((part for part in parts if text in joined_lines(part[1])), parts[0])
+    lead = f"{unit.lead} " if unit.lead else ""
+    return with_number(column, Value(text, page, lead + joined_lines(quote), round(certainty, 4)))
+
+
+def with_number(column: Column, value: Value) -> Value:
+    """The value of a column of numbers, read; also in the column's unit, where it has one."""
+    numbers = Said(value.text).numbers if column.kind == "number" else []
+    if not numbers:
+        return value
+    number = -numbers[0].value if value.text[0] in "-\u2212" else numbers[0].value
+    digits = _NUMBER.match(value.text)
+    unit = value.text.split(maxsplit=1)[-1] if " " in value.text else value.text.lstrip("-\u2212+.,0123456789")
+    normal = converted(number, unit, column.unit) if column.unit and digits else None
+    return replace(value, number=number, normal=normal)
+
+
+# From an answer that is there
+
+
+def routed_values(column: Column, answer: Answer) -> list[Value]:
+    """The values of an answer that needed no search, from its parts with a place."""
+    sure = ROUTED.get(answer.confidence or "", 0.0)
+    return _once(
+        with_number(column, Value(text, block.citations[0].page, joined_lines(block.citations[0].quote), sure))
+        for block in answer.blocks
+        if block.citations and block.kind != "heading"
+        for text in _of_block(column, block)
+    )
+
+
+def _of_block(column: Column, block: Block) -> list[str]:
+    said = _TITLES.sub(" ", block.text)
+    if column.kind == "list":
+        return [said.strip()] if block.kind == "item" else []
+    if column.kind == "text":
+        return [block.key or block.line or joined_lines(block.text)]
+    return typed(column, said, 0, len(said)) if column.kind in ("number", "date") else []
+
+
+def worded_values(column: Column, answer: Answer, readers: Readers) -> list[Value]:
+    """The values of a language model's answer: those of sentences that their page holds, which are on that page."""
+    found: list[Value] = []
+    for sentence in answer.sentences:
+        evidence, text = sentence.evidence, _LABEL.sub("", sentence.text).strip()
+        if sentence.verdict != "supported" or evidence is None:
+            continue
+        says: list[str] = []
+        if column.kind == "text":
+            says = [text]
+        elif column.kind == "yes/no":
+            says = ["no" if Said(text).negates != Said(column.question).negates else "yes"]
+        elif readers.spans:
+            span = readers.spans(column.question, [text])[0]
+            held = squeezed(evidence.quote)
+            says = [each for each in typed(column, text, span.start, span.end) if squeezed(each) in held]
+        quote = joined_lines(evidence.quote)
+        found += [with_number(column, Value(each, evidence.page, quote, round(sentence.score, 4))) for each in says]
+    return _once(found)
+
+
+def _once(values: Iterable[Value]) -> list[Value]:
+    """Each value where it is likeliest, the likeliest first."""
+    kept: list[Value] = []
+    for value in sorted(values, key=lambda each: -each.certainty):
+        if not any(value.same(other) for other in kept):
+            kept.append(value)
+    return kept
