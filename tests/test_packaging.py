@@ -28,7 +28,7 @@ def test_version_and_dependencies_come_from_one_place():
     assert ragscience.__version__
     assert made["dependencies"] == {"file": ["requirements-core.txt"]}
     extras = made["optional-dependencies"]
-    assert set(extras) == {"formats", "lab", "llm-server", "serve", "telemetry", "torch"}
+    assert set(extras) == {"formats", "lab", "llm-server", "serve", "tables", "telemetry", "torch"}
     for file in [*made["dependencies"]["file"], *(file for extra in extras.values() for file in extra["file"])]:
         lines = [line for line in (ROOT / file).read_text().splitlines() if not line.lstrip().startswith("#")]
         assert [line for line in lines if line.startswith("-")] == [], "setuptools reads no -r"

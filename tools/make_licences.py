@@ -45,7 +45,7 @@ Files of others that lie in `ragscience/serving/page/vendor/`, with their licenc
 | `pdfjs/wasm/` | BSD-2-Clause, Apache-2.0 |
 | `katex/` | MIT |
 """
-FILES = ("-core", "-torch", "", "-serve", "-lab", "-telemetry", "-llm-server", "-formats", "-bench", "-dev")
+FILES = ("-core", "-torch", "", "-serve", "-lab", "-telemetry", "-llm-server", "-formats", "-tables", "-bench", "-dev")
 """The first that installs a package is named; files that are not here come behind, by name."""
 AGPL = "AGPL-3.0-only OR LicenseRef-Artifex-Commercial"
 NOT_IN_METADATA = {
