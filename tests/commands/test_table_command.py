@@ -1,4 +1,4 @@
-"""`query.py table`: a literature matrix, from a YAML file of questions to CSV, Markdown and JSON; stopped and resumed."""
+"""`query.py table`: a literature matrix, from a YAML file of questions to CSV, Markdown and JSON; and resumed."""
 
 import csv
 import io
