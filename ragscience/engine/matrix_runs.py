@@ -23,7 +23,7 @@ from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
 from ragscience.library.filter_selection import papers_allowed
 from ragscience.review.columns import Column
-from ragscience.review.matrix import Matrix, MatrixCell, PaperRow
+from ragscience.review.matrix import Matrix, MatrixCell, MatrixRow
 from ragscience.review.values import (
     ROUTED,
     STATED,
@@ -96,7 +96,7 @@ def fill(
     if not papers:
         raise NothingFound("There are no papers to ask.", "`python ingest.py` reads those in papers/.")
     passages = None if shared.models.llm(shared.settings) else PASSAGES_READ
-    total, rows, asked = len(papers) * len(columns), list[PaperRow](), 0
+    total, rows, asked = len(papers) * len(columns), list[MatrixRow](), 0
     for paper in papers:
         kept, cells = _PaperCells.of(shared.home.cells, paper), list[MatrixCell]()
         within = replace(filters, papers=(), paper_ids=(paper.paper_id,))
@@ -112,7 +112,7 @@ def fill(
                 if cell.mode != FAILED:
                     kept.keep(key, cell)
             cells.append(cell)
-        rows.append(PaperRow(paper.file, paper.path, paper.title, tuple(cells)))
+        rows.append(MatrixRow(paper.file, paper.path, paper.title, tuple(cells)))
     return Matrix(tuple(columns), tuple(rows), asked)
 
 

@@ -37,7 +37,7 @@ class MatrixCell:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRow:
+class MatrixRow:
     """A paper and its cells, in the order of the columns."""
 
     file: str
@@ -51,7 +51,7 @@ class Matrix:
     """All papers and questions."""
 
     columns: tuple[Column, ...]
-    rows: tuple[PaperRow, ...]
+    rows: tuple[MatrixRow, ...]
     asked: int
     """How many cells were asked now; the others were on disk."""
 
