@@ -29,15 +29,11 @@ def table(
     """
     from ragscience.engine.matrix_runs import fill
     from ragscience.engine.requests import AskRequest
-    from ragscience.library.atomic_files import check_place
     from ragscience.review import matrix_files
     from ragscience.review.columns import read_columns
 
     columns = read_columns(file)
     targets = [(csv, matrix_files.as_csv), (md, matrix_files.as_markdown)]
-    for target, _ in targets:
-        if target is not None:
-            check_place(target)
     screen = Screen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
         screen.keep_choices_in(engine.home.told)
