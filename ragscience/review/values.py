@@ -40,7 +40,7 @@ _NUMBER = re.compile(
     r"(?:\s?[%‰]|\s?(?:million|billion|thousand|trillion)\b|[^\W\d_]{1,8}(?!\w))?+"
 )
 _MORE_UNIT = re.compile(r"\s([^\W\d_]{1,20}(?:/[^\W\d_]{1,9})?)")
-_NAMED = re.compile(r"[^\W\d_]\w*\s?=\s?$")
+_NAMED = re.compile(r"[^\W\d_]\w{0,12}\s?=\s?\Z")
 """Before a number that is the value of a symbol."""
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _DATE = re.compile(rf"\b(?:(?:\d{{1,2}}\s)?{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,\s)?)?(?:19|20)\d\d(?:-\d\d-\d\d)?\b")
