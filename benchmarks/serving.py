@@ -334,7 +334,7 @@ def _kills(home: Path, kills: int) -> dict[str, int]:
     from ragscience.core.settings import load_settings
 
     with Engine.open(home, load_settings(home=home, offline=True)) as engine:
-        errors = sum(finding.severity == "error" for finding in engine.doctor().findings)
+        errors = sum(finding.severity == "error" for finding in engine.doctor())
     return {"kills": kills, "answers given": len(given), "answers lost": lost, "errors that doctor finds": errors}
 
 

@@ -46,6 +46,7 @@ def fetch(
     yes: bool = opt.YES,
     dry_run: bool = opt.flag("--dry-run", "Only show what was found."),
     no_ingest: bool = opt.flag("--no-ingest", "Only download to papers/; do not read the files."),
+    html: bool = opt.flag("--html", "Take the formulas of PDFs that you have (WHAT: some) from arXiv's HTML."),
     json: bool = opt.JSON,
 ) -> int:
     """Fetch papers from arXiv or a URL, and read them.
@@ -54,19 +55,13 @@ def fetch(
     choose from; papers named by id, DOI or URL are fetched without asking.
     """
     from ragscience.engine.events import FetchRequest
+    from ragscience.engine.fetch_runs import Search
 
-    request = FetchRequest(
-        tuple(what or ()),
-        count,
-        author=author,
-        title=title,
-        category=category,
-        since=since,
-        until=until,
-        sort=sort,
-        only_list=dry_run,
-        ingest=not no_ingest,
-    )
+    if html:
+        with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
+            return show_result(engine.ingest.formulas(what or (), on_event=screen), screen)
+    narrow = Search("", author, title, category, since, until, newest_first=sort == "newest")
+    request = FetchRequest(tuple(what or ()), count, narrow, only_list=dry_run, ingest=not no_ingest)
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         return run_fetch(engine, request, screen, take_all=yes, as_json=json)
 

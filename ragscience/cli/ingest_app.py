@@ -21,7 +21,7 @@ from ragscience.engine.printable import paper_output
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
-    from ragscience.engine.ingest import Part
+    from ragscience.engine.reread_runs import Part
 
 HELP = (
     "Read papers into the library: new and changed files of papers/, or those given.\n\n"
@@ -160,12 +160,12 @@ def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what
     with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
         if not dry_run:
             return show_result(engine.ingest.sync(on_event=screen), screen)
-        plan = engine.ingest.sync_plan(on_event=screen)
-        for path in plan.to_read:
+        files, gone = engine.ingest.sync_plan(on_event=screen)
+        for path in files:
             screen.tell(f"would read {path}")
-        for paper in plan.gone:
+        for paper in gone:
             screen.tell(f"would remove {paper.file}")
-        if not (plan.to_read or plan.gone):
+        if not (files or gone):
             screen.tell("Nothing would change: the library matches the files.")
     return 0
 
@@ -255,20 +255,20 @@ def doctor(
     Nothing is changed. The exit code is 1 if there is an error.
     """
     from ragscience.cli.status_line import STATUS
-    from ragscience.engine.eval_runs import DoctorReport
+    from ragscience.engine.eval_runs import worst
     from ragscience.engine.library_engine import Engine
 
     settings, found = _settings(run.home)
     quiet = settings.model_copy(update={"log_file": ""})
     with Engine.open(settings.home, quiet, on_event=IngestScreen(quiet=True)) as engine:
-        report = DoctorReport((*found, *engine.doctor(network=network, fast=fast).findings))
+        found += engine.doctor(network=network, fast=fast)
     STATUS.hide()
     if json:
-        print_json(select("schema worst findings", report))
+        print_json(select("schema worst findings", findings=found, worst=worst(found)))
     else:
-        rows = [(one.severity, one.area, one.message, one.remedy) for one in report.findings]
+        rows = [(one.severity, one.area, one.message, one.remedy) for one in found]
         print_table(("severity", "area", "finding", "remedy"), rows, console(), wraps=(), joined=2)
-    return 1 if report.worst == "error" else 0
+    return 1 if worst(found) == "error" else 0
 
 
 def _settings(home: Path | None) -> tuple[Settings, list[DoctorFinding]]:

@@ -36,7 +36,8 @@ from ragscience.search.profiles import PROFILE_NAMES
 from ragscience.upkeep import machine_checks
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.machine_checks import DoctorFinding as DoctorFinding
-from ragscience.upkeep.machine_checks import Given, Severity, guarded, worst
+from ragscience.upkeep.machine_checks import Given, guarded
+from ragscience.upkeep.machine_checks import worst as worst
 
 if TYPE_CHECKING:
     from ragscience.core.records import EmbedderIdentity
@@ -150,18 +151,6 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
     }
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorReport:
-    """All findings, in the order of the checks."""
-
-    findings: tuple[DoctorFinding, ...]
-
-    @property
-    def worst(self) -> Severity:
-        """The gravest severity; "ok" for no finding."""
-        return worst(self.findings)
-
-
 def doctor(
     home: Home,
     settings: Settings,
@@ -170,8 +159,8 @@ def doctor(
     network: bool,
     fast: bool = False,
     on_event: OnEvent = unheard,
-) -> DoctorReport:
-    """Check the library and the models, with `network` also the servers; nothing is written.
+) -> list[DoctorFinding]:
+    """What is found of the library and the models, with `network` also of the servers; nothing is written.
 
     With `fast` the contents of the database are not verified. `on_event` gets a `Progressed` for each check.
     """
@@ -184,7 +173,7 @@ def doctor(
     found += guarded("models", _models, offline, models, _made_by(home, settings))
     if network:
         found += guarded("network", _network, settings, models)
-    return DoctorReport(tuple(found))
+    return found
 
 
 def _access(home: Home) -> Iterator[DoctorFinding]:

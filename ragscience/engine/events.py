@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragscience.library.ingestion import Failure
     from ragscience.library.seen_files import SkippedFile as SkippedFile
     from ragscience.library.similarity import Duplicate as Duplicate
-    from ragscience.sources.arxiv import Candidate
+    from ragscience.sources.arxiv import Candidate, Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +172,6 @@ class IngestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncPlan:
-    """What a sync would do."""
-
-    to_read: tuple[Path, ...]
-    gone: tuple[Paper, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PassagesRead(Event):
     """So many of the passages are read for the graph and kept; comes first with none."""
 
@@ -198,15 +190,8 @@ class FetchRequest:
     """Topics, arXiv ids, DOIs and URLs of PDFs, in any order."""
     count: int = 5
     """Papers for each topic."""
-    author: str = ""
-    """This and the next four narrow every topic's search; without a topic, they are the search."""
-    title: str = ""
-    category: str = ""
-    since: str = ""
-    """"2023", "2023-05" or "2023-05-17"."""
-    until: str = ""
-    sort: Literal["relevance", "newest"] = "relevance"
-    """Which come first."""
+    narrow: Search | None = None
+    """What every topic's search is kept to; without a topic, it is the search."""
     only_list: bool = False
     ingest: bool = True
     """Whether the papers are read into the library."""

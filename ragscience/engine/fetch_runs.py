@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit, urlunsplit
 
-from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, UsageError
-from ragscience.core.records import Metadata
+from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, SourceError, UsageError
+from ragscience.core.paper_records import formats_read
+from ragscience.core.records import Metadata, Paper
+from ragscience.core.tokenizing import counted
 from ragscience.engine.events import (
     FetchedPaper,
     FetchFailure,
@@ -24,15 +28,30 @@ from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import SharedParts, open_store, refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Store, known_files
+from ragscience.reading.other_formats import formulas_of, read_other
 from ragscience.sources.allowed_addresses import NetworkRules
-from ragscience.sources.arxiv import LARGEST_FEED, Arxiv, Candidate, Search, Wanted, identify, search_query, shown
+from ragscience.sources.arxiv import (
+    LARGEST_FEED,
+    Arxiv,
+    Candidate,
+    Wanted,
+    identify,
+    search_query,
+    shown,
+)
+from ragscience.sources.arxiv import (
+    Search as Search,
+)
 from ragscience.sources.downloads import Known, Shelf, fetch, once
 from ragscience.sources.http_client import HttpClient
 
 if TYPE_CHECKING:
+    from ragscience.core.settings import Settings
     from ragscience.library.store import Home
 
 
+_PAGE = 32 << 20
+"""Bytes of a paper's HTML without its pictures, at most."""
 Choose = Callable[[Sequence[FetchedPaper]], Collection[int]]
 """Receives what the searches found, and gives the indices of the papers to fetch."""
 
@@ -56,19 +75,12 @@ class FetchRun:
         Once the cancel flag is set, no further download starts. Raises UsageError offline and for a request without
         a meaning; what fails later is in the result.
         """
-        if self.shared.settings.offline:
-            raise UsageError(
-                "`fetch` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
-            )
+        client = client_of(self.shared, self.on_event)
         refuse_papers_in(self.shared.settings)
         wanted, searches = _understood(request)
         with open_store(self.shared.home, self.shared.settings) as library:
             sources = {source.md5: source.metadata for source in library.sources.all()}
             self.known = Known.of(library.papers(), _loose_files(self.shared.home, library), sources)
-        client = HttpClient(
-            NetworkRules.beside(self.shared.settings.arxiv_url),
-            on_wait=lambda reason, seconds: self.on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
-        )
         arxiv = Arxiv(self.shared.settings.arxiv_url, lambda url: client.get(url, max_bytes=LARGEST_FEED))
         named = self._look_up(arxiv, wanted)
         found = self._search(arxiv, searches, request.count)
@@ -185,16 +197,62 @@ class FetchRun:
         self.failures.append(FetchFailure(argument, error))
 
 
+def client_of(shared: SharedParts, on_event: OnEvent) -> HttpClient:
+    """What asks arXiv. Raises UsageError offline."""
+    if shared.settings.offline:
+        raise UsageError(
+            "`fetch` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
+        )
+    return HttpClient(
+        NetworkRules.beside(shared.settings.arxiv_url),
+        on_wait=lambda reason, seconds: on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
+    )
+
+
+def _html_address(api: str, number: str) -> str:
+    """Where arXiv has the HTML of a paper, as it is made from LaTeX: not beside its API, but on its main site."""
+    parts = urlsplit(api)
+    return urlunsplit((parts.scheme, parts.netloc.removeprefix("export."), f"/html/{quote(number)}", "", ""))
+
+
+def html_formulas(
+    client: HttpClient, settings: Settings, papers: Sequence[Paper], on_event: OnEvent, cancel: Flag | None = None
+) -> Iterator[tuple[Paper, tuple[str, ...]]]:
+    """Each paper with the displayed formulas of its HTML at arXiv; none where there is no HTML that can be read.
+
+    Raises SourceError where arXiv cannot be reached, FileProblem without pandoc.
+    """
+    with tempfile.TemporaryDirectory(prefix="ragscience-") as folder:
+        page = Path(folder, "page.html")
+        for number, paper in enumerate(papers, 1):
+            if cancel is not None and cancel.is_set():
+                return
+            on_event(Progressed(f"[{number}/{len(papers)}] asking arXiv for the HTML of {paper.file}"))
+            formulas: tuple[str, ...] = ()
+            try:
+                page.write_bytes(
+                    client.get(_html_address(settings.arxiv_url, paper.metadata.arxiv_id), max_bytes=_PAGE)
+                )
+                formulas = formulas_of(read_other(page))
+            except SourceError as problem:
+                if problem.reason != "status":
+                    raise
+            except FileProblem as problem:
+                if ".html" not in formats_read():  # without pandoc none can be read
+                    raise problem from None
+            on_event(Noted(f"{paper.file}: {counted(len(formulas), 'formula')} in arXiv's HTML"))
+            yield paper, formulas
+
+
 def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
     """The named papers and the searches. Raises UsageError, before any request is sent."""
     wanted = [identify(argument) for argument in request.arguments]
-    fields = (request.author, request.title, request.category, request.since, request.until)
-    narrow = Search("", *fields, newest_first=request.sort == "newest")
+    narrow = request.narrow or Search()
     topics = [one.topic for one in wanted if one.topic]
     if request.only_topics and len(topics) < len(wanted):
         raise UsageError("The topic is an address or the number of a paper.", "Give words to search for.")
     searches = [replace(narrow, topic=topic) for topic in topics]
-    if not topics and any(fields):
+    if not topics and replace(narrow, newest_first=False) != Search():
         if wanted:
             raise UsageError(
                 "--author, --title, --category, --from and --to narrow a search, and nothing is searched for.",

@@ -20,7 +20,6 @@ from ragscience.engine.events import (
     PaperFailed,
     PaperRemoved,
     Progressed,
-    SyncPlan,
     Warned,
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
@@ -70,6 +69,7 @@ class IngestRun:
         self._on_event = on_event
         self._cancel = cancel
         self._workers = workers
+        self._has_removed = False
         self._files = paper_files(library.home, shared.settings)
         self._skips = SkippedFiles(library.home, self._files.exists, lambda line: on_event(Noted(line)))
 
@@ -94,12 +94,12 @@ class IngestRun:
         finally:
             self._files.save()
 
-    def sync_plan(self) -> SyncPlan:
-        """What `sync` would do."""
+    def sync_plan(self) -> tuple[list[Path], list[Paper]]:
+        """What `sync` would do: (the files that it would read, the papers that it would remove)."""
         plan, gone = self._changes()
         skips = SkippedFiles(self.library.home, self._files.exists)
         plan = skips.leave_out(self.library, plan, (), self._read_by)
-        return SyncPlan(tuple(state.path for state in plan.to_read), tuple(gone))
+        return [state.path for state in plan.to_read], gone
 
     def sync(self) -> IngestResult:
         """Make the library what is on disk: read what is new or changed, remove what is gone."""
@@ -116,10 +116,15 @@ class IngestRun:
                 papers = counted(len(gone), "paper whose file is gone stays", "papers whose files are gone stay")
                 self._warn(f"{papers} until {unread[0]} can be read: it may be the same file under another name.")
                 return
-        if gone:
-            self.library.remove_papers([paper.paper_id for paper in gone])
-            for paper in gone:
-                self._on_event(PaperRemoved(paper, "its file is gone"))
+        self.take_out(gone, "its file is gone")
+
+    def take_out(self, papers: Sequence[Paper], why: str) -> None:
+        """Remove papers, for a reason."""
+        if papers:
+            self.library.remove_papers([paper.paper_id for paper in papers])
+            self._has_removed = True
+        for paper in papers:
+            self._on_event(PaperRemoved(paper, why))
 
     def _changes(self) -> tuple[IngestPlan, list[Paper]]:
         """The changes of papers/ and of the papers outside of it, and the papers whose files are gone."""
@@ -158,7 +163,7 @@ class IngestRun:
                 else:
                     self.library.set_identity(embedder.identity, self._chunker)
                 pipeline = self._run(plan, embedder)
-            elif plan.renames:
+            elif plan.renames or self._has_removed:
                 self.library.refresh_indexes()
             return self._result(plan, pipeline)
         finally:

@@ -19,7 +19,7 @@ from ragscience.search.profiles import PROFILE_NAMES, profile_named
 
 if TYPE_CHECKING:
     from ragscience.core.settings import Settings
-    from ragscience.engine.eval_runs import DoctorReport, EvalRequest
+    from ragscience.engine.eval_runs import DoctorFinding, EvalRequest
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest import Ingest
     from ragscience.engine.papers import Papers
@@ -136,8 +136,8 @@ class Engine(SharedParts):
         late = bool(library.tokens.size_bytes() or not library.about.chunks)
         return self.models.rows(self.settings, library.about.embedder, late=late)
 
-    def doctor(self, *, network: bool = False, fast: bool = False) -> DoctorReport:
-        """Problems of the library and the models, with `network` also of the servers; writes nothing.
+    def doctor(self, *, network: bool = False, fast: bool = False) -> list[DoctorFinding]:
+        """What is found of the library and the models, with `network` also of the servers; writes nothing.
 
         With `fast` the contents of the database are not verified.
         """

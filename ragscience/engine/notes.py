@@ -71,7 +71,7 @@ class NoteExport:
         self._library = self._engine.library
         papers = sorted(self._engine.papers.list(), key=lambda paper: paper.paper_id)
         self._keys = citation_keys(papers)
-        self._citing = Citations.of(self._library)
+        self._cites = [(one.citing, one.cited) for one in Citations.of(self._library).all]
         place = self._place
         self._of_paper = {one.paper_id: place(_PAPERS, self._keys[one.paper_id], _paper_ids(one)) for one in papers}
         named = ((one.conversation_id, one.name or one.title, _talk_ids(turns)) for one, turns in talks)
@@ -190,10 +190,9 @@ class NoteExport:
 
     def _citations(self, paper: Paper, path: Path) -> Iterator[str]:
         """Links to the notes of the papers that it cites, and of those that cite it."""
-        for name, papers in (
-            ("Cites", [one.cited for one in self._citing.by(paper)]),
-            ("Cited by", [one.citing for one in self._citing.to(paper)]),
-        ):
+        cited = [other for one, other in self._cites if one.paper_id == paper.paper_id]
+        citing = [one for one, other in self._cites if other.paper_id == paper.paper_id]
+        for name, papers in (("Cites", cited), ("Cited by", citing)):
             links = [f"- {self._note_link(path, self._of_paper[one.paper_id], title_of(one))}" for one in papers]
             if links:
                 yield "\n".join([f"## {name}\n", *links])

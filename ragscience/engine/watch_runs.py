@@ -120,8 +120,6 @@ class WatchRun:
             found = [library.paper(path=str(path)) for path in work.gone if not os.path.lexists(path)]
             gone = run.gone_of([paper for paper in found if paper is not None], plan)
             run.remove_gone(gone, plan)
-            if gone and not plan.to_read:
-                library.refresh_indexes()
             run.carry_out(plan)
 
     def _told(self, event: Event) -> None:

@@ -46,7 +46,7 @@ class Citations:
     Each list of references is read once, when it is first needed.
     """
 
-    def __init__(self, library: Store) -> None:
+    def __init__(self, library: Store, _: Citations | None = None) -> None:
         self._library = library
         self._papers = {paper.paper_id: paper for paper in library.papers()}
         self._titles = _Titles([paper for paper in self._papers.values() if not paper.metadata.part])

@@ -85,10 +85,15 @@ class IngestPlan:
         return [(paper, state) for paper, state in self.moved if paper.md5 not in self.put_off]
 
     @property
-    def paths(self) -> list[Path]:
+    def states(self) -> list[FileState]:
         """All files except failed ones."""
         moved, copies = (state for _, state in self.moved), (state for state, _ in self.copies)
-        return [state.path for state in (*self.to_read, *self.unchanged, *moved, *copies)]
+        return [*self.to_read, *self.unchanged, *moved, *copies]
+
+    @property
+    def paths(self) -> list[Path]:
+        """Their paths."""
+        return [state.path for state in self.states]
 
 
 def find_pdfs(paths: Sequence[Path], on_found: Callable[[int], None] = lambda _: None) -> FoundFiles:

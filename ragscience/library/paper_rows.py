@@ -10,12 +10,12 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ragscience.core.records import Document, Mark, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import slashed, storable
+from ragscience.reading.other_formats import with_formulas
 
 if TYPE_CHECKING:
     from ragscience.library.top_scores import Ids
@@ -38,32 +38,33 @@ class FileSource:
 
     md5: str
     """MD5 of the file, in hexadecimal."""
-    fetched_at: str
-    """ISO 8601, UTC."""
     metadata: Metadata
     """The metadata given by the source, `url` included."""
     marks: tuple[Mark, ...] = ()
     """What the reader marked there."""
+    formulas: tuple[str, ...] = ()
+    """The displayed formulas of its HTML, as LaTeX, each with its number behind it."""
 
 
-def source_json(metadata: Metadata, marks: Sequence[Mark] = ()) -> str:
-    """What is kept of a source that is fetched now."""
-    fields = {name: value for name, value in asdict(metadata).items() if value and name != "confidence"}
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return json.dumps([now, fields, *([[[*asdict(mark).values()] for mark in marks]] if marks else [])])
+def source_json(source: FileSource) -> str:
+    """What is kept of a source; the empty text is where older versions have the time of the fetch."""
+    fields = {name: value for name, value in asdict(source.metadata).items() if value and name != "confidence"}
+    marks = [[*asdict(mark).values()] for mark in source.marks]
+    return json.dumps(["", fields, *([marks, source.formulas] if marks or source.formulas else [])])
 
 
 def source_from(md5: str, content: bytes | str) -> FileSource:
     """The inverse of `source_json`."""
-    fetched_at, fields, *marks = json.loads(content)
+    _, fields, marks, formulas = [*json.loads(content), (), ()][:4]
     known: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-    return FileSource(md5, fetched_at, Metadata(**known), tuple(Mark(*mark) for rows in marks for mark in rows))
+    return FileSource(md5, Metadata(**known), tuple(Mark(*mark) for mark in marks), tuple(formulas))
 
 
 def merged(document: Document, source: FileSource | None) -> Document:
-    """The document with the source's metadata in place of what its pages give; confidence 1, as it was not parsed."""
+    """The document with the source's metadata and formulas in place of its own; confidence 1, as it was not parsed."""
     if source is None:
         return document
+    document = with_formulas(document, source.formulas)
     outside = source.metadata
     fields = {name: getattr(outside, name) for name in MERGED if getattr(outside, name)}
     more = {name: getattr(outside, name) for name in ONLY_FROM_OUTSIDE}

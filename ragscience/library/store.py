@@ -119,7 +119,7 @@ class DamagedDatabase:
     def carry_over(self, library: Store) -> None:
         """Give the new library the notes and sources, before papers are read: removed ones are left out."""
         library.note("removed", self.removed)
-        library.sources.put_all({source.md5: (source.metadata, source.marks) for source in self.sources})
+        library.sources.put_all(self.sources)
 
 
 def damage_of(home: Home) -> DamagedDatabase | None:

@@ -116,12 +116,12 @@ class Store(Closing):
                 self._papers = version, papers = at.version, tuple(at.papers())
             return list(papers)
 
-    def derived(self, make: Callable[[Store], T]) -> T:
-        """What `make` gives for the library as it is now: called once for each version."""
+    def derived(self, make: Callable[[Store, T | None], T]) -> T:
+        """What `make` gives for the library as it is now and for what it gave before: called once for each version."""
         with self._database.now() as at:
             version, found = self._derived.get(make, (-1, None))
             if version != at.version:
-                found = make(self)
+                found = make(self, cast("T | None", found))
                 self._derived[make] = at.version, found
             return cast("T", found)
 

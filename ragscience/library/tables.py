@@ -6,12 +6,12 @@ import json
 import os
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError
-from ragscience.core.records import EmbedderIdentity, Mark, Metadata, Paper
+from ragscience.core.records import EmbedderIdentity, Metadata, Paper
 from ragscience.core.serialization import storable
 from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 from ragscience.library.changes import Change
@@ -216,13 +216,13 @@ class SourcesTable(_Table):
 
     def put(self, md5: str, metadata: Metadata) -> None:
         """Store the metadata of the file with these bytes, replacing what was stored."""
-        self.put_all({md5: (metadata, ())})
+        self.put_all([FileSource(md5, metadata)])
 
-    def put_all(self, sources: Mapping[str, tuple[Metadata, Sequence[Mark]]]) -> None:
-        """Store the metadata of files and what is marked in them, by the MD5 of their bytes: all or nothing."""
+    def put_all(self, sources: Collection[FileSource]) -> None:
+        """Store what is said of files: all or nothing."""
 
         def act(change: Change) -> None:
-            change.put_sources({md5: source_json(metadata, marks) for md5, (metadata, marks) in sources.items()})
+            change.put_sources({source.md5: source_json(source) for source in sources})
             change.note(version=change.state.version + 1)
 
         self._database.changed(act)

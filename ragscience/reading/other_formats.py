@@ -10,24 +10,29 @@ import codecs
 import html
 import io
 import json
+import logging
 import os
 import re
 import subprocess
 import sys
+import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragscience.core.errors import FileProblem, missing_package
-from ragscience.core.records import Document
+from ragscience.core.records import Document, Element, Line, Page
 from ragscience.reading.pandoc_document import document_of
 from ragscience.reading.text_cleaning import clean_text, printable_name
 
+_Place = TypeVar("_Place", Page, Line, Element)
 _READERS = {".docx": "docx", ".epub": "epub", ".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}
 _WEB = (".html", ".htm")
 _PACKED = {".docx": "word/document.xml", ".epub": "META-INF/container.xml"}
@@ -105,6 +110,89 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
         raise _problem(path, "has no text", "no-text")
     on_page(len(document.pages), len(document.pages), False)
     return replace(document, warnings=tuple(warnings))
+
+
+_LEAST_SYMBOLS = 6
+"""Letters and digits of a formula that is told from others."""
+_SAME, _SAME_NUMBER, _APART = 0.9, 0.8, 0.05
+"""How like in letters and digits a formula is to itself as a PDF has it, also with the same number; and how much more
+than any other one."""
+_SET = re.compile(r"\\(?:displaystyle|left|right)(?![a-zA-Z])\s*")
+_FORMULA_NUMBER = re.compile(r"\(([A-Z]?\d[\d.]{0,6}[a-z]?)\)(?=\s|⟫|$)")
+
+
+def formulas_of(page: Document) -> tuple[str, ...]:
+    """The displayed formulas of a web page as LaTeX, each once, with its number behind it."""
+    texts = (page.text[one.start : one.end] for one in page.elements if one.kind == "equation")
+    return tuple(dict.fromkeys(" ".join(_SET.sub("", text).split()) for text in texts))
+
+
+def with_formulas(document: Document, formulas: Sequence[str]) -> Document:
+    """The document with these formulas in place of those that are surely the same: its own may be garbled.
+
+    They are the same by their letters and digits, in any order, and by their numbers; each stays on its page.
+    """
+    if not formulas:
+        return document
+    known, whole = [*map(_symbols, formulas)], document.text
+    found: list[tuple[float, int, int, str]] = []
+    for element in document.elements:
+        if element.kind == "equation":
+            lines = list(re.finditer(r"[^\n]+", whole[element.start : element.end]))
+            spans = [
+                (element.start, element.end),
+                *((element.start + one.start(), element.start + one.end()) for one in lines),
+            ]
+            for start, end in dict.fromkeys(spans):
+                best = sorted((-_alike(_symbols(whole[start:end]), other), at) for at, other in enumerate(known))[:2]
+                if best[0][0] < 0 and (len(best) == 1 or best[1][0] - best[0][0] >= _APART):
+                    found.append((best[0][0], start, end, formulas[best[0][1]]))
+    taken: list[tuple[int, int, str]] = []
+    for _, start, end, latex in sorted(found, key=lambda one: (one[0], one[1] - one[2])):
+        if all(end <= first or last <= start for first, last, _ in taken):
+            taken.append((start, end, latex))
+    return _replaced(document, sorted(taken))
+
+
+def _symbols(formula: str) -> tuple[frozenset[str], Counter[str]]:
+    """The numbers of a formula, and how often it has each letter and digit, without its LaTeX."""
+    from pylatexenc.latex2text import LatexNodes2Text
+    from pylatexenc.latexwalker import LatexWalkerError
+
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
+    numbers, text = frozenset(_FORMULA_NUMBER.findall(formula)), _FORMULA_NUMBER.sub("", formula)
+    with suppress(LatexWalkerError, RecursionError, ValueError, IndexError):
+        text = LatexNodes2Text(math_mode="text").latex_to_text(text)
+    return numbers, Counter(filter(str.isalnum, unicodedata.normalize("NFKD", text)))
+
+
+def _alike(first: tuple[frozenset[str], Counter[str]], second: tuple[frozenset[str], Counter[str]]) -> float:
+    """How like two formulas are, 0 to 1; 0 unless that is enough."""
+    (numbers, own), (others, other) = first, second
+    if (numbers and others and numbers != others) or min(own.total(), other.total()) < _LEAST_SYMBOLS:
+        return 0.0
+    alike = 2 * (own & other).total() / (own.total() + other.total())
+    return alike if alike >= (_SAME_NUMBER if numbers and numbers == others else _SAME) else 0.0
+
+
+def _replaced(document: Document, texts: Sequence[tuple[int, int, str]]) -> Document:
+    """The document with other texts at some places (start, end, text), which are in order and apart."""
+    parts, at, grown, shifts = list[str](), 0, 0, [(0, 0, 0, 0)]
+    for start, end, text in texts:
+        parts += [document.text[at:start], text]
+        shifts.append((start, end, start + grown, start + grown + len(text)))
+        at, grown = end, grown + len(text) - (end - start)
+
+    def moved(place: int, *, is_end: bool) -> int:
+        _, end, first, last = shifts[bisect_right(shifts, place - is_end, key=lambda one: one[0]) - 1]
+        return place - end + last if place >= end else last if is_end else first
+
+    def shifted(one: _Place) -> _Place:
+        return replace(one, start=moved(one.start, is_end=False), end=moved(one.end, is_end=True))
+
+    pages = tuple(shifted(replace(page, lines=tuple(map(shifted, page.lines)))) for page in document.pages)
+    text = "".join([*parts, document.text[at:]])
+    return replace(document, text=text, pages=pages, elements=tuple(map(shifted, document.elements)))
 
 
 def _plain_block(text: str, *, may_be_heading: bool) -> dict[str, Any]:

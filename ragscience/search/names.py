@@ -13,9 +13,7 @@ from functools import cached_property
 from itertools import islice
 from math import prod
 from pathlib import PurePath
-from threading import Lock
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, ref
 
 from ragscience.core.paper_records import ENDING
 from ragscience.core.tokenizing import terms, tokenize
@@ -74,7 +72,7 @@ class PaperNames:
     """The names of a library's papers."""
 
     def __init__(self, library: Store, names: KeptNames) -> None:
-        self._library = ref(library)  # strong, it would keep the library in `_known` for ever
+        self._library = library
         self._names = names
         self._kept = names.papers
         self._usage = Usage()
@@ -110,25 +108,18 @@ class PaperNames:
     @classmethod
     def of(cls, library: Store) -> PaperNames:
         """The names of the papers that are in the library now; thread-safe, read once for each of its generations."""
-        with library.snapshot():
-            state = (library.about.library_id, library.about.version)
-            with _lock:
-                known = _known.get(library)
-            if known is not None and known[0] == state:
-                return known[1]
-            before = known[1]._names if known else None
-            names = cls(library, kept_names(library, before))
-            if before is None:
-                names.write()
-            with _lock:
-                _known[library] = state, names
-            return names
+        return library.derived(cls._made)
+
+    @classmethod
+    def _made(cls, library: Store, before: PaperNames | None) -> PaperNames:
+        names = cls(library, kept_names(library, before._names if before else None))
+        if before is None:
+            names.write()
+        return names
 
     def write(self) -> None:
         """Keep the names on disk, where they are not: a process that only reads leaves that to the one that writes."""
-        library = self._library()
-        if library is not None:
-            self._names.write(library)
+        self._names.write(self._library)
 
     def of_paper(self, paper_id: int) -> tuple[PaperName, ...]:
         """The names of a paper, the surest first; none for an unknown one."""
@@ -182,7 +173,7 @@ class PaperNames:
                 if found:
                     owners[at, length] = found
         looked_up = {term for found in owners.values() for _, name in found for term in tokenize(name.name)}
-        self._usage.count(looked_up, self._library())
+        self._usage.count(looked_up, self._library)
         named: list[MentionedPaper] = []
         for at, length in sorted(owners, key=lambda place: (place[0], -place[1])):
             start, end = words[at].start(), words[at + length - 1].end()
@@ -248,12 +239,6 @@ class PaperNames:
         ]
 
 
-_known: WeakKeyDictionary[Store, tuple[tuple[str, int], PaperNames]] = WeakKeyDictionary()
-"""The names of each open library, and its id and generation when they were read."""
-_lock = Lock()
-"""For `_known`."""
-
-
 # How surely a name at a place of a text means its paper: by how it is written there, by what stands beside it, and
 # by who else uses the word.
 
@@ -286,11 +271,9 @@ class Usage:
         self._frequencies: dict[str, int] = {}
         self._passages = 0
 
-    def count(self, terms: set[str], library: Store | None) -> None:
-        """Look up how many passages of the library have each term; None: it is no longer open."""
+    def count(self, terms: set[str], library: Store) -> None:
+        """Look up how many passages of the library have each term."""
         if new := [term for term in terms if term not in self._frequencies]:
-            if library is None:
-                raise RuntimeError("the library of these names is no longer open")
             counts = term_counts(library, new, (), None)
             self._passages = counts.passages
             self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)

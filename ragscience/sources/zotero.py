@@ -88,14 +88,9 @@ class _Reading:
         )
         if not self._items:
             raise RagScienceError(f"{self._folder / DATABASE} has no items that can be read.", "Check --data.")
-        found = [self._attachment(*row) for row in rows if row[0] in self._items and self._is_read(*row[2:])]
+        found = [self._attachment(*row) for row in rows if row[0] in self._items and _is_read(*row[2:])]
         there = [one for one in found if one is not None]
         return ZoteroLibrary(tuple(there), frozenset(self._trashed_links), tuple(self._warnings))
-
-    @staticmethod
-    def _is_read(how: int, content: str | None, path: str) -> bool:
-        is_other = path.lower().endswith(formats_read())
-        return how in (_STORED, _SAVED, _LINKED) and (content == "application/pdf" or is_other)
 
     def _attachment(self, file: int, parent: int | None, how: int, _: str, path: str) -> Attachment | None:
         item = parent if parent in self._items else file
@@ -285,6 +280,12 @@ class _Reading:
             self._warnings.append("The citation keys of Better BibTeX cannot be read.")
             return {}
         return {(library, key): name for library, key, name in rows}
+
+
+def _is_read(how: int, content: str | None, path: str) -> bool:
+    """Whether an attachment is of a kind and in a format that can be read."""
+    is_file = how in (_STORED, _SAVED, _LINKED)
+    return is_file and (content == "application/pdf" or path.lower().endswith(formats_read()))
 
 
 def _lists(pairs: Iterable[tuple[int, Any]]) -> defaultdict[int, list[Any]]:

@@ -11,6 +11,7 @@ import pytest
 from tests.commands.papers import BEES, KILNS
 from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
+from tests.reading.drawing import Sheet, draw
 from tests.screens.emulator import CommandTerminal
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
 from tests.sources.fault_server import Reply
@@ -130,3 +131,31 @@ def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(commands, server, tmp_p
     ran = commands.ingest("fetch", url, "--no-ingest", **server.environment)
     assert ran.code == 0, ran.err
     assert (commands.home / "papers" / "c.pdf").read_bytes() == body
+
+
+HTML = """<html><body><p>The speed is</p><table class="ltx_equation"><tr><td><math display="block"><mrow><mi>speed</mi>
+<mo>(</mo><mi>n</mi><mo>)</mo><mo>=</mo><msqrt><mrow><mi>mass</mi><mo>+</mo><mi>drag</mi></mrow></msqrt></mrow></math>
+</td><td><span class="ltx_tag">(3)</span></td></tr></table></body></html>"""
+
+
+def test_formulas_are_taken_from_arxivs_html_and_stay_on_their_page(commands, server):
+    name = "bottger-2021-tunnel-kilns.pdf"
+    sheet = Sheet()
+    sheet.paragraph(50, 100, 8)
+    sheet.write(200, 220, "speed(n) =").write(262, 221, "√", font="symbols").write(270, 220, "mass + drag (3)")
+    sheet.paragraph(50, 250, 8)
+    with ArxivServer([KILNS_PAPER, BEES_PAPER]) as arxiv:
+        arxiv.put(KILNS_PAPER.id, draw(commands.home / "a.pdf", [sheet]).read_bytes())
+        arxiv.put(BEES_PAPER.id, make_pdf(commands.home / "b.pdf", BEES).read_bytes())
+        arxiv.put("/html/2102.00002v1", Reply(HTML.encode(), content_type="text/html"))
+        assert commands.ingest("fetch", KILNS_PAPER.id, BEES_PAPER.id, **arxiv.environment).code == 0
+        assert "[formula, p.1]" in commands.ingest("show", name, "--page", "1").out
+        ran = commands.ingest("fetch", "--html", **arxiv.environment)
+        assert ran.code == 0, ran.err
+        asked = len(arxiv.paths)
+        assert commands.ingest("fetch", "--html", **arxiv.environment).code == 0
+        assert len(arxiv.paths) == asked, "no paper is asked for twice"
+    assert commands.ingest("rebuild").code == 0
+    formula = r"{speed}(n) = \sqrt{{mass} + {drag}} (3)"
+    assert formula in commands.ingest("show", name, "--page", "1").out
+    assert f"{formula} ({name}, p.1)" in commands.query("What is equation 3 of the kilns paper?").out

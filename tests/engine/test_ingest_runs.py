@@ -7,7 +7,7 @@ import pytest
 
 from ragscience.core.errors import LibraryBusy
 from ragscience.engine import PlanMade, SearchRequest, Warned
-from ragscience.engine.events import Noted, SyncPlan
+from ragscience.engine.events import Noted
 from tests.commands.papers import KILNS
 from tests.pdf_factory import make_pdf
 
@@ -41,7 +41,7 @@ def test_a_removed_paper_stays_out_until_it_is_named(engine):
     kilns = engine.home.papers / "kilns.pdf"
     engine.ingest.remove(["kilns.pdf"])
     said = []
-    assert engine.ingest.sync_plan(on_event=said.append) == SyncPlan((), ())
+    assert engine.ingest.sync_plan(on_event=said.append) == ([], [])
     assert [
         run(on_event=said.append).still_skipped for run in (engine.ingest.add, engine.ingest.sync, engine.ingest.add)
     ] == [0, 1, 1]

@@ -43,13 +43,13 @@ def test_files_of_people_are_for_their_owner_alone(engine):
 def test_a_damaged_file_of_a_person_is_found_by_the_doctor(engine):
     asked(engine, "What do bees eat?", "ana")
     engine.home.history_of("ana").write_bytes(json.dumps({}).encode() * 2000)
-    messages = [finding.message for finding in engine.doctor(fast=True).findings]
+    messages = [finding.message for finding in engine.doctor(fast=True)]
     assert [text for text in messages if text.startswith("The conversations of ana are damaged")]
 
 
 def test_damaged_tokens_are_found_by_the_doctor(engine):
     AccessTokens(engine.home.serve_tokens).add("ana")
-    assert not [one for one in engine.doctor(fast=True).findings if one.area == "access"]
+    assert not [one for one in engine.doctor(fast=True) if one.area == "access"]
     engine.home.serve_tokens.write_text("{}")
-    (found,) = [one for one in engine.doctor(fast=True).findings if one.area == "access"]
+    (found,) = [one for one in engine.doctor(fast=True) if one.area == "access"]
     assert (found.severity, "serve token add" in found.remedy) == ("error", True)

@@ -118,7 +118,7 @@ def everything(library):
         "sections": sorted(library.section_names()),
         "graph": (library.graph.rows(), library.graph.read_passages()),
         "stable": (library.graph.stable_ids(), library.graph.pending("toy", "1"), bool(library.graph.state())),
-        "sources": [replace(source, fetched_at="") for source in library.sources.all()],
+        "sources": library.sources.all(),
         "verified": library.verify(),
     }
     found["scores"] = [keyword_scores(library, question, ids).tolist() for question in QUESTIONS]

@@ -6,7 +6,9 @@ import unicodedata
 
 import pytest
 
+from ragscience.core.records import Document, Element, Line, Page
 from ragscience.core.sentences import UNSURE, formulas_named
+from ragscience.reading.other_formats import with_formulas
 from ragscience.reading.pdf_reader import read_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.shared_data import ROOT, needs_shared_data, shared_paper
@@ -89,3 +91,25 @@ def test_a_formula_that_is_not_understood_is_named_by_its_page():
     text = f"It is {UNSURE[0]}a b{UNSURE[1]}, and {UNSURE[0]}c"
     assert formulas_named(text, 5) == "It is [formula, p.5], and [formula, p.5]"
     assert formulas_named("c d⟫ and e") == "[formula] and e"
+
+
+def test_a_formula_is_replaced_where_it_is_surely_the_same_and_all_else_moves_with_it():
+    parts = [("text", "Before it."), ("equation", "⟪dh(t) = f(h(t),t,θ) (2)⟫"), ("equation", "a_1 + b_1 = c_1d_1")]
+    parts += [("equation", "E[v] = sum_1 (3)\n= max_2 − E[w] (4)"), ("text", "Behind it.")]
+    text, elements, lines = "", [], []
+    for kind, said in parts:
+        elements.append(Element(len(text), len(text) + len(said), kind, 1))
+        lines += [Line(len(text) + one.start(), len(text) + one.end(), (0, 0, 9, 9)) for one in re.finditer(".+", said)]
+        text += f"{said}\n"
+    document = Document(text, (Page(1, 0, len(text), lines=tuple(lines)),), elements=tuple(elements))
+    known = [
+        r"\frac{dh(t)}{dt}=f(h(t),t,\theta) (2)",
+        "a_{1}+b_{1}=c_{1}d_{1}",
+        "a_{1}+b_{1}=d_{1}-c_{1}",
+        "=max_{2}-E[w] (4)",
+    ]
+    new = with_formulas(document, known)
+    said = [new.text[one.start : one.end] for one in new.elements]
+    assert said == ["Before it.", known[0], "a_1 + b_1 = c_1d_1", f"E[v] = sum_1 (3)\n{known[3]}", "Behind it."]
+    assert [new.text[one.start : one.end] for one in new.pages[0].lines] == "\n".join(said).split("\n")
+    assert new.pages[0].end == len(new.text)

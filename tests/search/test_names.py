@@ -2,7 +2,6 @@
 
 import json
 import zlib
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from ragscience.core.records import Metadata
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.store import Home, Library
-from ragscience.search import kept_names, names
+from ragscience.search import kept_names
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import RULES_VERSION
 from tests.library.making import add, paper_of, unit_rows
@@ -41,12 +40,6 @@ def home(tmp_path):
         add_paper(library, "harvest.pdf", "Grain in Autumn", ["A harvest takes days.", "Each harvest needs hands."])
         library.refresh_indexes()
     return home
-
-
-@pytest.fixture
-def another_process(monkeypatch):
-    """Have this process forget which names it knows, as one that was just started."""
-    return lambda: monkeypatch.setattr(names, "_known", WeakKeyDictionary())
 
 
 def named(home, text):
@@ -136,15 +129,14 @@ def test_an_open_process_follows_changes_with_the_names_it_has(home, monkeypatch
             followed = in_texts(reader)
             assert len(found) <= 2
             assert home.names.read_bytes() == kept  # who writes the library writes them
-            with monkeypatch.context() as another, Library.open(home) as fresh:
-                another.setattr(names, "_known", WeakKeyDictionary())
+            with Library.open(home) as fresh:
                 assert in_texts(fresh) == followed
 
 
 @pytest.mark.parametrize(
     "damage", ["missing", "cut off", "a letter", "of another library", "not JSON", "of an earlier version"]
 )
-def test_names_that_are_damaged_or_missing_are_found_again(home, damage, another_process):
+def test_names_that_are_damaged_or_missing_are_found_again(home, damage):
     with Library.open(home) as library:
         expected = PaperNames.of(library).of_paper(1)
     whole = home.names.read_text()
@@ -163,7 +155,6 @@ def test_names_that_are_damaged_or_missing_are_found_again(home, damage, another
     else:
         body = whole.partition("\n")[2].replace(library.about.library_id, "f" * len(library.about.library_id))
         home.names.write_text(f"{zlib.crc32(body.encode()):08x}\n{body}")
-    another_process()
     with Library.open(home) as library:
         assert PaperNames.of(library).of_paper(1) == expected
     assert home.names.read_text() == whole

@@ -82,7 +82,7 @@ def look(home: Path, truths: Mapping[str, Truth], seed: str, *, may_be_damaged: 
             if is_deep:
                 report["findings"] = [
                     (one.area, one.message, one.remedy)
-                    for one in engine.doctor().findings
+                    for one in engine.doctor()
                     if one.severity == "error" and one.area not in CLOCK_AREAS
                 ]
     except RagScienceError as error:

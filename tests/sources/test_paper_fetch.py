@@ -13,6 +13,7 @@ from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.events import FetchRequest
+from ragscience.engine.fetch_runs import Search
 from ragscience.library.store import Home, Library
 from ragscience.sources.downloads import md5_of
 from tests.conftest import ROOT
@@ -59,7 +60,8 @@ class Run:
     def __call__(self, *said, count=5, sort="relevance", offline=False, narrow=None, **flags):
         settings = load_settings(home=self.home.root, offline=offline, **self.server.flags)
         take_all, as_json = flags.pop("take_all", True), flags.pop("json", False)
-        request = FetchRequest(said, count, sort=sort, **{"ingest": False, **(narrow or {}), **flags})
+        wanted = Search(newest_first=sort == "newest", **(narrow or {}))
+        request = FetchRequest(said, count, wanted, **{"ingest": False, **flags})
         with IngestScreen(quiet=False) as screen, Engine.open(settings.home, settings, on_event=screen) as engine:
             code = run_fetch(engine, request, screen, take_all=take_all, as_json=as_json)
         self.out, self.err = self.capsys.readouterr()
