@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 
-_VERSION = 4
+_VERSION = 5
 """Incremented with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
@@ -154,21 +154,25 @@ def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
         yield _Run(kind.partition(" ")[0], [element for element, _ in run])
 
 
-def _kinds(elements: Sequence[Element]) -> Iterator[tuple[Element, str]]:
-    """Each element with its kind in `ASKED_KINDS`, "table N" for tables and their captions, or "" for running text."""
+def _kinds(elements: Sequence[Element]) -> list[tuple[Element, str]]:
+    """Each element with its kind in `ASKED_KINDS`, "table N" for tables and their captions, or "" for running text.
+
+    A heading with references or a figure behind it goes with them: "References" alone says nothing.
+    """
+    kinds: list[tuple[Element, str]] = []
     tables = 0
-    for index, element in enumerate(elements):
-        after = elements[index + 1] if index + 1 < len(elements) else None
+    for element in reversed(elements):
+        kind = element.kind if element.kind in ASKED_KINDS else ""
+        after, its_kind = kinds[-1] if kinds else (None, "")
         if element.kind == "table":
-            # A caption directly precedes its table and has opened it.
-            if not (index and elements[index - 1].kind == "caption"):
-                tables += 1
-            yield element, f"table {tables}"
-        elif element.kind == "caption" and after is not None and after.kind == "table":
             tables += 1
-            yield element, f"table {tables}"
-        else:
-            yield element, element.kind if element.kind in ASKED_KINDS else ""
+            kind = f"table {tables}"
+        elif (element.kind == "caption" and after is not None and after.kind == "table") or (
+            element.kind == "heading" and its_kind in ASKED_KINDS
+        ):
+            kind = its_kind
+        kinds.append((element, kind))
+    return kinds[::-1]
 
 
 # Running text
