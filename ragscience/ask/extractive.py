@@ -130,10 +130,11 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
 def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
     """The question as it was put in the reader's training: with its mark, and without the names of papers.
 
-    Their own sentences seldom have these: they are "they".
+    Their own sentences seldom have these: they are "they". What is a part of a word stays: "BERT-large".
     """
     for start, end in sorted(named, reverse=True):
-        question = f"{question[:start]}they{question[end:]}"
+        if not (question[end : end + 1] in ("-", "_") and question[end + 1 : end + 2].isalnum()):
+            question = f"{question[:start]}they{question[end:]}"
     return f"{question.rstrip(' ?.!')}?"
 
 

@@ -253,7 +253,7 @@ def _row(pieces: Iterable[TextPiece]) -> Row:
 
 
 def join_spans(pieces: Sequence[TextPiece], base: float, size: float) -> str:
-    """The text of pieces on one line: blanks where there are gaps, "^" before an exponent's first letter."""
+    """The text of pieces on one line: blanks where there are gaps, "^" before an exponent, "_" before a lowered word."""
     parts: list[str] = []
     right, tail = float("-inf"), ""
     for piece in pieces:
@@ -262,9 +262,11 @@ def join_spans(pieces: Sequence[TextPiece], base: float, size: float) -> str:
             tail = " "
         for span in piece.spans:
             text = span.text
-            is_exponent = span.size <= _SMALL * size and span.base < base - 0.2 * size
-            if is_exponent and tail.isalnum() and text[0].isalnum() and not _ORDINAL.match(text):
-                text = "^" + text
+            is_small = span.size <= _SMALL * size
+            if is_small and span.base < base - 0.2 * size and tail.isalnum() and text[0].isalnum():
+                text = text if _ORDINAL.match(text) else f"^{text}"
+            elif is_small and span.base > base + 0.1 * size and tail.isalpha() and _WORD.match(text):
+                text = f"_{text}"
             parts.append(text)
             tail = text[-1]
         right = max(right, piece.x1)

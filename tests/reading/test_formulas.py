@@ -44,6 +44,12 @@ def test_indices_and_exponents_are_read_by_size_and_place(tmp_path):
     assert formulas_of(tmp_path, sheet.write(240, 220, "+ z")) == ["x_{ij}^2 = y^{a^b} + z"]
 
 
+def test_a_word_set_small_and_lower_is_an_index_of_the_word_before(tmp_path):
+    sheet = prose(Sheet()).write(72, 220, "There are 340 M weights in BERT").write(206, 222, "LARGE", 7)
+    text = read_pdf(draw(tmp_path / "index.pdf", [sheet.write(232, 220, "and far fewer in the other of both.")])).text
+    assert "in BERT_LARGE and far fewer" in text
+
+
 def test_what_stands_in_a_line_and_is_on_no_level_makes_it_unsure(tmp_path):
     sheet = Sheet().write(200, 220, "f(x) =").write(240, 214, "a").write(250, 226, "b").write(260, 220, "+ 1")
     (read,) = formulas_of(tmp_path, sheet)
