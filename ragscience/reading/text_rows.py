@@ -253,7 +253,7 @@ def _row(pieces: Iterable[TextPiece]) -> Row:
 
 
 def join_spans(pieces: Sequence[TextPiece], base: float, size: float) -> str:
-    """The text of pieces on one line: blanks where there are gaps, "^" before an exponent, "_" before a lowered word."""
+    """The text of pieces on one line: blanks at gaps, "^" before an exponent, "_" before a lowered word."""
     parts: list[str] = []
     right, tail = float("-inf"), ""
     for piece in pieces:
