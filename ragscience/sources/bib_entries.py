@@ -70,27 +70,13 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The fields of one paper, each plain text on one line; empty where unknown."""
+    """One paper of a bibliography."""
 
     key: str
-    kind: str
-    """BibTeX's: "article", "inproceedings", "phdthesis", "mastersthesis", "techreport" or "misc"."""
-    title: str
+    known: Metadata
+    """Its fields, each on one line. The kind is BibTeX's, or "misc"; a year that is not printed is that of the arXiv
+    id, which has no version: that is in `url`; of the categories it is the first."""
     people: tuple[Author, ...]
-    year: int | None
-    """As printed; without one the year of the arXiv id, which `note` says."""
-    venue: str
-    doi: str
-    arxiv_id: str
-    """Without its version, which is in `url`."""
-    primary_class: str
-    """arXiv's, as "cs.CL"."""
-    url: str
-    volume: str
-    number: str
-    """Of a journal's issue or of a report."""
-    pages: str
-    """ "305-313", or an article's number."""
     note: str
     """Uncertain and unknown fields, and the file's name where there is no title; empty for a complete entry."""
 
@@ -156,29 +142,28 @@ def _entry(paper: Paper, key: str) -> Entry:
     missing = [name for name, value in (("title", title), ("authors", people), ("year", year)) if not value]
     doubts = [_CALLED.get(name, name) for name in doubtful(known)]
     says_where = venue or known.kind == "techreport"
+    is_of_id = year is not None and not known.year
     url = f"https://arxiv.org/abs/{arxiv_id}" if arxiv_id else "" if doi else _joined(known.url)
-    return Entry(
-        key=key,
+    known = Metadata(
         kind=known.kind or kind_of(venue) if says_where else "misc",
         title=title,
-        people=people,
         year=year,
         venue=venue,
         doi=doi,
         arxiv_id=_VERSION.sub("", arxiv_id),
-        primary_class=_joined(known.categories[0]) if arxiv_id and known.categories else "",
+        categories=tuple(map(_joined, known.categories[:1])) if arxiv_id else (),
         url=url if _PUBLIC_URL.fullmatch(url) else "",
         volume=one_line(known.volume) if says_where else "",
         number=one_line(known.number) if says_where else "",
         pages=one_line(known.pages) if says_where else "",
-        note=_note("" if title else paper.file, doubts, missing, from_id=year is not None and not known.year),
     )
+    return Entry(key, known, people, _note("" if title else paper.file, doubts, missing, from_id=is_of_id))
 
 
 def _gone(citation: Citation, place: str, taken: set[str]) -> Entry:
     """The entry of a cited paper that is no longer in the library."""
     note = f"{_note(citation.file, (), ())}; no longer in the library"
-    return Entry(unused("gone", place, taken), "misc", "", (), None, "", "", "", "", "", "", "", "", note)
+    return Entry(unused("gone", place, taken), Metadata(kind="misc"), (), note)
 
 
 def year_of_arxiv_id(arxiv_id: str) -> int | None:

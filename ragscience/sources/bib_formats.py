@@ -86,23 +86,24 @@ def title_latex(title: str) -> str:
 
 
 def _bibtex(entry: Entry) -> str:
+    known = entry.known
     fields = {
-        "title": title_latex(entry.title),
+        "title": title_latex(known.title),
         "author": " and ".join(map(_name, entry.people)),
-        "year": str(entry.year or ""),
-        _VENUE_FIELDS.get(entry.kind, "howpublished"): latex(entry.venue),
-        "volume": latex(entry.volume),
-        "number": latex(entry.number),
-        "pages": latex(entry.pages.replace("-", "--")),
-        "doi": _verbatim(entry.doi),
-        "eprint": _verbatim(entry.arxiv_id),
-        "archivePrefix": "arXiv" if entry.arxiv_id else "",
-        "primaryClass": _verbatim(entry.primary_class),
-        "url": _verbatim(entry.url),
+        "year": str(known.year or ""),
+        _VENUE_FIELDS.get(known.kind, "howpublished"): latex(known.venue),
+        "volume": latex(known.volume),
+        "number": latex(known.number),
+        "pages": latex(known.pages.replace("-", "--")),
+        "doi": _verbatim(known.doi),
+        "eprint": _verbatim(known.arxiv_id),
+        "archivePrefix": "arXiv" if known.arxiv_id else "",
+        "primaryClass": _verbatim("".join(known.categories)),
+        "url": _verbatim(known.url),
         "note": latex(entry.note),
     }
     lines = [_FIELD.format(name=name, value=value) for name, value in fields.items() if value]
-    return "\n".join([f"@{entry.kind}{{{entry.key},", *lines, "}\n"])
+    return "\n".join([f"@{known.kind}{{{entry.key},", *lines, "}\n"])
 
 
 def _name(person: Author) -> str:
@@ -126,21 +127,22 @@ def _verbatim(text: str) -> str:
 
 
 def _csl(entry: Entry) -> dict[str, Any]:
+    known = entry.known
     values: dict[str, Any] = {
         "id": entry.key,
-        "type": _CSL_TYPES.get(entry.kind, "article" if entry.arxiv_id else "document"),
-        "title": entry.title,
+        "type": _CSL_TYPES.get(known.kind, "article" if known.arxiv_id else "document"),
+        "title": known.title,
         "author": [_csl_name(person) for person in entry.people],
-        "issued": {"date-parts": [[entry.year]]} if entry.year else None,
-        "publisher" if entry.kind in _PUBLISHERS else "container-title": entry.venue,
-        "genre": "Master's thesis" if entry.kind == "mastersthesis" else "",
-        "volume": entry.volume,
-        "number" if entry.kind == "techreport" else "issue": entry.number,
-        "page": entry.pages,
-        "DOI": entry.doi,
-        "archive": "arXiv" if entry.arxiv_id else "",
-        "archive_location": entry.arxiv_id,
-        "URL": entry.url,
+        "issued": {"date-parts": [[known.year]]} if known.year else None,
+        "publisher" if known.kind in _PUBLISHERS else "container-title": known.venue,
+        "genre": "Master's thesis" if known.kind == "mastersthesis" else "",
+        "volume": known.volume,
+        "number" if known.kind == "techreport" else "issue": known.number,
+        "page": known.pages,
+        "DOI": known.doi,
+        "archive": "arXiv" if known.arxiv_id else "",
+        "archive_location": known.arxiv_id,
+        "URL": known.url,
         "note": entry.note,
     }
     return {name: value for name, value in values.items() if value}
