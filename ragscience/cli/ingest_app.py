@@ -42,11 +42,7 @@ def add(
 
     Running ingest.py without a command does the same.
     """
-    again = "the same command" if paths or run.home else "`python ingest.py`"
-    with (
-        IngestScreen(quiet=run.quiet, goes_on=f"{again} continues with the rest") as screen,
-        opened(screen, bool(paths), **run.flags()) as engine,
-    ):
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, bool(paths), **run.flags()) as engine:
         return show_result(engine.ingest.add(paths or (), workers=workers.chosen(), on_event=screen), screen)
 
 
@@ -156,8 +152,7 @@ def _tell_left_out(count: int, screen: IngestScreen) -> None:
 
 def sync(run: opt.Reading, dry_run: bool = opt.flag("--dry-run", "Only show what would be done.")) -> int:
     """Read new and changed files in papers/, and remove papers whose files are gone."""
-    goes_on = "the same command continues with the rest"
-    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         if not dry_run:
             return show_result(engine.ingest.sync(on_event=screen), screen)
         files, gone = engine.ingest.sync_plan(on_event=screen)
@@ -183,8 +178,7 @@ def zotero(
     The same command again reads what is new or has changed, and removes what is in Zotero's trash. Nothing of Zotero's
     is written, and Zotero may be running.
     """
-    goes_on = "the same command continues with the rest"
-    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         done = engine.ingest.zotero(data, collections=collection or (), tags=tag or (), on_event=screen)
         return show_result(done, screen)
 
@@ -198,8 +192,7 @@ def bib(
 
     Its entries are matched by their PDFs, by DOI, arXiv id or title.
     """
-    goes_on = "the same command continues with the rest"
-    with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
+    with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         return show_result(engine.ingest.bib(file, files, on_event=screen), screen)
 
 

@@ -174,7 +174,7 @@ LEAVES = "Ctrl-C again stops at once"
 class IngestScreen:
     """Shows the events of an ingest on stderr; a context manager. The first Ctrl-C stops, the second leaves at once."""
 
-    def __init__(self, *, quiet: bool, goes_on: str = "`python ingest.py` continues with the rest") -> None:
+    def __init__(self, *, quiet: bool, goes_on: str = "the same command continues with the rest") -> None:
         """`goes_on` is what is said after Ctrl-C of the papers that are not in."""
         self.quiet = quiet
         self._goes_on = goes_on

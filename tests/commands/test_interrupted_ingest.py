@@ -37,5 +37,5 @@ def test_one_says_what_is_in_and_how_to_go_on_and_a_second_one_leaves_at_once(ho
             assert (terminal.end(), papers_of(home)) == (130, 1)
         assert "Traceback" not in terminal.said
         if signals == 1:
-            assert "1 of 2 papers is in; `python ingest.py` continues with the rest." in terminal.said
+            assert "1 of 2 papers is in; the same command continues with the rest." in terminal.said
             assert "stopped." in terminal.said
