@@ -12,6 +12,10 @@ name         the name is another
 reversed     what is said is denied or turned round
 true         what is true
 
+wrong paper  what is true of another paper
+overclaim    what is true, of all cases
+
+With `--draft` they are the sentences of a draft that cites the papers without a page, as `query.py check` holds them.
 supported: ticked, the mistake of all kinds but "true"; unsupported: warned of, the mistake of "true". What is weak is
 neither. Rates stand with their Wilson intervals of 95 %.
 """
@@ -22,8 +26,10 @@ import argparse
 import hashlib
 import json
 import math
+import random
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.asking import library_home
@@ -40,10 +46,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checking", description=__doc__)
     parser.add_argument("--half", choices=("open", "closed", "both"), default="open")
     parser.add_argument("--misses", action="store_true", help="name the sentences that were judged wrongly")
+    parser.add_argument("--draft", action="store_true", help="as sentences of a draft")
+    parser.add_argument("--seed", type=int, default=1, help="of the wrong papers and the overclaims")
     asked = parser.parse_args()
     if data_folder() is None:
         print("checking: skipped, as ../shared/data is not on this machine")
         return 0
+    if asked.draft:
+        return draft(asked.half, asked.seed, misses=asked.misses)
     judged = list(_judged(asked.half))
     for kind in ("true", *KINDS, "false"):
         mine = [case for case in judged if case["kind"] == kind or (kind == "false" and case["kind"] != "true")]
@@ -81,6 +91,63 @@ def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
     share, extra = hits / of, z * z / of
     middle, half = share + extra / 2, z * math.sqrt((share * (1 - share) + extra / 4) / of)
     return (middle - half) / (1 + extra), (middle + half) / (1 + extra)
+
+
+def draft(half: str, seed: int, *, misses: bool) -> int:
+    """Check a draft that is made of the sentences, and print what is held, flagged and on the right page."""
+    from ragscience.core.settings import Settings
+    from ragscience.library.store import Home, Library
+    from ragscience.models.span_reader import SpanReader
+    from ragscience.review.draft_check import FLAGGED, DraftChecker
+    from ragscience.review.drafts import draft_of
+
+    read = SpanReader(cache_folder=Settings().cache_folder, on_warning=print).read
+    judged, pick, took = list[Case](), random.Random(seed), 0.0
+    for folder in ("papers", "papers2"):
+        with Library.open(Home(library_home(folder, fresh=False))) as library:
+            files = [paper.file for paper in library.papers()]
+            mine = [case for case in cases() if case["file"] in files and half in ("both", case["half"])]
+            true = [case for case in mine if case["kind"] == "true"]
+            for case in pick.sample(true, len(true) // 4):
+                other = pick.choice([file for file in files if file != case["file"]])
+                mine.append({**case, "kind": "wrong paper", "file": other})
+            for case in pick.sample(true, len(true) // 4):
+                more = pick.choice(["in all cases", "on every task", "without exception", "as is proven"])
+                mine.append({**case, "kind": "overclaim", "text": f"{case['text'].removesuffix('.')} {more}."})
+            text = "\n\n".join(f"{case['text'].removesuffix('.')} ({case['file']})." for case in mine)
+            started = time.perf_counter()
+            found = list(DraftChecker(library, read).check(draft_of(text, "draft.md")))
+            took += time.perf_counter() - started
+            by_line = {one.line: one for one in found}
+            judged += [{**case, "found": by_line.get(2 * at + 1)} for at, case in enumerate(mine)]
+    for kind in dict.fromkeys(case["kind"] for case in judged):
+        mine = [case for case in judged if case["kind"] == kind]
+        _print_draft(kind, mine, FLAGGED)
+        wrong = [
+            case
+            for case in mine
+            if (case["found"].verdict in FLAGGED if kind == "true" else case["found"].verdict == "held")
+        ]
+        for case in wrong if misses else ():
+            shown = [(one.kind, one.quoted, one.printed) for one in case["found"].differences]
+            print(f"    {case['file']} p.{case['page']}  {case['text']}  {case['found'].verdict} {shown}")
+    _print_draft("false", [case for case in judged if case["kind"] != "true"], FLAGGED)
+    print(f"{took / len(judged) * 1000:.0f} s for 1,000 sentences")
+    return 0
+
+
+def _print_draft(kind: str, mine: list[Case], flags: Sequence[str]) -> None:
+    verdicts = [case["found"].verdict for case in mine]
+    shown = []
+    for name, count in (
+        ("held", verdicts.count("held")),
+        ("flagged", sum(one in flags for one in verdicts)),
+        ("first page", sum(case["page"] in [one.page for one in case["found"].evidence[:1]] for case in mine)),
+        ("pages", sum(case["page"] in [one.page for one in case["found"].evidence] for case in mine)),
+    ):
+        low, high = wilson(count, len(mine))
+        shown.append(f"{name} {count:4}  {count / max(1, len(mine)):.3f} [{low:.3f}, {high:.3f}]")
+    print(f"{kind:11} of {len(mine):4}: {'; '.join(shown)}")
 
 
 def _judged(half: str) -> Iterator[Case]:

@@ -28,7 +28,7 @@ MAY_KNOW = {
     "ask": {"core", "library", "models", "graph", "search", "sources"},
     "agent": {"core", "library", "models", "search", "sources", "ask"},
     "evaluation": {"core", "ask"},
-    "review": {"core", "ask", "library"},
+    "review": {"core", "ask", "graph", "library", "reading", "search", "sources"},
     "upkeep": {"core", "library", "models", "reading", "graph"},
     "engine": {
         "core",

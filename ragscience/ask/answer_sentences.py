@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from ragscience.core.paper_records import ENDING
 from ragscience.core.sentences import split_sentences
@@ -14,6 +15,8 @@ from ragscience.core.tokenizing import terms
 _HARD_WRAP = 60
 """Characters: a line that is at least as long, and ends in the middle of a sentence, continues in the next."""
 _HEADING_WORDS = 8
+_FEWEST_TERMS = 3
+"""A part before a citation with fewer content words is not a claim: it is joined with the one before it."""
 _LONGEST_WORD = 200
 """Characters: longer strings are not words, and slow to compare."""
 _MARK = re.compile(r"[ \t]*(?:(?:>[ \t]*)+|#{1,6}[ \t]+|[-*+•–][ \t]+|\(?(?:\d{1,2}[.)]|[a-z]\))[ \t]+)+")
@@ -59,15 +62,15 @@ def split_answer(text: str, cited: Sequence[tuple[int, int]]) -> list[AnswerSent
 
     A citation belongs to the sentence that contains it; one between two sentences belongs to neither.
     """
-    masked = _masked(text, cited)
-    quotations = [match.span() for match in _QUOTATION.finditer(masked)]
-    spans = [span for start, end, kind in _blocks(masked) for span in _spans(masked, start, end, kind)]
-    found = [_sentence(masked, *span, quotations) for span in spans]
+    plain = masked(text, cited)
+    quotations = [match.span() for match in _QUOTATION.finditer(plain)]
+    spans = [span for start, end, kind in _blocks(plain) for span in _spans(plain, start, end, kind)]
+    found = [_sentence(plain, *span, quotations) for span in spans]
     return [
         each
         if _says_something(
             each,
-            masked,
+            plain,
             has_more=each is not found[-1],
             has_citation=any(each.start <= start < each.end for start, _ in cited),
         )
@@ -76,11 +79,13 @@ def split_answer(text: str, cited: Sequence[tuple[int, int]]) -> list[AnswerSent
     ]
 
 
-def _masked(text: str, cited: Sequence[tuple[int, int]]) -> str:
+def masked(text: str, cited: Sequence[tuple[int, int]]) -> str:
     """`text` with blanks in the place of citations, of the same length."""
+    pieces, at = [], 0
     for start, end in cited:
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
+        pieces += [text[at : max(at, start)], " " * (end - max(at, start))]
+        at = max(at, end)
+    return "".join([*pieces, text[at:]])
 
 
 def _blocks(text: str) -> list[tuple[int, int, str]]:
@@ -150,3 +155,56 @@ def _says_something(sentence: AnswerSentence, text: str, *, has_more: bool, has_
         not text[: sentence.start].rpartition("\n")[2].strip() and text[sentence.end : sentence.end + 1] in "\r\n"
     )
     return not (is_alone and has_more and len(claim.split()) <= _HEADING_WORDS and not claim.endswith(_ENDS))
+
+
+def homes(text: str, sentences: Sequence[AnswerSentence], cited: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """For each citation, `text[start:end]`, the indices of the sentences that it follows; empty if there are none.
+
+    One between two sentences belongs to that before it, unless that one has its own or is on another line. Alone below
+    a table or a block of code it belongs to all rows that cite nothing.
+    """
+    found: list[tuple[int, ...]] = []
+    has_own: set[int] = set()
+    starts = [sentence.start for sentence in sentences]
+    for start, end in cited:
+        at = bisect_right(starts, start) - 1
+        if at >= 0 and start < sentences[at].end:
+            found.append((at,))
+            has_own.add(at)
+            continue
+        before = at if at >= 0 else None
+        following = bisect_left(starts, end)
+        after = following if following < len(starts) else None
+        if after is not None and "\n" in text[end : sentences[after].start]:
+            after = None
+        same_line = before is not None and "\n" not in text[sentences[before].end : start]
+        if before is None or (after is not None and (not same_line or before in has_own)):
+            found.append(() if after is None else (after,))
+        elif not same_line and sentences[before].kind in ("row", "code"):
+            rows = takewhile(lambda i: sentences[i].kind in ("row", "code"), range(before, -1, -1))
+            found.append(tuple(sorted(set(rows) - has_own)))
+        else:
+            found.append((before,))
+    return found
+
+
+def cited_parts(
+    text: str, sentence: AnswerSentence, cited: Sequence[tuple[int, int, int]]
+) -> list[tuple[str, list[int]]]:
+    """The parts of a sentence, each with the citations behind it; one too short goes with the one before it.
+
+    `cited` are (number, start, end), in order; one that does not stand in the sentence belongs to the part before it.
+    """
+    parts: list[tuple[str, list[int]]] = []
+    at = sentence.start
+    for number, start, end in cited:
+        inside = sentence.kind == "prose" and sentence.start <= start < sentence.end
+        said = text[at:start] if inside else ""
+        at = end if inside else at
+        if parts and any(len(set(terms(each))) < _FEWEST_TERMS for each in (parts[-1][0], said)):
+            before, numbers = parts.pop()
+            parts.append((f"{before} {said}", [*numbers, number]))
+        else:
+            parts.append((said, [number]))
+    last, numbers = parts.pop() if parts else ("", [])
+    return [*parts, (f"{last} {text[at : sentence.end]}", numbers)]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ragscience.ask.answer_sentences import AnswerSentence, split_answer
-from ragscience.ask.citations import Mention, find_mentions
+from ragscience.ask.answer_sentences import AnswerSentence, cited_parts, homes, split_answer
+from ragscience.ask.citations import find_mentions
 from ragscience.ask.evidence import EvidenceIndex, Place
-from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Judge, Quote
+from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Judge, Quote, strength
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from ragscience.ask.unit_scores import Reader
 
 
-_RANK = {"unsupported": 0, "weak": 1, "supported": 2, "no-claim": 3}
-_FEWEST_TERMS = 3
-"""A part before a citation with fewer content words is not a claim: it is joined with the one before it."""
 _FEWEST_WORDS = 4
 """A shorter sentence is on a page too easily for a citation of ours."""
 _Verdict = tuple[str, float, Citation | None]
@@ -72,8 +68,9 @@ class _Check:
         self._index = EvidenceIndex(hits)
         self._mentions = find_mentions(text, hits)
         self._adds = adds and not any(each.places or each.either or each.unknown for each in self._mentions)
-        self._sentences = split_answer(text, [(m.start, m.end) for m in self._mentions])
-        self._homes = _homes(text, self._sentences, self._mentions)
+        cited = [(m.start, m.end) for m in self._mentions]
+        self._sentences = split_answer(text, cited)
+        self._homes = homes(text, self._sentences, cited)
         self._judge = Judge(self._index, read)
         self._places: list[tuple[Place, ...]] = [mention.places for mention in self._mentions]
         self._citations: dict[Citation, None] = {}
@@ -103,41 +100,26 @@ class _Check:
         findings = [self._cited(claim, mentions) for claim, mentions in self._parts(sentence, own, whole)]
         if sentence.kind == "nothing":
             return "no-claim", 0.0, None
-        worst, best = min(findings, key=_strength), max(findings, key=_strength)
+        worst, best = min(findings, key=strength), max(findings, key=strength)
         if worst.verdict != "supported":  # it may be said elsewhere
-            best = max(best, self._judge.by_words(whole, self._best_place(whole, self._index.by_place)), key=_strength)
+            anywhere = self._judge.best_place(whole, self._index.by_place)
+            best = max(best, self._judge.by_words(whole, anywhere), key=strength)
         evidence = _citation(best.best, supported=worst.verdict == "supported") if best.best else None
         return worst.verdict, worst.score, evidence
-
-    def _best_place(self, claim: Claim, places: Iterable[Place]) -> tuple[Place, ...]:
-        """The one of the pages that holds most of the claim, as far as words go; none of none."""
-        by_strength = lambda place: _strength(self._judge.by_words(claim, [place]))  # noqa: E731
-        return tuple(sorted(places, key=by_strength, reverse=True)[:1])
 
     def _resolve(self, claim: Claim, mentions: Sequence[int]) -> None:
         """Choose the page of each mention that leaves it open."""
         for m in mentions:
-            self._places[m] = self._places[m] or self._best_place(claim, self._mentions[m].either)
+            self._places[m] = self._places[m] or self._judge.best_place(claim, self._mentions[m].either)
 
     def _parts(self, sentence: AnswerSentence, own: Sequence[int], whole: Claim) -> Iterator[tuple[Claim, list[int]]]:
         """The parts of a sentence, each with the citations behind it; one too short goes with the one before it."""
-        parts: list[tuple[str, list[int]]] = []
-        at = sentence.start
-        for m in own:
-            inside = sentence.kind == "prose" and self._mentions[m].start < sentence.end and self._places[m]
-            said = self._text[at : self._mentions[m].start] if inside else ""
-            at = self._mentions[m].end if inside else at
-            if parts and any(len(Claim(each).terms) < _FEWEST_TERMS for each in (parts[-1][0], said)):
-                before, mentions = parts.pop()
-                said, mentions = f"{before} {said}", [*mentions, m]
-            else:
-                mentions = [m]
-            parts.append((said, mentions))
+        cited = [(m, self._mentions[m].start if self._places[m] else -1, self._mentions[m].end) for m in own]
+        parts = cited_parts(self._text, sentence, cited)
         if len(parts) < 2:
             yield whole, list(own)
             return
-        last, mentions = parts.pop()
-        for text, numbers in (*parts, (f"{last} {self._text[at : sentence.end]}", mentions)):
+        for text, numbers in parts:
             yield Claim(" ".join(text.split())), numbers
 
     def _cited(self, claim: Claim, mentions: Sequence[int]) -> Finding:
@@ -146,7 +128,7 @@ class _Check:
         finding = self._judge.judge(claim, places)
         if finding.verdict != "supported":
             pages = [page for file in dict.fromkeys(file for file, _ in places) for page in self._index.places_of(file)]
-            right = self._best_place(claim, pages)
+            right = self._judge.best_place(claim, pages)
             corrected = self._judge.judge(claim, right)
             if corrected.verdict == "supported":
                 finding = corrected
@@ -161,7 +143,7 @@ class _Check:
         return finding
 
     def _uncited(self, claim: Claim, sentence: AnswerSentence) -> _Verdict:
-        finding = self._judge.judge(claim, self._best_place(claim, self._index.by_place))
+        finding = self._judge.judge(claim, self._judge.best_place(claim, self._index.by_place))
         quote = finding.best
         if quote is None or not quote.share:
             return "unsupported", 0.0, None
@@ -188,39 +170,6 @@ class _Check:
                 start -= 1
             edits.append((start, mention.end, " ".join(page_label(*place) for place in places)))
         return edits
-
-
-def _strength(finding: Finding) -> tuple[int, float]:
-    return _RANK[finding.verdict] + (2 if finding.verbatim else 0), finding.score
-
-
-def _homes(text: str, sentences: Sequence[AnswerSentence], mentions: Sequence[Mention]) -> list[tuple[int, ...]]:
-    """For each mention the indices of the sentences that it follows; empty if there are none.
-
-    One between two sentences belongs to that before it, unless that one has its own or is on another line. Alone below
-    a table or a block of code it belongs to all rows that cite nothing.
-    """
-    homes: list[tuple[int, ...]] = []
-    has_own: set[int] = set()
-    for mention in mentions:
-        within = [i for i, s in enumerate(sentences) if s.start <= mention.start < s.end]
-        if within:
-            homes.append((within[0],))
-            has_own.update(within)
-            continue
-        before = max((i for i, s in enumerate(sentences) if s.end <= mention.start), default=None)
-        after = min((i for i, s in enumerate(sentences) if s.start >= mention.end), default=None)
-        if after is not None and "\n" in text[mention.end : sentences[after].start]:
-            after = None
-        same_line = before is not None and "\n" not in text[sentences[before].end : mention.start]
-        if before is None or (after is not None and (not same_line or before in has_own)):
-            homes.append(() if after is None else (after,))
-        elif not same_line and sentences[before].kind in ("row", "code"):
-            rows = takewhile(lambda i: sentences[i].kind in ("row", "code"), range(before, -1, -1))
-            homes.append(tuple(sorted(set(rows) - has_own)))
-        else:
-            homes.append((before,))
-    return homes
 
 
 def _citation(quote: Quote, *, supported: bool) -> Citation:

@@ -64,6 +64,11 @@ _LESS = frozenset({"under", "below", "less than", "fewer than", "smaller than", 
 _NEGATORS = frozenset(
     {"not", "no", "never", "neither", "nor", "without", "cannot", "none", "nothing", "hardly", "n't", "n’t"}
 )
+UNIVERSAL = frozenset(
+    {"always", "never", "all", "every", "everywhere", "any", "prove", "proves", "proved", "proven", "guarantee",
+     "guarantees", "guaranteed", "exception", "entirely", "completely", "impossible", "universally"}
+)  # fmt: skip
+"""Words with which more is said than was found."""
 _NO_NAMES = frozenset({"i", "a", "the", "passage", "passages", "source", "note", "yes", "no"})
 _OPPOSITES = """
 more less|more fewer|higher lower|high low|larger smaller|large small|bigger smaller|greater less|greater smaller
@@ -111,6 +116,11 @@ class Number:
     question: str
     """The text with "how many" in the number's place."""
 
+    @property
+    def shown(self) -> str:
+        """The number with its bound and unit."""
+        return f"{self.bound}{self.value:,.12g} {self.unit}".rstrip()
+
     def equals(self, other: Number) -> bool:
         """Whether both may be the same, where a table gives one in thousands, millions or billions."""
         pairs = ((self.value, other.value), (self.mantissa, other.value), (self.value, other.mantissa))
@@ -119,6 +129,15 @@ class Number:
     def is_in(self, page: Said) -> bool:
         """Whether an equal number is there, of whatever."""
         return any(map(self.equals, page.numbers))
+
+    def is_said_in(self, page: Said) -> bool:
+        """Whether an equal number is there, of no other unit and with no other bound."""
+        return any(self.equals(one) and self.fits(one) for one in page.numbers)
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it may be one."""
+        return not self.unit and self.value in range(1900, 2100)
 
     def fits(self, page: Number) -> bool:
         """Whether a page's equal number has no other unit and no other bound."""
@@ -241,38 +260,60 @@ def _opposites() -> dict[str, frozenset[str]]:
     return {stem: frozenset(others) for stem, others in table.items()}
 
 
-def is_altered(claim: Said, page: Said) -> bool:
-    """Whether `claim` follows `page` word for word, but for what matters.
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A way in which what is said differs from what is printed."""
+
+    kind: str
+    """Of a quote: "word", "number", "spelling", "missing" (in the quote), "added" (to it), "order", "hyphenation",
+    "ligatures", "case" or "punctuation". Of a sentence: "number", "unit", "name", "opposite", "denial", "overclaim" or
+    "order"."""
+    quoted: str = ""
+    printed: str = ""
+
+
+def alteration(claim: Said, page: Said) -> Difference | None:
+    """What matters where `claim` follows `page` word for word but for that.
 
     That is another number, unit or name in the same place, the opposite, a "not" more or less, two words exchanged, or
-    a number moved. False for a sentence that says it in its own words.
+    a number moved. None for a sentence that says it in its own words.
     """
     here, there = claim.words, page.words
     if len(here) > _LONGEST or not here:
-        return False
+        return None
     steps = SequenceMatcher(None, there, here, autojunk=False).get_opcodes()
     same = [word for tag, _, _, j1, j2 in steps if tag == "equal" for word in here[j1:j2]]
     if len(same) < _NEARLY_VERBATIM * len(here):
-        return False
+        return None
     differ = [(there[i1:i2], here[j1:j2]) for tag, i1, i2, j1, j2 in steps if tag != "equal"]
     inside = differ[steps[0][0] != "equal" : len(differ) - (steps[-1][0] != "equal")]
     ends = [(gone[-1:], new[-1:]) for gone, new in differ[: steps[0][0] != "equal"]]
     ends += [(gone[:1], new[:1]) for gone, new in differ[len(differ) - (steps[-1][0] != "equal") :]]
     changes = [(frozenset(gone), frozenset(new)) for gone, new in (*inside, *ends)]
-    moved = [(gone & new2, new & gone2) for (gone, new), (gone2, new2) in combinations(changes, 2)]
-    return (
-        any(_replaces(gone - new, new - gone, claim, page) for gone, new in changes)
-        or any(bool(_NEGATORS.intersection(gone)) != bool(_NEGATORS.intersection(new)) for gone, new in inside)
-        or any((one and other) or any(word[0].isdigit() for word in one | other) for one, other in moved)
-    )
+    for gone, new in (*inside, *ends):
+        if kind := _replaced(frozenset(gone) - frozenset(new), frozenset(new) - frozenset(gone), claim, page):
+            return Difference(kind, " ".join(new), " ".join(gone))
+    for gone, new in inside:
+        if bool(_NEGATORS.intersection(gone)) != bool(_NEGATORS.intersection(new)):
+            return Difference("denial", " ".join(new), " ".join(gone))
+    for (lost, won), (lost2, won2) in combinations(changes, 2):
+        one, other = lost & won2, won & lost2
+        if (one and other) or any(word[0].isdigit() for word in one | other):
+            return Difference("order", " ".join(sorted(one | other)), "")
+    return None
 
 
-def _replaces(gone: frozenset[str], new: frozenset[str], claim: Said, page: Said) -> bool:
-    """Whether another number, unit or name, or the opposite, has come in the place of what is gone."""
-    for is_kind in (lambda word: word[0].isdigit(), _UNITS.__contains__):
+def opposites_of(word: str) -> frozenset[str]:
+    """The stems that would turn a comparison with the word round; none of most words."""
+    return _opposites().get(_stem(word), frozenset())
+
+
+def _replaced(gone: frozenset[str], new: frozenset[str], claim: Said, page: Said) -> str:
+    """What has come in the place of what is gone: another "number", "unit" or "name", or the "opposite"; else ""."""
+    for kind, is_kind in (("number", lambda word: word[0].isdigit()), ("unit", _UNITS.__contains__)):
         if any(map(is_kind, gone)) and any(map(is_kind, new)):
-            return True
+            return kind
     if any(_opposites().get(_stem(word), frozenset()) & set(map(_stem, gone)) for word in new):
-        return True
+        return "opposite"
     names = claim.names | page.names
-    return bool(gone & names and new & names)
+    return "name" if gone & names and new & names else ""

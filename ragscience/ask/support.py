@@ -7,18 +7,20 @@ finds for it (as in QAGS: Wang, Cho and Lewis, ACL 2020).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ragscience.ask.claim_facts import Number, Said, is_altered, squeezed
+from ragscience.ask.claim_facts import UNIVERSAL, Difference, Number, Said, alteration, opposites_of, squeezed
 from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import joined_lines
+from ragscience.core.tokenizing import terms as stems
 
 if TYPE_CHECKING:
     from ragscience.ask.unit_scores import Reader
+    from ragscience.models.span_reader import AnswerSpan
 
 
 SUPPORT_THRESHOLD = 0.5
@@ -37,6 +39,11 @@ _READ_UNITS = 8
 _MOST_NUMBERS = 4
 _BEHIND = 0.5
 """Log-odds by which the reader may prefer another place: it is not so sure of itself."""
+_SURE, _FAR_BEHIND, _NEVER = 5.0, 4.0, -99.0
+"""Log-odds from which the reader is sure of another number, and by which the claim's own is behind it."""
+_ALMOST = 0.9
+"""Of the nearest line's share: other lines that say as much of the claim."""
+_BESIDE_UNITS = 3
 _BESIDE = 25
 """Characters around a span in which a number's unit is looked for."""
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
@@ -84,11 +91,21 @@ class Finding:
     quotes: tuple[Quote, ...]
     """The best of each page, as the pages were given; pages without a passage have none."""
     verbatim: bool = False
+    differences: tuple[Difference, ...] = ()
+    """What the pages say otherwise."""
 
     @property
     def best(self) -> Quote | None:
         """The quote that holds most."""
         return max(self.quotes, key=lambda quote: quote.share, default=None)
+
+
+_RANK = {"unsupported": 0, "weak": 1, "supported": 2}
+
+
+def strength(finding: Finding) -> tuple[int, float]:
+    """By which findings are compared."""
+    return _RANK[finding.verdict] + (2 if finding.verbatim else 0), finding.score
 
 
 class Judge:
@@ -107,6 +124,50 @@ class Judge:
             return replace(finding, verdict="weak")
         return finding
 
+    def best_place(self, claim: Claim, places: Iterable[Place]) -> tuple[Place, ...]:
+        """The one of the pages that holds most of the claim, as far as words go; none of none."""
+        by_strength = lambda place: strength(self.by_words(claim, [place]))  # noqa: E731
+        return tuple(sorted(places, key=by_strength, reverse=True)[:1])
+
+    def nearest(self, claim: Claim, places: Sequence[Place]) -> list[tuple[PageSpan, PageUnit]]:
+        """The sentences and rows of these pages that share most terms with the claim, with those around them, 8."""
+        units = [(span, unit) for span in self._index.spans(places) for unit in span.units]
+        by_share = lambda one: claim.share_in(one[1]) + claim.share_in(one[1].around) / 2  # noqa: E731
+        return sorted(units, key=by_share, reverse=True)[:_READ_UNITS]
+
+    def doubts(self, claim: Claim, nearest: Sequence[PageUnit], places: Sequence[Place]) -> Iterator[Difference]:
+        """What the claim says and the lines around the nearest ones do not, as `nearest` gives them.
+
+        That is a number, with its unit and bound, that no row of a table about the same has; that something holds
+        always; a "not"; the opposite of their word; else a number where the reader finds another one for sure. Stricter
+        than `by_words`, which leaves it open whether other lines of the pages say so.
+        """
+        shares = [claim.share_in(unit) + claim.share_in(unit.around) / 2 for unit in nearest]
+        near = [unit.around for unit, share in zip(nearest, shares, strict=True) if share >= _ALMOST * shares[0]]
+        beside = [unit.around for unit in nearest[:_BESIDE_UNITS]]
+        words = frozenset(word for text in beside for word in text.words)
+        there = frozenset(term for text in near for term in text.terms)
+        numbers = [number for number in claim.numbers if not (number.spelled and number.value == 1)]  # "on one page"
+        lacking = [number for number in numbers if not any(number.is_said_in(text) for text in near)]
+        if lacking:
+            units = (unit for span in self._index.spans(places) for unit in span.units)
+            rows = [unit for unit in units if unit.text[0] == "|" and claim.share_in(unit) >= WEAK_THRESHOLD]
+            lacking = [number for number in lacking if not any(number.is_said_in(row) for row in rows)]
+        for number in lacking:
+            printed = dict.fromkeys(one.shown for one in nearest[0].numbers)
+            yield Difference("number", number.shown, ", ".join(printed))
+        yield from (Difference("overclaim", word) for word in claim.words if word in UNIVERSAL and word not in words)
+        if claim.negates and not any(text.negates for text in beside):
+            yield Difference("denial", "not")
+        for word in claim.words:
+            if (opposites := opposites_of(word) & there) and not frozenset(stems(word)) & there:
+                yield Difference("opposite", word, " ".join(sorted(opposites)))
+        if not lacking and self._read is not None:
+            texts = [joined_lines(unit.text) for unit in nearest]
+            for number in [one for one in numbers if not one.is_year][:_MOST_NUMBERS]:
+                if other := _read_otherwise(number, texts, self._read):
+                    yield Difference("number", number.shown, other)
+
     def by_words(self, claim: Claim, places: Sequence[Place]) -> Finding:
         """How far the pages at `places` together hold `claim`, by its words.
 
@@ -121,8 +182,10 @@ class Judge:
             return Finding("supported", 1.0, quotes, verbatim=True)
         share = claim.share_in(*(quote.unit.around for quote in quotes))
         spans = self._index.spans(places)
-        if share < WEAK_THRESHOLD or _contradicted(claim, quotes, spans):
-            return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), quotes)
+        is_near = share >= WEAK_THRESHOLD
+        differences = tuple(dict.fromkeys(_contradictions(claim, quotes, spans))) if is_near else ()
+        if differences or not is_near:
+            return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), quotes, differences=differences)
         own = share if claim.numbers else claim.share_in(*(quote.unit for quote in quotes))
         denied = all(_near(claim, quote).negates != claim.negates for quote in quotes)
         is_held = own >= _NEARLY_ALL and not (denied or claim.quoted)
@@ -160,9 +223,7 @@ class Judge:
         """Whether each number of the claim is what the pages have in its place."""
         if self._read is None:
             return False
-        units = [unit for span in self._index.spans(places) for unit in span.units]
-        near = sorted(units, key=lambda unit: claim.share_in(unit) + claim.share_in(unit.around) / 2, reverse=True)
-        texts = [joined_lines(unit.text) for unit in near[:_READ_UNITS]]
+        texts = [joined_lines(unit.text) for _, unit in self.nearest(claim, places)]
         try:
             return all(_is_read(number, texts, self._read) for number in claim.numbers[:_MOST_NUMBERS])
         except ModelProblem as problem:
@@ -171,17 +232,19 @@ class Judge:
             return False
 
 
-def _contradicted(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan]) -> bool:
-    """Whether the pages lack a number or a name of the claim, or their best lines say otherwise."""
+def _contradictions(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan]) -> Iterator[Difference]:
+    """The numbers and names of the claim that the pages lack, and where their best lines say otherwise."""
     files = [squeezed(span.place[0]) for span in spans]
-    return (
-        any(not number.spelled and not any(number.is_in(span) for span in spans) for number in claim.numbers)
-        or any(
-            not any(name in file for file in files) and not any(s.holds_name(name) for s in spans)
-            for name in claim.names
-        )
-        or any(is_altered(claim, _near(claim, quote)) for quote in quotes if quote.share >= WEAK_THRESHOLD)
-    )
+    for number in claim.numbers:
+        if not number.spelled and not any(number.is_in(span) for span in spans):
+            printed = dict.fromkeys(each.shown for quote in quotes for each in quote.unit.numbers)
+            yield Difference("number", number.shown, ", ".join(printed))
+    for name in claim.names:
+        if not any(name in file for file in files) and not any(s.holds_name(name) for s in spans):
+            yield Difference("name", name)
+    for quote in quotes:
+        if quote.share >= WEAK_THRESHOLD and (found := alteration(claim, _near(claim, quote))) is not None:
+            yield found
 
 
 def _near(claim: Claim, quote: Quote) -> Said:
@@ -190,17 +253,40 @@ def _near(claim: Claim, quote: Quote) -> Said:
 
 
 def _is_read(number: Number, texts: Sequence[str], read: Reader) -> bool:
+    found, agreeing = _readings(number, texts, read)
+    return max(agreeing, default=_NEVER) >= max((span.score for span in found), default=0.0) - _BEHIND
+
+
+def _readings(number: Number, texts: Sequence[str], read: Reader) -> tuple[list[AnswerSpan], list[float]]:
+    """(what is read in the place of the number in each text, the scores of those that are this number)."""
     found = read(f"{number.question.rstrip(' .')}?", texts)
-    enough = max((span.score for span in found), default=0.0) - _BEHIND
-    return any(
-        span.score >= enough and _agrees(number, text, span.start, span.end)
-        for text, span in zip(texts, found, strict=True)
-    )
+    agreeing = [
+        span.score for text, span in zip(texts, found, strict=True) if _agrees(number, text, span.start, span.end)
+    ]
+    return found, agreeing
+
+
+def _read_otherwise(number: Number, texts: Sequence[str], read: Reader) -> str:
+    """The number that is surely in the place of this one; empty where that is not sure."""
+    found, agreeing = _readings(number, texts, read)
+    best = max(range(len(texts)), key=lambda at: found[at].score)
+    if found[best].score < _SURE or found[best].score - max(agreeing, default=_NEVER) < _FAR_BEHIND:
+        return ""
+    answer = texts[best][slice(*_whole_number(texts[best], found[best].start, found[best].end))]
+    return answer if Said(answer).numbers else ""
+
+
+def _whole_number(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without a number cut in two at its ends: "20" of "20.73"."""
+    while start and text[start - 1 : start + 1].replace(".", "0").isdigit():
+        start -= 1
+    while end < len(text) and text[end - 1 : end + 1].replace(".", "0").isdigit():
+        end += 1
+    return start, end
 
 
 def _agrees(number: Number, text: str, start: int, end: int) -> bool:
     """Whether the span has this number, and what is beside it the same unit and bound."""
+    start, end = _whole_number(text, start, end)
     beside = Said(text[max(0, start - _BESIDE) : end + _BESIDE])
-    return number.is_in(Said(text[start:end])) and any(
-        number.equals(there) and number.fits(there) for there in beside.numbers
-    )
+    return number.is_in(Said(text[start:end])) and number.is_said_in(beside)

@@ -49,7 +49,7 @@ class Citations:
     def __init__(self, library: Store, _: Citations | None = None) -> None:
         self._library = library
         self._papers = {paper.paper_id: paper for paper in library.papers()}
-        self._titles = _Titles([paper for paper in self._papers.values() if not paper.metadata.part])
+        self._titles = KnownWorks([paper for paper in self._papers.values() if not paper.metadata.part])
         self._read: dict[int, dict[int, Reference]] = {}
         """By the ids of the citing and the cited paper."""
 
@@ -115,7 +115,7 @@ def identifiers(entry: str) -> list[str]:
     return [*_DOI.findall(whole), *(f"arXiv:{number}" for number in _ARXIV.findall(whole))]
 
 
-class _Titles:
+class KnownWorks:
     """The papers that an entry may name, by identifier, first author and title."""
 
     def __init__(self, papers: Sequence[Paper]) -> None:
@@ -139,12 +139,12 @@ class _Titles:
                 if one:
                     self._by_id[one] = paper
 
-    def named(self, entry: str, citing: Paper) -> Paper | None:
-        """The other paper that an entry of `citing` names: by its identifier, or by its title and first author."""
+    def named(self, entry: str, citing: Paper | None = None) -> Paper | None:
+        """The paper that an entry of another one, `citing`, names: by its identifier, or by its title and first author."""
         for one in (*_DOI.findall(entry.casefold()), *_ARXIV.findall(entry)):
-            if (paper := self._by_id.get(one)) is not None and paper.paper_id != citing.paper_id:
+            if (paper := self._by_id.get(one)) is not None and paper != citing:
                 return paper
-        fitting = [one for one in self._fitting(entry) if one[2].paper_id != citing.paper_id]
+        fitting = [one for one in self._fitting(entry) if one[2] != citing]
         return max(fitting, key=lambda one: one[:2])[2] if fitting else None
 
     def _fitting(self, entry: str) -> Iterable[tuple[float, int, Paper]]:

@@ -82,7 +82,7 @@ def read_other(path: Path, on_page: Callable[[int, int, bool], None] = lambda *_
     if suffix in _PACKED:
         fields = _checked_package(path, content)
     else:
-        text, is_named = _decoded(path, content)
+        text, is_named = decoded(path, content)
         warnings += [] if is_named else ["not in UTF-8: read as Latin-1"]
         text = _EMBEDDED.sub(r"\1", text)
         text = _seen(text) if suffix in _WEB else text
@@ -240,7 +240,7 @@ def _checked_package(path: Path, content: bytes) -> dict[str, list[str]]:
     return found
 
 
-def _decoded(path: Path, content: bytes) -> tuple[str, bool]:
+def decoded(path: Path, content: bytes) -> tuple[str, bool]:
     """The text, and whether it is in UTF-8, UTF-16 or the encoding that it names. Raises FileProblem for no text."""
     is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if not is_wide and b"\0" in content:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from ragscience.ask.claim_facts import Difference as Difference
 from ragscience.ask.claim_facts import squeezed
 from ragscience.ask.evidence import MergedPassage
 from ragscience.core.errors import UsageError
@@ -45,17 +46,6 @@ _RUNNING = ("text", "abstract", "list", "equation")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+")
 _LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _HYPHEN = re.compile(r"(?<=\w)[-\u00ad\u2010-\u2015]\s*+(?=\w)|(?<=\w) (?=\w)")
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A way in which a quote differs from what is printed."""
-
-    kind: str
-    """ "word", "number", "spelling", "missing" (in the quote), "added" (to it), "order", "hyphenation", "ligatures",
-    "case" or "punctuation"."""
-    quoted: str = ""
-    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
